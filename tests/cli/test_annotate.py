@@ -144,6 +144,28 @@ def test_wrong_use_is_one_line(typed: Callable[..., Told], data: Path, arguments
         assert word in told.err
 
 
+def test_labels_go_out_and_come_back_and_conflicts_are_told(typed: Callable[..., Told], data: Path) -> None:
+    typed("y\nn wrong\nq\n", data, "--as", "ann", "--task", "correct")
+    told = typed("", "--export", "round.json")
+    assert told.out == "Wrote round.json, round.xml.\n"
+    assert typed("", "--import", "round.json").out == "0 labels added, 0 changed, 2 known already.\n"
+    rows = [{"item": "q0", "task": "correct", "expert": "bo", "label": "no"},
+            {"item": "q9", "task": "correct", "expert": "bo", "label": "no"}]  # fmt: skip
+    Path("bo.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    told = typed("", "--import", "bo.jsonl")
+    assert (told.code, told.out.splitlines()[0]) == (0, "1 labels added, 0 changed, 0 known already.")
+    assert "1 labels of items or tasks that this round does not have: line 2: q9 correct" in told.out
+    Path("bo.jsonl").write_text(json.dumps(rows[0] | {"label": "yes"}))
+    told = typed("", "--import", "bo.jsonl", "--language", "zh")
+    assert told.code == 1
+    assert "bo 对" in told.out
+    assert "共 1 处冲突" in told.out
+    document = typed("", "--import", "bo.jsonl", "--replace", "--json").document
+    assert document["imported"]["changed"] == 1
+    one_line(typed("", "--import", "none.csv"), "no such file")
+    one_line(typed("", "--export", "round.json"), "already exists", "--force")
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_session_reads_as_it_should(language: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = iter(["g", "y", "n 日期不对 \x1b[31m", "m It", "?", "u", "s", "y", "q"])

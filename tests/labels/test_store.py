@@ -25,11 +25,13 @@ WORKER = Path(__file__).parent / "worker.py"
 def test_a_label_is_read_as_it_was_written_and_after_the_file_is_opened_again(tmp_path: Path) -> None:
     with a_round(tmp_path / "l.sqlite") as store:
         item = next(store.items())
-        given = Label(item.id, "correct", "ann", "no", (Marked(0, 5),), "因为 \ud800", 2.5, 1_700_000_000.25)
+        given = Label(item.id, "correct", "ann", "no", (Marked(0, 5),), "因为 \ud800\x00", 2.5, 1_700_000_000.25)
         version = store.put(given)
     with LabelStore.open(tmp_path / "l.sqlite", write=False) as store:
         (kept,) = store.labels()
-    assert kept == replace(given, spans=(Marked(0, 5, item.answers[0][:5]),), version=version)
+    assert kept == replace(
+        given, comment="因为 \ufffd\ufffd", spans=(Marked(0, 5, item.answers[0][:5]),), version=version
+    )
 
 
 def test_a_changed_label_is_a_new_version_and_undo_brings_the_older_one_back(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`ragstone annotate`."""
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,27 @@ from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ragstone.labels import LabelStore
+    from ragstone.labels.exchange import Imported
 
 __all__ = ["command"]
+
+_SHOWN = 5  # conflicts and unknown items that are named
+
+file_options = both(
+    click.option("--export", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Write items and labels to .csv, .jsonl or .json; with --as, the part of one expert."),
+    click.option("--import", "import_", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Read labels: CSV, JSONL, a filled-in form, Label Studio or Argilla JSON."),
+    click.option("--format", "kind", type=click.Choice(["csv", "jsonl", "label-studio", "argilla"]),
+                 help="Format of --export.  [default: that of the ending; .json is label-studio]"),
+    click.option("--rename", type=Pairs(), multiple=True, metavar="USER=NAME",
+                 help="Name of an expert for a user of another tool, with --import (repeatable)."),
+    click.option("--replace", is_flag=True, help="With --import, labels of the file replace those that differ."),
+    click.option("--force", is_flag=True, help="With --export, overwrite an existing file."),
+)  # fmt: skip
 
 round_options = both(
     click.option("--task", "tasks", type=NameList(), default=(), metavar="NAME,…",
@@ -42,6 +61,7 @@ round_options = both(
 @click.option("--labels", type=click.Path(path_type=Path), default=Path("labels.sqlite"), show_default=True,
               help="The file of labels; created if it is not there.")  # fmt: skip
 @round_options
+@file_options
 @click.option("--as", "expert", metavar="NAME", help="Who labels now.  [default: the only expert, else asked]")
 @language_option
 @json_option
@@ -54,13 +74,59 @@ def command(source: Path | None, **values: Any) -> int:
     from ragstone.api.label_round import label_round  # noqa: PLC0415
 
     language = values.pop("language") or preferred_language()
-    expert, as_json, labels = values.pop("expert"), values.pop("as_json"), values.pop("labels")
+    expert, labels = values.pop("expert"), values.pop("labels")
     mapping = once(values.pop("mapping"), "--map")
+    names = ("as_json", "export", "import_", "kind", "rename", "replace", "force")
+    files = {name: values.pop(name) for name in names}
     with label_round(labels, source, mapping=mapping, **values) as store:
-        if as_json:
+        if files["import_"] is not None or files["export"] is not None:
+            return _exchange(store, expert, values["tasks"], language, files)
+        if files["as_json"]:
             say_json({"labels": str(labels), "progress": msgspec.to_builtins(store.progress())})
             return 0
         return _label(store, expert, values["experts"], values["tasks"], language)
+
+
+def _exchange(
+    store: "LabelStore", expert: str | None, tasks: tuple[str, ...], language: str, files: dict[str, Any]
+) -> int:
+    """Reads and writes files of labels. Exit 1 if labels of a file contradict those that are there."""
+    from ragstone.api.label_files import export_labels, import_labels_of  # noqa: PLC0415
+
+    texts = messages(__name__, language)
+    document: dict[str, Any] = {}
+    code = 0
+    if files["import_"] is not None:
+        names = once(files["rename"], "--rename")
+        done = import_labels_of(
+            store, files["import_"], expert=expert or "", names=names, replaces=files["replace"]
+        )  # fmt: skip
+        document["imported"] = dataclasses.asdict(done)
+        code = 1 if done.conflicts else 0
+        if not files["as_json"]:
+            _say_imported(done, texts)
+    if files["export"] is not None:
+        paths = export_labels(
+            store, files["export"], files["kind"] or "", tasks=tasks, expert=expert, language=language,
+            force=files["force"],
+        )  # fmt: skip
+        document["exported"] = [str(path) for path in paths]
+        if not files["as_json"]:
+            say(texts["exported"].format(paths=texts["join"].join(map(str, paths))))
+    if files["as_json"]:
+        say_json(document)
+    return code
+
+
+def _say_imported(done: "Imported", texts: "Mapping[str, str]") -> None:
+    counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged}
+    say(texts["imported"].format(**counts))
+    for conflict in done.conflicts[:_SHOWN]:
+        say(texts["conflict"].format(**vars(conflict)))
+    if done.conflicts:
+        say(texts["conflicts"].format(count=len(done.conflicts)))
+    if done.unknown:
+        say(texts["unknown"].format(count=len(done.unknown), shown=texts["join"].join(done.unknown[:_SHOWN])))
 
 
 def _label(

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -24,6 +25,8 @@ _LONGEST_NAME = 80
 _LONGEST_COMMENT = 20_000
 _MOST_SPANS = 200
 _LARGEST_SECONDS = 1e9
+# What nobody types, and no file of text can hold: control characters but tab and newline, and lone surrogates.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class LabelItem(Frozen, frozen=True):
@@ -96,8 +99,8 @@ class Label(Frozen, frozen=True):
         return (self.value, self.spans, self.comment) == (other.value, other.spans, other.comment)
 
     def checked(self, item: LabelItem) -> "Label":
-        """The label with the texts of its marked parts. Raises UsageError for a part outside of the answer, a comment
-        that is too long, or a time that is none."""
+        """The label with the texts of its marked parts, and a comment of plain text. Raises UsageError for a
+        part outside of the answer, a comment that is too long, or a time that is none."""
         checked_name(self.expert)
         if len(self.comment) > _LONGEST_COMMENT:
             raise UsageError(
@@ -114,7 +117,10 @@ class Label(Frozen, frozen=True):
             if not 0 <= span.start < span.end <= len(answer):
                 raise UsageError(f"The marked part {span.start}..{span.end} is outside of the answer.")
             spans.append(replace(span, text=answer[span.start : span.end]))
-        return replace(self, spans=tuple(sorted(spans, key=lambda span: (span.answer, span.start, span.end))))
+        comment = _CONTROLS.sub("\ufffd", self.comment.replace("\r\n", "\n")).strip()
+        return replace(
+            self, comment=comment, spans=tuple(sorted(spans, key=lambda span: (span.answer, span.start, span.end)))
+        )
 
 
 class Assigned(Frozen, frozen=True):

@@ -178,9 +178,10 @@ class LabelStore(GoldStore):
         """The number of items of a task."""
         return int(self._rows("SELECT count(*) FROM items WHERE kind = ?", (self.task(task).kind,))[0][0])
 
-    def put(self, label: Label) -> int:
+    def put(self, label: Label, *, uid: str = "") -> int:
         """Writes a label as the newest version of this expert on this item and task; returns its version, that of the
-        same label if it is there already. Raises UsageError for an unknown item, task or value."""
+        same label if it is there already. `uid`: by which it is known again, by default `Label.uid`. Raises UsageError
+        for an unknown item, task or value."""
         item = self.item(label.item)
         task = self.task(label.task)
         task.choice(label.value)
@@ -190,10 +191,10 @@ class LabelStore(GoldStore):
         if not label.when:
             label = replace(label, when=round(time.time(), 3))
         with self._writing():
-            if known := self._rows("SELECT version FROM labels WHERE uid = ?", (label.uid,)):
+            if known := self._rows("SELECT version FROM labels WHERE uid = ?", (uid or label.uid,)):
                 return int(known[0][0])
             self._run("INSERT OR IGNORE INTO experts VALUES (?, ?)", (label.expert, time.time()))
-            return self._insert(label)
+            return self._insert(label, uid=uid)
 
     def _insert(self, label: Label, undoes: int | None = None, uid: str = "") -> int:
         row = (uid or label.uid, label.item, label.task, label.expert, int(label.adjudicated), undoes)
