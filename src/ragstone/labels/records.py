@@ -167,16 +167,16 @@ class Edit(Frozen, frozen=True):
 
 
 def edited(sample: Sample, edit: Edit) -> Sample:
-    """The question with this edit."""
+    """The question with this edit. A passage that is gold no longer stays, as one that is not relevant."""
     if edit.question is not None:
         sample = replace(sample, question=edit.question)
     if edit.references is not None:
         sample = replace(sample, references=edit.references)
     if edit.gold is not None:
-        others = tuple(passage for passage in sample.passages if passage.relevant is False)
         known = {passage.id for passage in edit.gold}
         gold = tuple(replace(passage, relevant=True) for passage in edit.gold)
-        sample = replace(sample, passages=(*gold, *(passage for passage in others if passage.id not in known)))
+        others = (replace(one, relevant=False) if one.relevant else one for one in sample.passages)
+        sample = replace(sample, passages=(*gold, *(one for one in others if one.id not in known)))
     if edit.answerable is not None:
         sample = replace(sample, meta={**sample.meta, "answerable": edit.answerable})
     return sample

@@ -70,7 +70,7 @@ def address(request: Request, path: str, pairs: Mapping[str, str] | Iterable[tup
     items = list(pairs.items() if isinstance(pairs, Mapping) else pairs)
     if (language := request.query_params.get("lang")) in LANGUAGES:
         items = [*(item for item in items if item[0] != "lang"), ("lang", str(language))]
-    return f"{path}?{urlencode(items)}" if items else path
+    return f"{path}?{urlencode(items, errors='replace')}" if items else path
 
 
 def page(

@@ -1,0 +1,219 @@
+"""`/gold`: experts edit questions, references, gold passages and unanswerable marks; every edit is a version."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ragstone.errors import UsageError
+from ragstone.labels import Edit, LabelStore
+from ragstone.labels.records import edited
+from ragstone.messages import messages
+from ragstone.report.html import marked
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Canvas
+from ragstone.report.word_diff import word_diff
+from ragstone.types import Sample
+from ragstone.web.forms import Form, labels_of, posted, seen
+from ragstone.web.gold_form import edit_of, fields_html
+from ragstone.web.page import address, language_of, parameter
+from ragstone.web.pages.annotate import desk
+
+__all__ = ["ROUTES"]
+
+_SIZE = 100
+_SHOWN = 20_000  # characters of a text in the history
+
+_LIST = """<div class="desk">
+<form method="get" action="/gold" role="search"><p><label>{{ w.search }} <input type="search" name="q" value="{{ q }}"></label>
+<label><input type="checkbox" name="edited" value="1"{% if only %} checked{% endif %}> {{ w.only_edited }}</label>
+{% for name, value in kept %}<input type="hidden" name="{{ name }}" value="{{ value }}">{% endfor %}<button>{{ w.find }}</button></p></form>
+<p>{{ w.count.format(n=total) }}</p>
+<div class="scroll" role="region" aria-label="{{ w.title }}" tabindex="0"><table class="rows"><thead><tr><th scope="col">{{ w.question }}</th><th scope="col">{{ w.references }}</th><th scope="col" class="num">{{ w.edits }}</th></tr></thead><tbody>
+{% for row in rows %}<tr data-row><th scope="row"><a href="{{ row.href }}"><bdi>{{ row.question }}</bdi></a><small><bdi>{{ row.id }}</bdi></small></th><td class="txt"><bdi>{{ row.references }}</bdi></td><td class="num">{{ row.edits }}</td></tr>
+{% endfor %}</tbody></table></div>
+<p class="moves">{% if before %}<a class="button" data-key="p" href="{{ before }}">← {{ w.previous }} <kbd>p</kbd></a>{% endif %}
+{% if after %}<a class="button" data-key="n" href="{{ after }}">{{ w.next }} → <kbd>n</kbd></a>{% endif %}</p>
+<p>{{ w.export }}</p><pre>ragstone data export LABELS DATA</pre>
+</div>
+"""  # noqa: E501  a template
+
+_QUESTION = """<div class="desk">
+<p><a href="{{ up }}" data-up>{{ w.all }}</a> · <bdi>{{ id }}</bdi></p>
+{% if saved %}<p class="notice" role="status">{{ w.saved.format(n=version) }}</p>{% endif %}
+<form class="gold" method="post" action="{{ save }}">
+<input type="hidden" name="id" value="{{ id }}"><input type="hidden" name="version" value="{{ version }}">
+{{ fields }}
+<p class="moves"><button class="primary">{{ w.save }}</button></p>
+</form>
+<h2>{{ w.history }}</h2>
+{% if not versions %}<p>{{ w.no_edits }}</p>{% endif %}
+{% for one in versions %}
+<section class="version" aria-label="{{ w.version.format(n=one.number) }}"><h3>{{ w.version.format(n=one.number) }} · <bdi>{{ one.by }}</bdi> · {{ one.when }}</h3>
+{% if one.why %}<p><bdi>{{ one.why }}</bdi></p>{% endif %}
+{% for name, old, new in one.changes %}<h4>{{ name }}</h4><div class="sides"><div><small>{{ w.old }}</small><div class="text answer">{{ old }}</div></div><div><small>{{ w.new }}</small><div class="text answer">{{ new }}</div></div></div>
+{% endfor %}
+<form method="post" action="{{ revert }}"><input type="hidden" name="id" value="{{ id }}"><input type="hidden" name="version" value="{{ version }}"><input type="hidden" name="to" value="{{ one.before }}">
+<p><label>{{ w.by }} <input type="text" name="by" value="{{ by }}" required maxlength="80"></label> <button>{{ w.revert.format(n=one.number) }}</button></p></form>
+</section>
+{% endfor %}
+</div>
+"""  # noqa: E501  a template
+
+
+def _list(request: Request) -> Response:
+    """The questions, those that hold a text, a page at a time."""
+    language = language_of(request)
+    canvas, words = Canvas(language), messages(__name__, language)
+    query = {name: request.query_params.get(name, "") for name in ("q", "edited", "by")}
+    query = {name: value for name, value in query.items() if value}
+    with labels_of(request) as store:
+        found = list(_found(store, query.get("q", "").casefold(), only_edited="edited" in query))
+    start = _SIZE * _number(request.query_params.get("page", "0"))
+    rows = [
+        {"href": _at(request, sample.id, query.get("by", "")), "question": one_line(sample.question, 200),
+         "id": one_line(sample.id, 80), "references": one_line(" · ".join(alias for slot in sample.references
+                                                                       for alias in slot[:1]), 160), "edits": count}
+        for sample, count in found[start : start + _SIZE]
+    ]  # fmt: skip
+    number = start // _SIZE
+    before, after = (
+        address(request, "/gold", query | {"page": str(step)}) if there else ""
+        for step, there in ((number - 1, number), (number + 1, start + _SIZE < len(found)))
+    )
+    kept = [(name, request.query_params[name]) for name in ("by", "lang") if request.query_params.get(name)]
+    body = canvas.html(
+        _LIST, w=words, rows=rows, total=len(found), q=query.get("q", ""), only="edited" in query, kept=kept,
+        before=before, after=after,
+    )  # fmt: skip
+    return desk(request, canvas, words["title"], body)
+
+
+def _found(store: LabelStore, text: str, *, only_edited: bool) -> Iterator[tuple[Sample, int]]:
+    """The questions with their edits, and how many there are of each."""
+    edits: dict[str, list[Edit]] = {}
+    for edit in store.edits():
+        edits.setdefault(edit.sample_id, []).append(edit)
+    for source in store.samples():
+        sample, own = source.sample, edits.get(source.sample.id, [])
+        for edit in own:
+            sample = edited(sample, edit)
+        texts = (sample.id, sample.question, *(alias for slot in sample.references for alias in slot))
+        if (own or not only_edited) and (not text or any(text in one.casefold() for one in texts)):
+            yield sample, len(own)
+
+
+def _number(text: str) -> int:
+    """A number of a page or of a version. Raises UsageError."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise UsageError(f"{text[:20]!r} is not a number: open the page from a link.")
+    return int(text)
+
+
+def _at(request: Request, sample_id: str, by: str, **more: str) -> str:
+    pairs = {"id": sample_id, "by": by, **more}
+    return address(request, "/gold/question", {name: value for name, value in pairs.items() if value})
+
+
+def _question(request: Request) -> Response:
+    """One question: its fields, and its versions, newest first."""
+    language = language_of(request)
+    canvas, words = Canvas(language), messages(__name__, language)
+    sample_id, by = parameter(request, "id"), request.query_params.get("by", "")
+    with labels_of(request) as store:
+        sample, edits = store.sample(sample_id).sample, store.edits(sample_id)
+        first = store.sample(sample_id, original=True).sample
+    body = canvas.html(
+        _QUESTION, w=words, id=Markup.escape(sample_id), by=by, version=edits[-1].version if edits else 0,
+        saved="saved" in request.query_params, fields=fields_html(canvas, sample, by),
+        versions=list(_versions(canvas, first, edits))[::-1], up=address(request, "/gold", {"by": by} if by else {}),
+        save=address(request, "/gold/edit"), revert=address(request, "/gold/revert"),
+    )  # fmt: skip
+    return desk(request, canvas, words["title"], body)
+
+
+def _versions(canvas: Canvas, sample: Sample, edits: Sequence[Edit]) -> Iterator[dict[str, Any]]:
+    """Every edit with the texts that it changed, before and after."""
+    words = messages(__name__, canvas.language)
+    before = 0
+    for edit in edits:
+        after = edited(sample, edit)
+        changes = []
+        for name, old, new in zip(words["fields"].split("|"), _texts(sample), _texts(after), strict=True):
+            if old != new:
+                spans = word_diff(old, new)
+                sides = zip((old, new), spans, (words["gone"], words["came"]), strict=True)
+                changes.append((name, *(marked(canvas, text, one, limit=_SHOWN, kinds={"only": word})
+                                        for text, one, word in sides)))  # fmt: skip
+        when = f"{datetime.fromtimestamp(edit.when, UTC):%Y-%m-%d %H:%M} UTC"
+        yield {
+            "number": edit.version,
+            "before": before,
+            "by": edit.by,
+            "why": edit.why,
+            "when": when,
+            "changes": changes,
+        }
+        sample, before = after, edit.version
+
+
+def _texts(sample: Sample) -> tuple[str, str, str, str]:
+    """Question, references, gold passages and mark, as texts to compare."""
+    references = "\n".join(" | ".join(slot) for slot in sample.references)
+    gold = "\n\n".join(f"{one.title}\n{one.text}".strip() for one in sample.passages if one.relevant)
+    return sample.question, references, gold, str(sample.meta.get("answerable", ""))
+
+
+def _edit(request: Request, form: Form) -> Response:
+    """Writes what the form changes as the newest version."""
+    with labels_of(request) as store:
+        sample = _current(store, form)
+        store.edit(edit_of(form, sample))
+    return seen(request, "/gold/question", {"id": form.get("id"), "by": form.get("by"), "saved": "1"})
+
+
+def _current(store: LabelStore, form: Form) -> Sample:
+    """The question that the form was made of. Raises UsageError if somebody edited it since."""
+    sample_id = form.get("id")
+    sample, edits = store.sample(sample_id).sample, store.edits(sample_id)
+    if str(edits[-1].version if edits else 0) != form.get("version"):
+        who = edits[-1].by if edits else "somebody"
+        raise UsageError(f"{who} has edited this question meanwhile: go back, reload the page and edit that version.")
+    return sample
+
+
+def _revert(request: Request, form: Form) -> Response:
+    """Writes an earlier state as the newest version."""
+    with labels_of(request) as store:
+        now, target = _current(store, form), store.sample(form.get("id"), original=True).sample
+        version = _number(form.get("to"))
+        for edit in store.edits(form.get("id")):
+            if edit.version <= version:
+                target = edited(target, edit)
+        store.edit(_back(now, target, form))
+    return seen(request, "/gold/question", {"id": form.get("id"), "by": form.get("by"), "saved": "1"})
+
+
+def _back(now: Sample, target: Sample, form: Form) -> Edit:
+    """The edit that makes `target` of `now`."""
+    gold, before = (tuple(one for one in sample.passages if one.relevant) for sample in (target, now))
+    mark = target.meta.get("answerable", True)
+    return Edit(
+        now.id, form.get("by").strip(), f"back to version {form.get('to')}",
+        target.question if target.question != now.question else None,
+        target.references if target.references != now.references else None,
+        gold if gold != before else None,
+        bool(mark) if mark != now.meta.get("answerable", True) else None,
+    )  # fmt: skip
+
+
+ROUTES = (
+    Route("/gold", _list),
+    Route("/gold/question", _question),
+    Route("/gold/edit", posted(_edit), methods=["POST"]),
+    Route("/gold/revert", posted(_revert), methods=["POST"]),
+)
