@@ -22,6 +22,7 @@ class Probe(BaseBenchmark):
     """Right where the metric "right" is 1; the cause of a wrong answer is its first word."""
 
     name, version = "probe", 1
+    prefix = ""  # of causes
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         score = record.scores.get("right")
@@ -29,7 +30,8 @@ class Probe(BaseBenchmark):
         if score is None or score.value is None:
             return Diagnosis(None, group)
         cause = "" if score.value >= 1 or record.response is None else record.response.answer.partition(" ")[0]
-        return Diagnosis(score.value >= 1, group, cause, f"{language}:{cause}", weight=1 - score.value)
+        name = f"{self.prefix}{cause}" if cause else ""
+        return Diagnosis(score.value >= 1, group, name, f"{language}:{cause}", weight=1 - score.value)
 
 
 def record(

@@ -4,6 +4,7 @@ The index follows a run that is being written (`CaseIndex.update`), and never wr
 """
 
 import hashlib
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragstone.analysis.case_filter import CaseFilter
-from ragstone.analysis.case_index_build import Builder, IndexProgress
+from ragstone.analysis.case_index_build import Builder, IndexProgress, progress_of
 from ragstone.analysis.case_index_query import Selection, top
 from ragstone.analysis.case_index_rows import PAIR, SAMPLE, CaseRow, is_number, number_of, row_of
-from ragstone.analysis.case_index_store import Store, open_store
+from ragstone.analysis.case_index_store import IndexDamaged, Store, open_store, remove_store
 from ragstone.errors import UsageError
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of, text_of
@@ -72,13 +73,15 @@ class Outcomes:
 
 
 class CaseIndex:
-    """An index of one run. Its methods may be called from several threads; each waits for the one before."""
+    """An index of one run. Its methods may be called from several threads: questions wait for each other, but not for
+    `update`."""
 
-    def __init__(self, store: Store, run: RunReader, benchmark: Benchmark, language: str) -> None:
-        self._store, self._run, self._benchmark, self.language = store, run, benchmark, language
-        self._builder = Builder(store, run, benchmark)
-        self._lock = threading.RLock()
+    def __init__(self, run: RunReader, benchmark: Benchmark, path: Path, state: str, language: str) -> None:
+        self.path, self.language = path, language
+        self._run, self._benchmark, self._state = run, benchmark, state
+        self._lock, self._building = threading.RLock(), threading.RLock()
         self._labels: dict[tuple[str, str, str], str] = {}
+        self._store, self._builder = self._opened()
 
     @classmethod
     def open(
@@ -86,16 +89,24 @@ class CaseIndex:
     ) -> "CaseIndex":
         """The index of an open run in this folder, empty if it is new: `update` fills it. It is started again if it is
         damaged or was made by another `version` of ragstone or of the benchmark. `close` closes the run, too."""
-        place = hashlib.blake2b(
-            str(Path(run.path).resolve()).encode("utf-8", "surrogatepass"), digest_size=6
-        ).hexdigest()
-        state = to_json([version, benchmark.name, benchmark.version, run.file_id, run.meta.get("gates")])
+        place = hashlib.blake2b(os.fsencode(run.path.resolve()), digest_size=6).hexdigest()
         name = f"{hashlib.blake2b(run.file_id.encode(), digest_size=8).hexdigest()}-{place}.index"
-        return cls(open_store(folder / name, state), run, benchmark, language)
+        state = to_json([version, benchmark.name, benchmark.version, run.file_id, run.meta.get("gates")])
+        return cls(run, benchmark, folder / name, state, language)
+
+    def _opened(self) -> tuple[Store, Builder]:
+        """The index as questions read it, and what updates it, each with a connection of its own to both files."""
+        store = open_store(self.path, self._state)
+        try:
+            return store, Builder(open_store(self.path, self._state), self._run.reopened(), self._benchmark)
+        except BaseException:
+            store.close()
+            raise
 
     def close(self) -> None:
         """Closes the index and the run."""
-        with self._lock:
+        with self._building, self._lock:
+            self._builder.close()
             self._store.close()
             self._run.close()
 
@@ -105,20 +116,29 @@ class CaseIndex:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def path(self) -> Path:
-        """The file of the index."""
-        return self._store.path
-
     def update(self, budget_seconds: float) -> IndexProgress:
-        """Indexes what is new in the run, for about so many seconds; call it again until it is `finished`."""
+        """Indexes what is new in the run, for about so many seconds; call it again until it is `finished`. An index
+        that was damaged is made again."""
+        with self._building:
+            try:
+                if self._store.damaged:
+                    self._start_again()
+                return self._builder.update(budget_seconds)
+            except IndexDamaged:
+                self._start_again()
+                return self._builder.update(budget_seconds)
+
+    def _start_again(self) -> None:
         with self._lock:
-            return self._builder.update(budget_seconds)
+            self._builder.close()
+            self._store.close()
+            remove_store(self.path)
+            self._store, self._builder = self._opened()
 
     def progress(self) -> IndexProgress:
         """How much is indexed, without any work."""
         with self._lock:
-            return self._builder.progress()
+            return progress_of(self._store, self._run)
 
     def page(self, chosen: CaseFilter, *, offset: int = 0, size: int = 50, language: str = "") -> CasePage:
         """The cases from `offset` on that match, at most `size` (1 to 1,000). Here and below,

@@ -25,7 +25,7 @@ from ragstone.types import Benchmark, Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Builder", "IndexProgress", "file_state"]
+__all__ = ["Builder", "IndexProgress", "progress_of"]
 
 _STEP_SECONDS = 0.25
 _PAGE = 128  # records read at once
@@ -50,7 +50,7 @@ class IndexProgress:
         return self.current and self.done >= self.total and self.searchable >= self.done
 
 
-def file_state(run: RunReader) -> str:
+def _file_state(run: RunReader) -> str:
     """A text that changes when the run file does: sizes and times of change. The file itself is not opened: closing it
     would drop the locks of SQLite."""
     parts = []
@@ -63,6 +63,14 @@ def file_state(run: RunReader) -> str:
     return "/".join(parts)
 
 
+def progress_of(store: Store, run: RunReader) -> IndexProgress:
+    """The state of an index, without any work."""
+    with store.reading():
+        done = store.size
+        current = store.note("swept") == _file_state(run)
+        return IndexProgress(done, max(done, run.last_position), searchable(store), current)
+
+
 class Builder:
     """Brings an index up to date with a run."""
 
@@ -71,12 +79,10 @@ class Builder:
         self._better: Mapping[str, str] = {}
         self._next_rank = 0.0
 
-    def progress(self) -> IndexProgress:
-        """The state of the index, without any work."""
-        done = self._store.size
-        total = max(done, self._run.last_position)
-        current = self._store.note("swept") == file_state(self._run)
-        return IndexProgress(done, total, searchable(self._store), current)
+    def close(self) -> None:
+        """Closes the index and the run."""
+        self._store.close()
+        self._run.close()
 
     def update(self, budget_seconds: float) -> IndexProgress:
         """Works for about `budget_seconds`, at least one step, or until nothing is left to do."""
@@ -84,11 +90,11 @@ class Builder:
         self._better = self._run.meta.get("better", {})
         while True:
             if not self._step() or time.monotonic() >= until:
-                return self.progress()
+                return progress_of(self._store, self._run)
 
     def _step(self) -> bool:
         """One transaction of work. False: there is nothing to do."""
-        state = file_state(self._run)
+        state = _file_state(self._run)
         store = self._store
         if (
             store.note("swept") == state
@@ -96,8 +102,8 @@ class Builder:
             and (store.note("ranked") == store.size or time.monotonic() < self._next_rank)
         ):
             return False
-        until = time.monotonic() + _STEP_SECONDS
         with store.writing():
+            until = time.monotonic() + _STEP_SECONDS
             if self._arrivals(until) or self._sweep(state, until):
                 return True
             if add_texts(store, _TEXTS):
@@ -108,11 +114,11 @@ class Builder:
     def _arrivals(self, until: float) -> bool:
         """Indexes new records. False if there are none."""
         position = before = self._store.note("position") or 0
-        while time.monotonic() < until:
-            position, records = self._run.arrived(position)
-            if not records:
-                break
+        while records := (found := self._run.arrived(position))[1]:
+            position = found[0]
             self._index(records)
+            if time.monotonic() >= until:
+                break
         if position != before:
             self._store.set_note("position", position)
         return bool(position != before)
@@ -123,7 +129,7 @@ class Builder:
         if store.note("swept") == state:
             return False
         sweep: dict[str, Any] = store.note("sweep") or {"after": None, "state": state, "seen": 0, "size": store.size}
-        while time.monotonic() < until:
+        while True:
             after = sweep["after"]
             page = self._run.stamps((after[0], after[1]) if after else None, _STAMPS)
             self._compare(page)
@@ -136,8 +142,9 @@ class Builder:
                 store.set_note("sweep", None)
                 return True
             sweep["after"] = page[-1][:2]
-        store.set_note("sweep", sweep)
-        return True
+            if time.monotonic() >= until:
+                store.set_note("sweep", sweep)
+                return True
 
     def _compare(self, page: Sequence[tuple[str, str, str]]) -> None:
         changed = []

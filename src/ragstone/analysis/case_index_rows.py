@@ -101,7 +101,7 @@ def indexed(record: Record, diagnosis: Diagnosis, better: Mapping[str, str]) -> 
         values=_values(record, diagnosis, status, language),
         numbers=_numbers(record, status, diagnosis.weight, better)
         | {SAMPLE: number_of(case.sample.id), PAIR: number_of(*pair_of(case))},
-        details=json.dumps(shown, separators=(",", ":")),
+        details=json.dumps(shown, ensure_ascii=False, separators=(",", ":")),
         text=printable(searched).casefold().replace("\0", " "),
         status=status,
         usage=(counts[0], counts[1], counts[2], counts[3]),

@@ -16,11 +16,12 @@ import numpy as np
 
 from ragstone.errors import StorageError, UsageError
 from ragstone.storage import Layout, connect, storage_errors
+from ragstone.storage.database import result_code
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "Codes", "Numbers", "Store", "open_store"]
+__all__ = ["CHUNK", "Codes", "IndexDamaged", "Numbers", "Store", "open_store", "remove_store"]
 
 Codes: TypeAlias = "NDArray[np.uint32]"
 Numbers: TypeAlias = "NDArray[np.float64]"
@@ -55,7 +56,28 @@ LAYOUT = Layout(
     ),
     durable=False,
 )
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last: a table is missing
 _TYPES = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<f8"}
+
+
+class IndexDamaged(StorageError):
+    """The file of an index cannot be read any more: it has to be made again."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path}: the index of the cases is damaged. It is made again when the run is opened.")
+
+
+@contextlib.contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    """Errors of SQLite as one line; `IndexDamaged` where the file is the cause."""
+    try:
+        with storage_errors(path):
+            yield
+    except (sqlite3.Error, StorageError) as error:
+        cause = error if isinstance(error, sqlite3.Error) else error.__cause__
+        if isinstance(cause, sqlite3.Error) and result_code(cause) in _DAMAGED:
+            raise IndexDamaged(path) from error
+        raise
 
 
 def open_store(path: Path, state: str) -> "Store":
@@ -74,11 +96,12 @@ def open_store(path: Path, state: str) -> "Store":
         except (UsageError, StorageError):
             if attempt == 2 or not path.is_file():
                 raise
-        _remove(path)
+        remove_store(path)
     raise StorageError(f"{path}: another process replaces this index again and again.")
 
 
-def _remove(path: Path) -> None:
+def remove_store(path: Path) -> None:
+    """Deletes an index. Who has it open keeps what he has."""
     for tail in ("", "-journal", "-wal", "-shm"):
         with contextlib.suppress(OSError):
             Path(f"{path}{tail}").unlink(missing_ok=True)
@@ -90,12 +113,13 @@ class Store:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self.path = path
+        self.damaged = False  # found while it was read
         self._codes: dict[tuple[int, str], int] = {}
         self._pending: dict[int, dict[int, float]] = {}  # column → position → value
 
     def start(self, state: str) -> bool:
         """Whether the file is sound and was made for this state; an empty one becomes that."""
-        with storage_errors(self.path):
+        with _errors(self.path):
             self._connection.execute("PRAGMA cache_size=-16384")
             self._connection.execute("PRAGMA cache_spill=OFF")  # a spill would lock readers out before the commit
             if self._small() and self.all("PRAGMA quick_check(1)")[0][0] != "ok":
@@ -115,17 +139,21 @@ class Store:
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """One state of the file for several queries."""
-        with storage_errors(self.path):
-            self._connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self._end("COMMIT")
+        try:
+            with _errors(self.path):
+                self._connection.execute("BEGIN")
+                try:
+                    yield
+                finally:
+                    self._end("COMMIT")
+        except IndexDamaged:
+            self.damaged = True
+            raise
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """A transaction that excludes other writers. Nothing of it remains if it fails."""
-        with storage_errors(self.path):
+        with _errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -143,7 +171,7 @@ class Store:
 
     def all(self, query: str, *values: Any) -> list[Any]:
         """The rows of a query."""
-        with storage_errors(self.path):
+        with _errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
     def many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -247,10 +275,10 @@ class Store:
     def _read(self, column: int | None, values: Any) -> None:
         if column is not None:
             query = "SELECT place, data FROM chunks WHERE place BETWEEN ? AND ? ORDER BY place"
-            with storage_errors(self.path):
+            with _errors(self.path):
                 for place, data in self._connection.execute(query, (column << 32, (column << 32) + 2**32 - 1)):
                     start = (place & (2**32 - 1)) * CHUNK
-                    part = _unpacked(data)[: max(0, len(values) - start)]
+                    part = self._unpacked(data)[: max(0, len(values) - start)]
                     values[start : start + len(part)] = part
 
     def set_numbers(self, column: int, values: Numbers) -> None:
@@ -265,8 +293,14 @@ class Store:
         """The positions of all records by case id, then by system; numbers in ids count as numbers."""
         self._connection.create_function("natural_key", 1, _natural, deterministic=True)
         query = "SELECT n FROM keys ORDER BY natural_key(case_key), case_key, system"
-        with storage_errors(self.path):
+        with _errors(self.path):
             return np.fromiter((n for (n,) in self._connection.execute(query)), np.int64)
+
+    def _unpacked(self, data: bytes) -> Any:
+        kind = _TYPES.get(data[0]) if data else None
+        if kind is None or (len(data) - 1) % data[0]:
+            raise IndexDamaged(self.path)
+        return np.frombuffer(data, kind, offset=1)
 
     def _flush(self) -> None:
         """Writes the pending values: each chunk that they are in is rewritten."""
@@ -280,7 +314,7 @@ class Store:
 
     def _rewrite(self, place: int, values: Mapping[int, float]) -> None:
         found = self.all("SELECT data FROM chunks WHERE place = ?", place)
-        old = _unpacked(found[0][0]) if found else np.zeros(0)
+        old = self._unpacked(found[0][0]) if found else np.zeros(0)
         numbers = isinstance(next(iter(values.values())), float)
         length = max(len(old), max(values) + 1)
         array: Any = np.full(length, np.nan) if numbers else np.zeros(length, np.uint32)
@@ -305,10 +339,3 @@ def _packed(values: Any) -> bytes:
         largest = int(values.max(initial=0))
         size = 1 if largest < 2**8 else 2 if largest < 2**16 else 4
     return bytes([size]) + bytes(values.astype(_TYPES[size]).data)
-
-
-def _unpacked(data: bytes) -> Any:
-    kind = _TYPES.get(data[0]) if data else None
-    if kind is None or (len(data) - 1) % data[0]:
-        raise StorageError("The case index is damaged: a column cannot be read.")
-    return np.frombuffer(data, kind, offset=1)

@@ -70,7 +70,14 @@ class RunReader:
     def expect(self, condition: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
         """From now on, check the condition and the notes (`meta` of the sample) of each case that is read against these
         types of their fields: `DataError` for a value of another type."""
+        self._expected = condition, notes
         self._pages.expect(condition, notes)
+
+    def reopened(self) -> "RunReader":
+        """Another reader of the same file with the same checks, for another thread."""
+        other = open_run(self.path)
+        other.expect(*self._expected)
+        return other
 
     def close(self) -> None:
         """Closes the file."""
