@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         bench_async,
         build_questions,
         build_questions_async,
+        build_rgb,
+        build_rgb_async,
         compare,
         diagnose,
         diagnose_async,
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "__version__", "bench", "bench_async", "build_questions", "build_questions_async", "compare", "diagnose",
-    "diagnose_async", "evaluate", "evaluate_async", "run", "run_async", "slices", "trend",
+    "__version__", "bench", "bench_async", "build_questions", "build_questions_async", "build_rgb",
+    "build_rgb_async", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async", "run", "run_async",
+    "slices", "trend",
 ]  # fmt: skip
 
 

@@ -1,7 +1,9 @@
 """Documents of every kind as passages; what cannot be read is told."""
 
+import gzip
 import json
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,8 +66,8 @@ def test_a_folder_of_every_kind_is_read(tmp_path: Path) -> None:
     }
     assert corpus.warnings == (
         (
-            "1 without a supported format (.txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, .csv, "
-            ".tsv), left out: image.png"
+            "1 without a supported format (.txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .pptx, .rss, "
+            ".atom, .xml, .warc, .warc.gz, .jsonl, .csv, .tsv), left out: image.png"
         ),
         "2 without text (scanned pages?), left out: d.pdf#page=2, h.txt",
     )
@@ -198,3 +200,47 @@ def test_a_pdf_with_a_password_is_named_and_one_that_anybody_may_read_is_read(tm
 def test_a_long_field_of_a_table_is_a_document(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text\n" + "x" * 200_000 + "\n", "utf-8")
     assert len(read_corpus(tmp_path).passages[0].text) == 200_000
+
+
+def warc_record(address: str, kind: str, body: bytes) -> bytes:
+    """A response as a crawler keeps it."""
+    http = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    head = (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {address}\r\nWARC-Date: 2024-05-10T09:00:00Z\r\n"
+        f"WARC-Record-ID: <urn:uuid:{uuid.uuid4()}>\r\nContent-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(http)}\r\n\r\n"
+    )
+    return head.encode() + http + b"\r\n\r\n"
+
+
+def test_slides_feeds_and_archives_are_documents(tmp_path: Path) -> None:
+    import pptx
+
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[1])
+    slide.shapes.title.text, slide.placeholders[1].text = "Prices", "The Heron costs 389 euros."
+    slide.notes_slide.notes_text_frame.text = "Since May."
+    show.save(str(tmp_path / "a.pptx"))
+    (tmp_path / "b.rss").write_text(
+        "<rss version='2.0'><channel><title>n</title><item><title>Bridge</title><link>https://x.test/1</link>"
+        "<pubDate>Fri, 10 May 2024 09:00:00 GMT</pubDate><description>&lt;p&gt;It has 310 lamps.&lt;/p&gt;"
+        "</description></item></channel></rss>",
+        "utf-8",
+    )
+    records = [
+        warc_record("https://x.test/2", "text/html", "<title>桥</title><p>桥上有310盏灯。</p>".encode()),
+        warc_record("https://x.test/3", "image/png", b"...."),
+    ]
+    (tmp_path / "c.warc.gz").write_bytes(b"".join(map(gzip.compress, records)))
+    found = {passage.id: passage for passage in read_corpus(tmp_path).passages}
+    assert found.keys() == {"a.pptx#slide=1", "https://x.test/1", "https://x.test/2"}
+    assert found["a.pptx#slide=1"].text == "Prices\nThe Heron costs 389 euros.\nSince May."
+    assert found["https://x.test/1"].text == "It has 310 lamps."
+    assert found["https://x.test/1"].meta["date"].startswith("Fri, 10 May")
+    assert (found["https://x.test/2"].title, found["https://x.test/2"].text) == ("桥", "桥上有310盏灯。")
+
+
+def test_a_damaged_feed_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "b.rss").write_text("no feed", "utf-8")
+    with pytest.raises(DataError, match=r"b\.rss.*no RSS or Atom feed"):
+        read_corpus(tmp_path)

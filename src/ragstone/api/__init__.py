@@ -5,6 +5,7 @@ Each function is written once, as `NAME_async`; `NAME` is its blocking form.
 
 from ragstone.api.bench import BenchResult, bench, bench_async
 from ragstone.api.build_questions import BuiltQuestions, build_questions, build_questions_async
+from ragstone.api.build_rgb import BuiltRGB, build_rgb, build_rgb_async
 from ragstone.api.compare import Comparison, compare
 from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
 from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
@@ -18,6 +19,7 @@ from ragstone.api.trend import TrendResult, trend
 __all__ = [
     "BenchResult",
     "BuiltQuestions",
+    "BuiltRGB",
     "Comparison",
     "DiagnosisResult",
     "EvalResult",
@@ -33,6 +35,8 @@ __all__ = [
     "bench_async",
     "build_questions",
     "build_questions_async",
+    "build_rgb",
+    "build_rgb_async",
     "check_gates",
     "compare",
     "diagnose",

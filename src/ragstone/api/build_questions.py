@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
-from ragstone.api.construction import Constructed, construct
+from ragstone.api.construction import Constructed, construct, keep_report
 from ragstone.api.execute import Shell, cache_folder
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
@@ -124,6 +124,7 @@ async def run_question_build(
     plugin = ConstructionPlugin()
     if not done.complete:
         return BuiltQuestions(path, done.outcome, benchmark=plugin)
+    keep_report(path, done.state, len(done.state.items))
     _write(plan, done)
     reasons = Counter(item.reason for item in done.state.rejected)
     return BuiltQuestions(

@@ -19,9 +19,9 @@ from ragstone.errors import UsageError
 from ragstone.models import ModelOptions, open_model
 from ragstone.retrieval import open_retriever
 from ragstone.runs import Outcome, RunFile, open_run
-from ragstone.types import Model, Passage
+from ragstone.types import Model, Passage, System
 
-__all__ = ["Constructed", "Expected", "construct", "expected"]
+__all__ = ["Constructed", "Expected", "construct", "expected", "keep_report"]
 
 _CONCURRENCY = 64
 
@@ -41,6 +41,8 @@ async def construct(
     pipeline: Pipeline,
     models: Mapping[Role, str | Model],
     *,
+    before: State | None = None,
+    searcher: System | None = None,
     run: str | Path | None = None,
     retriever: str = "bm25",
     model_options: ModelOptions | None = None,
@@ -48,13 +50,15 @@ async def construct(
     shell: Shell | None = None,
 ) -> Constructed:
     """Runs all passes. What the run file has is not asked again, so the same command resumes, and a larger size
-    extends. Raises UsageError, RunMismatch and the errors of opening models."""
+    extends. `before`: the state of an earlier part of the construction, whose yields and rejections go on. `searcher`:
+    the search engine of passes that need one. Raises UsageError, RunMismatch and the errors of opening models."""
     shell = shell or Shell()
     most = concurrency or concurrency_of(list(models.values()), _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
     settings = {"construction": pipeline.name, **pipeline.settings}
     path = Path(run) if run is not None else default_name(f"build-{pipeline.name}", settings)
-    state, outcome = State(tuple(pipeline.start)), Outcome()
+    before = before or State()
+    state, outcome = State(tuple(pipeline.start), before.rejected, before.yields), Outcome()
     async with AsyncExitStack() as stack:
         opened: dict[Any, BuildingModel] = {}
         for model in models.values():
@@ -65,7 +69,8 @@ async def construct(
             replies: dict[tuple[str, int], Reply] = {}
             tasks = list(one.tasks(state.items)) if one.step is not None else []
             if one.step is not None and tasks:
-                system = opened[models[one.role]]
+                system = searcher if one.role == "searcher" else opened[models[one.role]]
+                assert system is not None, one.name
                 benchmark = Construction.of(pipeline, one, tasks)
                 done = await execute(Job(benchmark, [system], path, most, model_options=options), shell)
                 outcome = done.outcome
@@ -75,7 +80,6 @@ async def construct(
                 if len(replies) < len(cases):
                     return Constructed(path, outcome, state, complete=False)
             state = await advance(state, one, replies, search)
-    _keep(path, state)
     return Constructed(path, outcome, state, complete=True)
 
 
@@ -92,13 +96,13 @@ def _replies(path: Path, system: str, one: Pass) -> dict[str, Reply]:
         return {name: reply_of(response, one.step.kind) for name, response in run.responses(system, f"{one.name}/")}
 
 
-def _keep(path: Path, state: State) -> None:
-    """Notes in the run file what each pass kept, for its tables."""
+def keep_report(path: Path, state: State, accepted: int) -> None:
+    """Notes in the run file of a finished construction what each pass kept, for its tables."""
     if not path.exists():
         raise UsageError("The documents hold nothing that a model could be asked about.")
     reasons = Counter(rejected.reason for rejected in state.rejected)
     report = {
-        "accepted": len(state.items), "yields": [msgspec.structs.asdict(one) for one in state.yields],
+        "accepted": accepted, "yields": [msgspec.structs.asdict(one) for one in state.yields],
         "rejected": dict(sorted(reasons.items())),
     }  # fmt: skip
     with open_run(path) as run:
@@ -142,7 +146,7 @@ async def expected(pipeline: Pipeline, models: Mapping[Role, str | Model], run: 
         for one in pipeline.passes:
             replies: dict[tuple[str, int], Reply] = {}
             if one.step is not None:
-                known = _known(run, models[one.role], one)
+                known = _known(run, models.get(one.role, ""), one)
                 cases = {(task.key, task.repeat): task.case(one.name, one.step.name) for task in one.tasks(state.items)}
                 benchmark = Construction()
                 missing = [case for case in cases.values() if case.id not in known]

@@ -10,13 +10,14 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from ragstone.retrieval.llm_ranking import Prompt, read_prompt
-from ragstone.structs import JSON, from_json, to_json
+from ragstone.structs import from_json, to_json
 from ragstone.types import Case, Query, Response, Sample
 
 __all__ = ["Reply", "Role", "Step", "Task", "content_id", "prompt_of", "reply_of", "task_of"]
 
-Role: TypeAlias = Literal["writer", "checker"]
-"""The writer makes facts and questions, the checker reads and judges them; they may be different models."""
+Role: TypeAlias = Literal["writer", "checker", "searcher"]
+"""The writer makes facts and questions, the checker reads and judges them; they may be different models. The searcher
+is a search engine of the web."""
 
 UNUSABLE = "unusable"
 """The `finish_reason` of a response whose reply has not the shape of its step, even after it was asked again."""
@@ -46,7 +47,7 @@ class Task:
     to the same request. The id of its case has the hash of what is shown: of a changed document it is another case."""
 
     key: str
-    shown: Mapping[str, JSON]
+    shown: Mapping[str, Any]
     language: str
     repeat: int = 0
 

@@ -26,7 +26,10 @@ _AGAIN = {
     "zh": ("关于{subject}：“{text}”中缺少哪些字？", "{subject}：把句子“{text}”补充完整。"),
 }
 _NUMBER = re.compile(r"\d[\d.,:]*\d|\d", re.ASCII)
-_UNIT = re.compile(r"\s?(?:[a-z]{2,12}|%|°C)\b|[年月日天个名人元米小时分钟公里千克吨岁次]{1,2}")
+_UNIT = re.compile(
+    r"\s?(?:(?!(?:and|are|at|by|for|from|in|is|of|on|or|replaces|the|to|under|was|with)\b)[a-z]{2,12}|%|°C)\b|[年月日天个名人元米小时分钟公里千克吨岁次]{1,2}"
+)
+_OTHER = dict(zip("0123456789.,:", "7351926804.,:", strict=True))  # another digit for each
 _MOST = 3  # facts of a passage
 
 
@@ -131,6 +134,28 @@ def _answering(shown: Mapping[str, Any]) -> dict[str, Any]:
     return {"passages": [number for number, values in filled.items() if values and values == wanted]}
 
 
+def _events(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """A cloze for the first sentence with a number."""
+    facts = _facts({"title": shown["title"], "passage": shown["article"]})["facts"][:1]
+    return {
+        "events": [
+            {"event": fact["evidence"], "question": _cloze(fact), "answer": fact["value"], "aliases": [],
+             "kind": "number", "evidence": fact["evidence"]}
+            for fact in facts
+        ]
+    }  # fmt: skip
+
+
+def _fake(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer with another number."""
+    return {"fake": _NUMBER.sub(lambda match: "".join(_OTHER[digit] for digit in match[0]), shown["answers"][0])}
+
+
+def _join(shown: Mapping[str, Any]) -> dict[str, Any]:
+    return {"question": " ".join(shown["questions"])}
+
+
 _RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "facts": _facts, "question": _question, "paraphrase": _paraphrase, "read": _read, "answering": _answering,
+    "event": _events, "fake": _fake, "join": _join,
 }  # fmt: skip

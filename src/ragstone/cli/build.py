@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ragstone.cli.build_questions import command as questions
+from ragstone.cli.build_rgb import command as rgb
 from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
 from ragstone.cli.output import say
 from ragstone.messages import messages, preferred_language
@@ -19,6 +20,7 @@ def command() -> None:
 
 
 command.add_command(questions)
+command.add_command(rgb)
 
 
 @command.command(name="fictional")

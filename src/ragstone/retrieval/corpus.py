@@ -1,7 +1,9 @@
-"""Reads the user's documents as passages: a file or folder of text, Markdown, HTML, PDF, Word, JSONL, CSV or TSV.
+"""Reads the user's documents as passages: a file or folder of text, Markdown, HTML, PDF, Word, PowerPoint, RSS, WARC,
+JSONL, CSV or TSV.
 
-A passage is a file, a page of a PDF, or a row. Its id is its path within the folder (`faq/returns.md`,
-`manual.pdf#page=3`) or the row's own id. PDF, Word and HTML need the extra `documents`.
+A passage is a file, a page of a PDF, a slide, an entry of a feed, an archived web page, or a row. Its id is its path
+within the folder (`faq/returns.md`, `manual.pdf#page=3`), its address, or the row's own id. Formats other than plain
+text and tables need the extra `documents`.
 """
 
 import csv
@@ -19,12 +21,13 @@ from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.types import Passage
 
-__all__ = ["NO_CORPUS", "Corpus", "read_corpus"]
+__all__ = ["NO_CORPUS", "Corpus", "read_corpus", "text_of_html"]
 
 _TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_content", "正文", "内容", "文本")
 _TITLES = ("title", "heading", "name", "标题")
 _IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
 _LARGEST = 200_000_000  # bytes of a file
+_LARGEST_PAGE = 5_000_000  # bytes of an archived web page
 _NAMED = 5  # files that a warning names
 
 
@@ -58,7 +61,7 @@ def read_corpus(path: str | Path | Corpus) -> Corpus:
     empty: list[str] = []
     for file in files:
         name = file.name if root.is_file() else file.relative_to(root).as_posix()
-        if file.suffix.lower() not in _READERS:
+        if _kind(file) not in _READERS:
             if root.is_file():
                 raise UsageError(f"{file} is not a supported document. Supported: {', '.join(_READERS)}.")
             skipped.append(name)
@@ -94,6 +97,11 @@ def _warnings(skipped: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def _kind(path: Path) -> str:
+    """The ending of a file's name, two endings for one that is compressed."""
+    return "".join(path.suffixes[-2:]).lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+
+
 def _is_document(path: Path, root: Path) -> bool:
     return path.is_file() and not any(part.startswith(".") for part in path.relative_to(root).parts)
 
@@ -102,13 +110,13 @@ def _read(path: Path, name: str) -> Iterator[Passage]:
     if path.stat().st_size > _LARGEST:
         raise DataError(path, f"it has more than {_LARGEST:,} bytes. Split it.")
     try:
-        yield from _READERS[path.suffix.lower()](path, name)
+        yield from _READERS[_kind(path)](path, name)
     except (DataError, MissingExtra):
         raise
     except OSError as error:
         raise DataError(path, f"it cannot be read ({error.strerror or error}).") from error
     except Exception as error:  # each format's library raises its own errors for damaged files
-        kind = path.suffix.lower().removeprefix(".").upper()
+        kind = _kind(path).removeprefix(".").upper()
         raise DataError(path, f"it cannot be read as {kind} ({type(error).__name__}: {error}).") from error
 
 
@@ -133,8 +141,14 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
 
 
 def _html(path: Path, name: str) -> Iterator[Passage]:
+    title, text = text_of_html(_text_of(path))
+    yield Passage(name, text, title=title)
+
+
+def text_of_html(source: str) -> tuple[str, str]:
+    """The title and the text of a web page, a line for each block, without scripts, styles and navigation."""
     html = _library("lxml.html")
-    page = html.document_fromstring(_DECLARATION.sub("", _text_of(path)) + "<div></div>")  # also of an empty file
+    page = html.document_fromstring(_DECLARATION.sub("", source) + "<div></div>")  # also of an empty file
     title = page.findtext(".//title") or ""
     for element in page.xpath("//script|//style|//nav|//template|//noscript|//head"):
         element.drop_tree()
@@ -142,7 +156,7 @@ def _html(path: Path, name: str) -> Iterator[Passage]:
     for element in page.xpath(blocks):
         element.tail = "\n" + (element.tail or "")
     lines = (" ".join(line.split()) for line in page.text_content().splitlines())
-    yield Passage(name, "\n".join(line for line in lines if line), title=title.strip())
+    return title.strip(), "\n".join(line for line in lines if line)
 
 
 def _pdf(path: Path, name: str) -> Iterator[Passage]:
@@ -165,6 +179,49 @@ def _word(path: Path, name: str) -> Iterator[Passage]:
     yield Passage(name, "\n".join(lines), title=str(document.core_properties.title or ""))
 
 
+def _slides(path: Path, name: str) -> Iterator[Passage]:
+    """A slide with its title, texts, tables and notes."""
+    for number, slide in enumerate(_library("pptx").Presentation(str(path)).slides, 1):
+        lines = []
+        for shape in slide.shapes:
+            if shape.has_text_frame:
+                lines.append(shape.text_frame.text)
+            if shape.has_table:
+                lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in shape.table.rows]
+        if slide.has_notes_slide:
+            lines.append(slide.notes_slide.notes_text_frame.text)
+        title = slide.shapes.title.text_frame.text if slide.shapes.title is not None else ""
+        text = "\n".join(line for line in lines if line.strip())
+        yield Passage(f"{name}#slide={number}", text, title=title, meta={"page": number})
+
+
+def _feed(path: Path, name: str) -> Iterator[Passage]:
+    """An entry of an RSS or Atom feed: its whole text if the feed has it, else its summary."""
+    feed = _library("feedparser").parse(path.read_bytes())
+    if not feed.entries and feed.bozo:
+        raise DataError(path, f"it is no RSS or Atom feed ({feed.bozo_exception}).")
+    for number, entry in enumerate(feed.entries, 1):
+        source = entry.content[0].value if entry.get("content") else entry.get("summary", "")
+        _, text = text_of_html(source) if source.strip() else ("", "")
+        date = {"date": entry.published} if entry.get("published") else {}
+        yield Passage(entry.get("link") or f"{name}#{number}", text, title=entry.get("title", ""), meta=date)
+
+
+def _archive(path: Path, name: str) -> Iterator[Passage]:
+    """The web pages of a WARC file, such as those of CC-NEWS."""
+    with path.open("rb") as stream:
+        for record in _library("warcio.archiveiterator").ArchiveIterator(stream):
+            kind = record.http_headers.get_header("Content-Type", "") if record.http_headers else ""
+            is_page = record.rec_type == "response" and "html" in kind
+            if not is_page or record.http_headers.get_statuscode() != "200":
+                continue
+            source = record.content_stream().read(_LARGEST_PAGE).decode("utf-8", "replace")
+            title, text = text_of_html(source) if source.strip() else ("", "")
+            date = record.rec_headers.get_header("WARC-Date") or ""
+            address = record.rec_headers.get_header("WARC-Target-URI")
+            yield Passage(address, text, title=title, meta={"date": date} if date else {})
+
+
 def _library(name: str) -> Any:
     import importlib  # noqa: PLC0415
 
@@ -172,7 +229,8 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise MissingExtra(
-            "PDF, Word and HTML documents need the extra `documents`: pip install 'ragstone[documents]'"
+            "PDF, Word, PowerPoint, HTML, RSS and WARC documents need the extra `documents`: "
+            "pip install 'ragstone[documents]'"
         ) from None
 
 
@@ -213,5 +271,6 @@ def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 _READERS: Mapping[str, Callable[[Path, str], Iterator[Passage]]] = {
     ".txt": _plain, ".md": _plain, ".markdown": _plain, ".rst": _plain, ".html": _html, ".htm": _html, ".pdf": _pdf,
-    ".docx": _word, ".jsonl": _jsonl, ".csv": _table, ".tsv": _table,
+    ".docx": _word, ".pptx": _slides, ".rss": _feed, ".atom": _feed, ".xml": _feed, ".warc": _archive,
+    ".warc.gz": _archive, ".jsonl": _jsonl, ".csv": _table, ".tsv": _table,
 }  # fmt: skip

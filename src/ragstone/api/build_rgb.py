@@ -1,0 +1,200 @@
+"""`build_rgb`: RGB's data sets from the user's news articles."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ragstone.api.blocking import blocking, public
+from ragstone.api.construction import Constructed, construct, keep_report
+from ragstone.api.execute import Shell, cache_folder
+from ragstone.api.run_result import RunResult
+from ragstone.benchmarks.construction import ConstructionPlugin
+from ragstone.builders.pipeline import Pipeline, State
+from ragstone.builders.rgb.base import CHUNK
+from ragstone.builders.rgb.pipeline import (
+    base_pipeline,
+    base_rows,
+    fact_pipeline,
+    fact_rows,
+    int_rows,
+    integration_pipeline,
+)
+from ragstone.builders.steps import Role
+from ragstone.builders.web_search import WebSearch, check_search, open_web_search
+from ragstone.errors import UsageError
+from ragstone.models import ModelOptions
+from ragstone.retrieval import open_retriever
+from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.retrieval.corpus import read_corpus
+from ragstone.storage import replacing
+from ragstone.types import Model, Passage
+
+if TYPE_CHECKING:
+    from ragstone.builders.rgb.items import NewsQuestion
+
+__all__ = ["BuiltRGB", "RGBBuild", "build_rgb", "build_rgb_async", "plan_rgb_build", "run_rgb_build"]
+
+_NAMES = ("refine", "int", "fact")
+
+
+@dataclass(frozen=True)
+class RGBBuild:
+    """A construction before anything is asked. `search`: a search engine of the web, "" for the `chunks`."""
+
+    articles: tuple[Passage, ...]
+    chunks: tuple[Passage, ...]
+    models: Mapping[Role, str | Model]
+    output: Path
+    size: int
+    search: str = ""
+    retriever: str = "local/e5-small"
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The first part, whose requests are known before anything is asked."""
+        return base_pipeline(self.articles, self.chunks, size=self.size)
+
+
+@dataclass(frozen=True, repr=False)
+class BuiltRGB(RunResult):
+    """Constructed data. `files`: name of a data set, such as "en_refine", → number of its questions; empty if the
+    construction is unfinished."""
+
+    files: Mapping[str, int] | None = None
+
+
+def plan_rgb_build(
+    articles: str | Path,
+    output: str | Path,
+    models: Mapping[Role, str | Model],
+    *,
+    size: int = 300,
+    search: str = "",
+    corpus: str | Path | None = None,
+    retriever: str = "local/e5-small",
+) -> RGBBuild:
+    """Checks everything that can be checked before a model is opened. Raises UsageError and DataError."""
+    if search and corpus is not None:
+        raise UsageError("Pages come from the web or from a corpus: pass either --search or --corpus.")
+    if search:
+        check_search(search)
+    folder = Path(output)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file: -o names a folder.")
+    read = read_corpus(articles)
+    chunks = () if search else chunk_passages((read if corpus is None else read_corpus(corpus)).passages, size=CHUNK)
+    return RGBBuild(read.passages, tuple(chunks), models, folder, size, search, retriever)
+
+
+async def run_rgb_build(
+    plan: RGBBuild,
+    *,
+    run: str | Path | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    shell: Shell | None = None,
+) -> BuiltRGB:
+    """Runs the plan and writes the official files (`en_refine.json`, `en_int.json`, `en_fact.json`, likewise zh) and
+    `rejected.jsonl`. The data sets for noise and rejection are made of the first by the benchmark."""
+    plan.output.mkdir(parents=True, exist_ok=True)
+    path = Path(run) if run is not None else plan.output / "build.run"
+    options = model_options or ModelOptions(cache=cache_folder())
+    plugin = ConstructionPlugin()
+
+    async def rank(question: str, passages: Sequence[Passage]) -> Sequence[Passage]:
+        pool = list({passage.id: passage for passage in passages}.values())
+        async with open_retriever(plan.retriever, pool, options=options) as retriever:
+            return (await retriever.retrieve([question], k=30))[0]
+
+    async with AsyncExitStack() as stack:
+        web: WebSearch | None = None
+        if plan.search:
+            web = await stack.enter_async_context(open_web_search(plan.search, options))
+
+        async def part(pipeline: Pipeline, before: State | None) -> Constructed:
+            return await construct(
+                pipeline, plan.models, before=before, searcher=web, run=path, retriever=plan.retriever,
+                model_options=options, concurrency=concurrency, shell=shell,
+            )  # fmt: skip
+
+        engine = web.id if web is not None else ""
+        base = await part(base_pipeline(plan.articles, plan.chunks, size=plan.size, web=engine, rank=rank), None)
+        if not base.complete:
+            return BuiltRGB(path, base.outcome, benchmark=plugin)
+        questions: Sequence[NewsQuestion] = base.state.items
+        joined = await part(integration_pipeline(questions, web=engine), base.state)
+        fact = await part(fact_pipeline(questions, web=engine), joined.state) if joined.complete else joined
+    if not fact.complete:
+        return BuiltRGB(path, fact.outcome, benchmark=plugin)
+    rows = _by_language({"refine": base.state, "int": joined.state, "fact": fact.state})
+    for name, documents in rows.items():
+        _write(plan.output / f"{name}.json", documents)
+    _write(plan.output / "rejected.jsonl", [msgspec.to_builtins(item) for item in fact.state.rejected])
+    counts = {name: len(documents) for name, documents in rows.items()}
+    keep_report(path, fact.state, sum(counts.values()))
+    return BuiltRGB(path, fact.outcome, _warnings(fact.state), plugin, files=counts)
+
+
+def _by_language(states: Mapping[str, State]) -> dict[str, list[dict[str, Any]]]:
+    """File name → its rows; a language without a question of a kind has no file of it."""
+    makers: Mapping[str, Any] = {"refine": base_rows, "int": int_rows, "fact": fact_rows}
+    files = {}
+    for kind, state in states.items():
+        for language in sorted({item.language for item in state.items}):
+            files[f"{language}_{kind}"] = makers[kind]([item for item in state.items if item.language == language])
+    return files
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with replacing(path, parents=True) as stream:
+        for row in rows:
+            stream.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _warnings(state: State) -> tuple[str, ...]:
+    """What a reader of the data should know."""
+    reasons = Counter(item.reason for item in state.rejected)
+    unknown = reasons["not_known_without_documents"]
+    if not unknown:
+        return ()
+    return (
+        f"{unknown} questions are not in the counterfactual set: the checker does not know their answers by heart.",
+    )
+
+
+@public
+async def build_rgb_async(
+    articles: str | Path,
+    output: str | Path,
+    model: str | Model,
+    *,
+    checker: str | Model | None = None,
+    size: int = 300,
+    search: str = "",
+    corpus: str | Path | None = None,
+    retriever: str = "local/e5-small",
+    run: str | Path | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+) -> BuiltRGB:
+    """Construct RGB's data sets from news, as Chen et al. 2024 describe in section 3.
+
+    `articles`: a folder or file of articles (text, HTML, JSONL, RSS, WARC…). `model` writes questions and false
+    answers, `checker` (by default the same) reads and labels. `size`: questions of each language. `search`: a search
+    engine of the web, such as "searxng(https://search.example.org)" or "brave"; without one the chunks of `corpus`, by
+    default of the articles, are searched. `retriever` ranks the chunks. The same call resumes. Raises `RagstoneError`s,
+    one line each.
+    """
+    models: dict[Role, str | Model] = {"writer": model, "checker": checker or model}
+    plan = plan_rgb_build(articles, output, models, size=size, search=search, corpus=corpus, retriever=retriever)
+    return await run_rgb_build(plan, run=run, model_options=model_options, concurrency=concurrency)
+
+
+build_rgb = blocking(build_rgb_async, name="build_rgb")
+"""`ragstone build rgb`."""

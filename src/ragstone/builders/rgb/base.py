@@ -1,0 +1,281 @@
+"""The passes from articles to questions with labelled chunks, of which RGB makes noise and rejection."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from ragstone.builders.duplicates import distinct
+from ragstone.builders.pipeline import Rejected, Replies, Search
+from ragstone.builders.questions.gates import ANSWERING, READ
+from ragstone.builders.rgb.items import NewsQuestion, rejected
+from ragstone.builders.steps import Reply, Role, Step, Task, content_id
+from ragstone.builders.web_search import FoundPage
+from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.text import detect, find_answer
+from ragstone.text.quoting import find_quote
+from ragstone.types import Passage
+
+__all__ = [
+    "CheckFromArticle", "DistinctEvents", "FindChunks", "LabelChunks", "Rank", "RankPages", "SearchPages", "Take",
+    "WriteEvents", "is_right",
+]  # fmt: skip
+
+CHUNK, TOP = 300, 30
+"""Tokens of a chunk and chunks for a question, as in the paper."""
+_PAGES = 10
+_LONGEST_ARTICLE = 12_000  # characters of an article that the writer sees
+
+Rank: TypeAlias = Callable[[str, Sequence[Passage]], Awaitable[Sequence[Passage]]]
+"""The chunks nearest to a question, best first."""
+
+
+class _Event(msgspec.Struct):
+    event: str
+    question: str
+    answer: str
+    aliases: list[str]
+    kind: str
+    evidence: str
+
+
+class _Events(msgspec.Struct):
+    events: list[_Event]
+
+
+class _Pages(msgspec.Struct):
+    pages: list[FoundPage]
+
+
+EVENT = Step("event", _Events)
+SEARCH = Step("search", _Pages)
+
+
+def is_right(reply: Reply | None, *slots: Sequence[str], language: str = "") -> bool:
+    """Whether a reader found an answer that states one spelling of each of these parts."""
+    if reply is None or reply.value is None or not reply.value.found:
+        return False
+    return all(any(find_answer(alias, reply.value.answer, language) for alias in slot) for slot in slots)
+
+
+@dataclass(frozen=True)
+class WriteEvents:
+    """Asks for the events of each article, with a question about each. One stays if its evidence stands in the article
+    and states the answer, and if the question does not give it away."""
+
+    name: str = "event"
+    step: Step | None = EVENT
+    role: Role = "writer"
+
+    def tasks(self, items: Sequence[Passage], /) -> Iterator[Task]:
+        for article in items:
+            shown = {"title": article.title, "article": article.text[:_LONGEST_ARTICLE], "date": _date(article)}
+            yield Task(content_id(article.id, article.text), shown, detect(article.text))
+
+    async def finish(
+        self, items: Sequence[Passage], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        kept: list[NewsQuestion] = []
+        dropped: list[Rejected] = []
+        for article in items:
+            reply = replies[content_id(article.id, article.text), 0]
+            if reply.value is None:
+                dropped.append(rejected(article, self.name, "no_usable_reply", reply.problem))
+            for event in [] if reply.value is None else reply.value.events:
+                question, reason = _checked(article, event)
+                if reason:
+                    dropped.append(rejected(question, self.name, reason))
+                else:
+                    kept.append(question)
+        return kept, dropped
+
+
+def _date(article: Passage) -> str:
+    return str(article.meta.get("date", ""))
+
+
+def _checked(article: Passage, event: _Event) -> tuple[NewsQuestion, str]:
+    answers = tuple(dict.fromkeys(text.strip() for text in (event.answer, *event.aliases) if text.strip()))
+    place = find_quote(event.evidence, article.text) if event.evidence.strip() else None
+    evidence = event.evidence if place is None else article.text[slice(*place)]
+    question = NewsQuestion(
+        f"n-{content_id(article.id, event.question, *answers)}", detect(event.question), article,
+        " ".join(event.question.split()), answers, event.kind.strip(), evidence,
+    )  # fmt: skip
+    if not question.question or not answers:
+        return question, "incomplete_fact"
+    if place is None:
+        return question, "evidence_not_in_text"
+    if not any(find_answer(answer, evidence) for answer in answers):
+        return question, "answer_not_in_evidence"
+    return question, "answer_in_question" if any(find_answer(one, question.question) for one in answers) else ""
+
+
+@dataclass(frozen=True)
+class DistinctEvents:
+    """Drops questions that nearly repeat an earlier one."""
+
+    name: str = "distinct"
+    step: Step | None = None
+    role: Role = "writer"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        return iter(())
+
+    async def finish(
+        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        kept, repeated = distinct(items, lambda item: item.question)
+        return kept, [rejected(one, self.name, "near_duplicate", other.question) for one, other in repeated]
+
+
+@dataclass(frozen=True)
+class CheckFromArticle:
+    """A reader must answer rightly from the article."""
+
+    name: str = "check"
+    step: Step | None = READ
+    role: Role = "checker"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        for item in items:
+            text = item.article.text[:_LONGEST_ARTICLE]
+            yield Task(item.id, {"question": item.question, "passages": {"1": text}}, item.language)
+
+    async def finish(
+        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        right = {item.id for item in items if is_right(replies.get((item.id, 0)), item.answers)}
+        dropped = [rejected(item, self.name, "not_answerable_from_gold") for item in items if item.id not in right]
+        return [item for item in items if item.id in right], dropped
+
+
+@dataclass(frozen=True)
+class SearchPages:
+    """Searches the web for each question."""
+
+    pages: int = _PAGES
+    name: str = "search"
+    step: Step | None = SEARCH
+    role: Role = "searcher"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        for item in items:
+            yield Task(item.id, {"query": item.question, "count": self.pages}, item.language)
+
+    async def finish(
+        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        kept = []
+        for item in items:
+            pages = [Passage(page.url, page.text, page.title) for page in replies[item.id, 0].value.pages if page.text]
+            pages = list({page.id: page for page in [item.article, *pages]}.values())
+            kept.append(replace(item, found=tuple(chunk_passages(pages, size=CHUNK))))
+        return kept, []
+
+
+@dataclass(frozen=True)
+class RankPages:
+    """Keeps the chunks of the pages that are nearest to the question."""
+
+    rank: Rank
+    name: str = "rank"
+    step: Step | None = None
+    role: Role = "checker"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        return iter(())
+
+    async def finish(
+        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        return [replace(item, found=tuple(await self.rank(item.question, item.found))[:TOP]) for item in items], []
+
+
+@dataclass(frozen=True)
+class FindChunks:
+    """Without the web: the chunks of the corpus that are nearest to the question."""
+
+    name: str = "search"
+    step: Step | None = None
+    role: Role = "checker"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        return iter(())
+
+    async def finish(
+        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        found = await search([item.question for item in items], k=TOP)
+        return [replace(item, found=tuple(chunks)) for item, chunks in zip(items, found, strict=True)], []
+
+
+@dataclass(frozen=True)
+class LabelChunks:
+    """Labels the chunks: positive where the answer stands and the checker says that it answers the question, negative
+    where neither is so; what the two disagree on is left out. A question needs both kinds."""
+
+    least_positive: int = 1
+    least_negative: int = 1
+    name: str = "label"
+    step: Step | None = ANSWERING
+    role: Role = "checker"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        for item in items:
+            if item.found:
+                passages = {str(number): chunk.text for number, chunk in enumerate(item.found, 1)}
+                shown = {"question": item.question, "passages": passages, "answer": [item.answers[0]]}
+                yield Task(item.id, shown, item.language)
+
+    async def finish(
+        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        kept: list[NewsQuestion] = []
+        dropped: list[Rejected] = []
+        for item in items:
+            reply = replies.get((item.id, 0))
+            answering = set[int]() if reply is None or reply.value is None else set(reply.value.passages)
+            positive, negative = list[Passage](), list[Passage]()
+            for number, chunk in enumerate(item.found, 1):
+                states = any(find_answer(answer, chunk.text, item.language) for answer in item.answers)
+                if states == (number in answering):
+                    (positive if states else negative).append(chunk)
+            labelled = replace(item, positive=tuple(positive), negative=tuple(negative), found=())
+            if reply is None or reply.value is None:
+                dropped.append(rejected(labelled, self.name, "no_usable_reply"))
+            elif len(positive) < self.least_positive:
+                dropped.append(rejected(labelled, self.name, "too_few_positive", str(len(positive))))
+            elif len(negative) < self.least_negative:
+                dropped.append(rejected(labelled, self.name, "too_few_negative", str(len(negative))))
+            else:
+                kept.append(labelled)
+        return kept, dropped
+
+
+@dataclass(frozen=True)
+class Take:
+    """The first `size` items of each language; the others are surplus."""
+
+    size: int
+    name: str = "accept"
+    step: Step | None = None
+    role: Role = "checker"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        return iter(())
+
+    async def finish(
+        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+        kept: dict[str, list[NewsQuestion]] = {}
+        dropped: list[Rejected] = []
+        for item in items:
+            taken = kept.setdefault(item.language, [])
+            if len(taken) < self.size:
+                taken.append(item)
+            else:
+                dropped.append(rejected(item, self.name, "surplus"))
+        return [item for taken in kept.values() for item in taken], dropped
