@@ -101,7 +101,7 @@ def _cut(shown: Mapping[str, Any]) -> bool:
 
 
 def test_another_passage_that_answers_becomes_gold(tmp_path: Path) -> None:
-    other = Passage("copy#1", "In short: the tower is 317 metres tall, as everyone in the town of Brill says.")
+    other = Passage("copy#1", "In short: the tower of Brill 1 is 317 metres tall, and 317 metres it stays.")
     pipeline = questions_pipeline([*documents(4), other], QuestionSettings(4, {"single": 1.0}))
 
     def answering(shown: Mapping[str, Any], reply: Any) -> Any:
