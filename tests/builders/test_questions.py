@@ -24,13 +24,17 @@ PLACES = ("Arden", "Brill", "Corvin", "Dunmore", "Elsted", "Farrow", "Gilden", "
 ALL = "; ".join(f"{310 + 7 * number} metres" for number in range(24))
 
 
+def place(number: int) -> str:
+    return f"{PLACES[number % 8]} {'East' if number < 8 else 'West' if number < 16 else 'North'}"
+
+
 def documents(count: int = 24) -> list[Passage]:
     """Chunks with one fact each, none of which another one states."""
     return [
         Passage(
             f"doc{number}#1",
-            f"The tower of {PLACES[number % 8]} {number} was finished late. It is {310 + 7 * number} metres tall.",
-            title=f"Tower {PLACES[number % 8]} {number}",
+            f"The tower of {place(number)} was finished late. It is {310 + 7 * number} metres tall.",
+            title=f"Tower {place(number)}",
             meta={"document": f"doc{number}"},
         )
         for number in range(count)
@@ -101,7 +105,7 @@ def _cut(shown: Mapping[str, Any]) -> bool:
 
 
 def test_another_passage_that_answers_becomes_gold(tmp_path: Path) -> None:
-    other = Passage("copy#1", "In short: the tower of Brill 1 is 317 metres tall, and 317 metres it stays.")
+    other = Passage("copy#1", "In short: the tower of Brill East is 317 metres tall, and 317 metres it stays.")
     pipeline = questions_pipeline([*documents(4), other], QuestionSettings(4, {"single": 1.0}))
 
     def answering(shown: Mapping[str, Any], reply: Any) -> Any:
@@ -148,8 +152,7 @@ def test_a_changed_document_changes_only_its_questions(tmp_path: Path) -> None:
     assert before.keys() == after.keys()
     assert {name for name in before if before[name] != after[name]} == {name for name in before if "doc3" in name}
     again = [request.schema_name for request in model.requests[asked:]]
-    assert again.count("facts") == 1
-    assert again.count("question") == again.count("paraphrase") == 2
+    assert again.count("facts") == again.count("question") == again.count("paraphrase") == 1
     assert len(again) < asked / 2
 
 
