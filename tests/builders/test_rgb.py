@@ -132,8 +132,10 @@ async def site() -> AsyncIterator[TestServer]:
     for path in ("/search", "/res/v1/web/search", "/v7.0/search"):
         app.router.add_route("*", path, search)
     app.router.add_get("/page", page)
-    async with TestServer(app) as server:
-        yield server
+    server = TestServer(app)
+    await server.start_server()
+    yield server
+    await server.close()
 
 
 KEYS = {
