@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from ragstone import evaluate
+from ragstone.analysis.calibration import Calibrated
+from ragstone.analysis.expert_agreement import Refused
 from ragstone.api.experts import agreement_of_experts
+from ragstone.api.label_round import label_round
 from ragstone.errors import DataError, UsageError
+from ragstone.labels import Label
 
 
 def data(count: int) -> list[dict[str, Any]]:
@@ -43,9 +47,9 @@ def test_experts_and_the_judge_are_compared_and_its_mean_is_calibrated(tmp_path:
     assert agreed.disputed == tuple(f"q{n}" for n in range(7, 80, 10))
     whole = found.judged[0]
     assert (whole.metric, whole.part, whole.n) == ("answer_match", "", 80)
-    assert {one.part for one in found.judged} == {"", "en", "zh", "short", "long"}
+    assert {one.part for one in found.judged} == {"", "en", "zh", "short", "long", "expert ann", "expert bo"}
     calibrated = found.calibrated["correct", "answer_match"]
-    assert not isinstance(calibrated, str)
+    assert isinstance(calibrated, Calibrated)
     assert calibrated.low <= calibrated.mean <= calibrated.high
     assert calibrated.naive == pytest.approx(133 / 200)
     assert calibrated.saved > 50
@@ -66,7 +70,7 @@ def test_the_command_prints_tables_in_both_languages(tmp_path: Path, ragstone: A
 
 def test_fewer_than_fifty_labels_give_no_calibrated_mean(tmp_path: Path) -> None:
     run = evaluate(data(60), ["answer_match"], run=tmp_path / "e.run").run
-    assert agreement_of_experts(labels(49), run).calibrated["correct", "answer_match"] == "49 of 50 labels"
+    assert agreement_of_experts(labels(49), run).calibrated["correct", "answer_match"] == Refused("few", 49)
 
 
 def test_stars_are_scaled(tmp_path: Path) -> None:
@@ -95,3 +99,84 @@ def test_a_run_without_the_labelled_questions_is_refused(tmp_path: Path) -> None
     rows = [{"id": "other", "expert": "ann", "correct": "yes"}]
     with pytest.raises(UsageError, match="has no metric for correct"):
         agreement_of_experts(rows, run)
+
+
+def judged_run(tmp_path: Path, count: int = 200) -> tuple[Path, Path]:
+    run = evaluate(data(count), ["answer_match"], run=tmp_path / "e.run").run
+    path = tmp_path / "labels.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in labels(80)), encoding="utf-8")
+    return Path(run), path
+
+
+def test_the_answer_comes_first_and_the_questions_to_label_next_last(tmp_path: Path, ragstone: Any) -> None:
+    run, path = judged_run(tmp_path)
+    lines = ragstone("agreement", "experts", str(path), "--run", str(run), "--next", "7").out.splitlines()
+    assert lines[0].startswith(
+        "answer_match: the judge agrees with the experts on 98% of 80 answers, κ 0.94 [0.85, 1.00]; "
+    )
+    assert lines[1].startswith(
+        "answer_match: the mean is 0.64 [0.57, 0.70], calibrated by 80 labels (200 answers; the judge"
+    )
+    following = next(n for n, line in enumerate(lines) if line.startswith("Label these 7 next: the interval of"))
+    ids = lines[following + 1 :]
+    assert len(ids) == 7
+    assert {*ids} <= {f"q{n}" for n in range(80, 200)}
+    document = json.loads(ragstone("agreement", "experts", str(path), "--run", str(run), "--next", "7", "--json").out)
+    assert document["next"]["ids"] == ids
+    chinese = ragstone("agreement", "experts", str(path), "--language", "zh").out
+    assert chinese.startswith("正确：2 位专家对 79 个至少有两份标注的答案中的 90% 意见一致，κ 0.78")
+    refused = ragstone("agreement", "experts", str(path), "--next", "7")
+    assert (refused.code, "add --run RUN" in refused.err) == (2, True)
+
+
+def test_a_judge_that_is_too_kind_is_said_to_be(tmp_path: Path) -> None:
+    run = evaluate(data(60), ["answer_match"], run=tmp_path / "e.run").run
+    strict = [{"id": f"q{n}", "expert": "ann", "correct": "yes" if n % 3 == 1 else "no"} for n in range(60)]
+    found = agreement_of_experts(strict, run)
+    assert "; it is 33.3 points too kind [" in found.summary()
+    assert found.judged[0].confusion == (20, 0, 20, 20)
+    kind = [{"id": f"q{n}", "expert": "ann", "correct": "yes"} for n in range(60)]
+    assert "too strict [" in agreement_of_experts(kind, run).summary()
+
+
+def test_what_is_kept_is_in_every_later_report_of_this_run_alone(tmp_path: Path, ragstone: Any) -> None:
+    run, path = judged_run(tmp_path)
+    told = ragstone("agreement", "experts", str(path), "--run", str(run), "--keep")
+    kept = tmp_path / "e.run.experts.json"
+    assert (told.code, kept.is_file(), str(kept) in told.err) == (0, True, True)
+    assert "calibrated by 80 labels" in " ".join(ragstone("show", str(run)).out.split())
+    assert ragstone("report", str(run), "-o", str(tmp_path / "r.html")).code == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Judge and experts" in page
+    assert "answer_match: the judge and the experts differ on 2:" in page
+    assert page.count("calibrated by 80 labels") == 1
+    other = evaluate(data(60), ["answer_match"], run=tmp_path / "o.run").run
+    (tmp_path / "o.run.experts.json").write_bytes(kept.read_bytes())
+    assert "calibrated" not in ragstone("show", str(other)).out
+    kept.write_text("{}", encoding="utf-8")
+    damaged = ragstone("show", str(run))
+    assert damaged.code == 2
+    assert "e.run.experts.json: is not what --keep writes" in damaged.err
+
+
+def test_a_report_with_labels_says_what_they_say_in_both_languages(tmp_path: Path, ragstone: Any) -> None:
+    run, path = judged_run(tmp_path)
+    for language, words in (("en", "calibrated by 80 labels"), ("zh", "由 80 个标注校准")):
+        target = tmp_path / f"{language}.html"
+        assert ragstone("report", str(run), "--labels", str(path), "-o", str(target), "--language", language).code == 0
+        assert words in target.read_text(encoding="utf-8")
+    assert not (tmp_path / "e.run.experts.json").exists()
+
+
+def test_labels_of_the_most_doubtful_answers_calibrate_nothing(tmp_path: Path) -> None:
+    run = evaluate(data(60), ["answer_match"], run=tmp_path / "e.run").run
+    for by in ("uncertainty", "random"):
+        path = tmp_path / f"{by}.sqlite"
+        with label_round(path, run, tasks=["correct"], sample=55, by=by) as store:
+            for number, item in enumerate(store.items()):
+                store.put(Label(item.id, "correct", "ann", "yes" if number % 2 else "no"))
+        found = agreement_of_experts(path, run)
+        assert found.judged[0].n == 55
+        value = found.calibrated["correct", "answer_match"]
+        assert isinstance(value, Refused) == (by == "uncertainty")
+        assert ("drawn at random; nothing is known" in found.summary()) == (by == "uncertainty")

@@ -97,12 +97,18 @@ def next_labels(
     total = sum(sizes)
     alike = [number + sum(more) * (size - number) / max(1, total - sum(have))
              for size, number in zip(sizes, have, strict=True)]  # fmt: skip
+    means = [_mean(members[name], scores, labels) for name in names]
     plans = tuple(map(StratumPlan, names, sizes, have, more, spreads))
     then = [number + new for number, new in zip(have, more, strict=True)]
     return NextLabels(
-        tuple(_shuffled(chosen, seed)), plans, _half(sizes, have, spreads) if min(have, default=0) else None,
-        _half(sizes, then, spreads), _half(sizes, alike, spreads),
+        tuple(_shuffled(chosen, seed)), plans, _half(sizes, have, spreads, means) if min(have, default=0) else None,
+        _half(sizes, then, spreads, means), _half(sizes, alike, spreads, means),
     )  # fmt: skip
+
+
+def _mean(items: Sequence[str], scores: Mapping[str, float], labels: Mapping[str, float]) -> float:
+    """The mean of the stratum's labels; of its scores where it has none."""
+    return float(np.mean([labels[item] for item in items if item in labels] or [scores[item] for item in items]))
 
 
 def _spreads(members: Sequence[Sequence[str]], scores: Mapping[str, float], labels: Mapping[str, float]) -> list[float]:
@@ -147,13 +153,16 @@ def _allocated(sizes: Sequence[int], have: Sequence[int], spreads: Sequence[floa
     return [number - before for number, before in zip(numbers, have, strict=True)]
 
 
-def _half(sizes: Sequence[int], numbers: Sequence[float], spreads: Sequence[float]) -> float:
-    """Half of the 95% interval's expected width with these numbers of labels."""
+def _half(sizes: Sequence[int], numbers: Sequence[float], spreads: Sequence[float], means: Sequence[float]) -> float:
+    """Half of the 95% interval's expected width with these numbers of labels. Part of it no label takes away: the
+    questions are a sample themselves, and so are the sizes of the strata (`means`: of each)."""
     total = sum(sizes)
-    return _Z * math.sqrt(sum(
-        (size / total * spread) ** 2 / max(number, 1e-9) * (1 - number / size)
-        for size, number, spread in zip(sizes, numbers, spreads, strict=True)
-    ))  # fmt: skip
+    mean = sum(size / total * value for size, value in zip(sizes, means, strict=True))
+    variance = sum(
+        (size / total * spread) ** 2 / max(number, 1e-9) + size / total * (value - mean) ** 2 / total
+        for size, number, spread, value in zip(sizes, numbers, spreads, means, strict=True)
+    )
+    return _Z * math.sqrt(variance)
 
 
 def _shuffled(items: Sequence[str], seed: int) -> list[str]:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
@@ -25,6 +25,9 @@ from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
 from ragstone.types import Aggregate, Benchmark, Run, Score
+
+if TYPE_CHECKING:
+    from ragstone.analysis.expert_agreement import ExpertFindings
 
 __all__ = [
     "OpenRun",
@@ -219,7 +222,7 @@ class OpenRun:
 
         language = language or self.language
         counts = cache(partial(digest, self.run, self.benchmark, language=language, cases_shown=0))
-        return opening(self.run, self.benchmark, counts, language=language)
+        return opening(self.run, self.benchmark, counts, language=language, experts=self.experts)
 
     def leading_charts(self, *, language: str | None = None) -> Sequence[Chart]:
         """The charts that stand beside the verdict."""
@@ -256,12 +259,27 @@ class OpenRun:
             scores |= aggregate.over(self.run.records())
         return scores
 
-    def write_report(self, target: str | Path, *, language: str | None = None, cases_shown: int = 200) -> Path:
-        """Write the report, one self-contained HTML file, and return its path. Needs the extra `report`."""
+    @property
+    def experts(self) -> "ExpertFindings | None":
+        """What labels of experts say of the run, as `ragstone agreement experts --keep` kept it; None if nothing is
+        kept. Raises DataError for a damaged file."""
+        from ragstone.report.kept_experts import kept  # noqa: PLC0415  (numpy: only where a run is read)
+
+        return kept(self.path, self.run.file_id)
+
+    def write_report(
+        self, target: str | Path, *, language: str | None = None, cases_shown: int = 200,
+        experts: "ExpertFindings | None" = None,
+    ) -> Path:  # fmt: skip
+        """Write the report, one self-contained HTML file, and return its path. `experts`: what labels say, by default
+        what is kept. Needs the extra `report`."""
         path = Path(target)
         _check_place(path, self.path, " for the report")
         _spare(path)
-        page = render(self.run, self.benchmark, language=language or self.language, cases_shown=cases_shown)
+        page = render(
+            self.run, self.benchmark, language=language or self.language, cases_shown=cases_shown,
+            experts=experts or self.experts,
+        )  # fmt: skip
         return write_file(path, page, parents=True)
 
     @public

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Address, both, json_option, language_option
-from ragstone.cli.output import say_json, say_tables
+from ragstone.cli.options import Address, Scale, both, json_option, language_option
+from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.messages import messages, preferred_language
 from ragstone.structs import from_json, to_json
 
 if TYPE_CHECKING:
+    from ragstone.analysis.next_labels import NextLabels
     from ragstone.api.agreement import Ways
     from ragstone.display import Table
 
@@ -34,46 +35,71 @@ def command() -> None:
     """Measure how far different ways of judging agree."""
 
 
-class _Scale(click.ParamType[tuple[float, float]]):
-    """LOW..HIGH."""
-
-    name = "LOW..HIGH"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
-        low, dots, high = str(value).partition("..")
-        try:
-            return (float(low), float(high)) if dots else self.fail(f"{value!r}: expected LOW..HIGH.", param, ctx)
-        except ValueError:
-            self.fail(f"{value!r}: expected two numbers, such as 1..5.", param, ctx)
-
-
 @command.command(name="experts")
 @click.argument("labels", type=click.Path(path_type=Path))
 @click.option("--run", "run_file", type=click.Path(path_type=Path),
               help="Run of the same questions: also compare its judge with the experts.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="System of the run, if it has several.")
-@click.option("--scale", type=_Scale(), default="0..1", show_default=True, help="Lowest and highest label.")
-@click.option("--by", default="", metavar="COLUMN", help="Column of the data that stratifies the calibrated means.")
+@click.option("--scale", type=Scale(), default="0..1", show_default=True, help="Lowest and highest label.")
+@click.option(
+    "--by",
+    default="",
+    metavar="COLUMN",
+    help="Column of the data that stratifies the calibrated means.  [default: by the judge's score]",
+)
+@click.option("--keep", is_flag=True, help="Keep the findings beside the run, for its reports.")
+@click.option("--next", "count", type=click.IntRange(1, 100_000), metavar="N",
+              help="Also list N questions to label next: those that narrow the calibrated interval most.")  # fmt: skip
+@click.option("--task", default="", metavar="NAME", help="Task that --next is for.  [default: the first one]")
 @language_option
 @json_option
 def experts(labels: Path, **values: Any) -> int:
     """Measure how far experts agree, and how far the judge of a run agrees with them.
 
-    LABELS is CSV, JSONL or JSON with the columns id, expert, and either task and label or a column per task (correct,
-    faithful, relevant, or a metric). With 50 labels or more, means of the judge are calibrated by them."""
-    from ragstone.api.experts import agreement_of_experts  # noqa: PLC0415
+    LABELS is a file of `ragstone annotate`, or CSV, JSONL or JSON with the columns id, expert, and either task and
+    label or a column per task (correct, faithful, relevant, or a metric). With 50 labels or more, means of the judge
+    are calibrated by them."""
+    from ragstone.api.experts import agreement_of_experts, next_to_label  # noqa: PLC0415
+    from ragstone.errors import UsageError  # noqa: PLC0415
 
     low, high = values["scale"]
-    found = agreement_of_experts(
-        labels, values["run_file"], system=values["system"], scale=(low, high), by=values["by"]
-    )
+    run, how = values["run_file"], {"system": values["system"], "scale": (low, high), "by": values["by"]}
+    if run is None and (values["keep"] or values["count"]):
+        raise UsageError(f"{'--keep' if values['keep'] else '--next'} is about the answers of a run: add --run RUN.")
+    found = agreement_of_experts(labels, run, **how)
+    following = next_to_label(labels, run, values["count"], task=values["task"], **how) if values["count"] else None
+    kept = found.keep() if values["keep"] else None
     language = values["language"] or preferred_language()
     tables = found.tables(language=language)
     if values["as_json"]:
-        say_json({"tables": from_json(to_json(tables), list)})
-    else:
-        say_tables(tables, language=language)
+        document: dict[str, Any] = {
+            "summary": found.summary(language=language).splitlines(),
+            "tables": from_json(to_json(tables), list),
+        }
+        if following is not None:
+            document |= {"next": {"metric": following[0], **dataclasses.asdict(following[1])}}
+        say_json(document)
+        return 0
+    for line in found.summary(language=language).splitlines():
+        say(line)
+    say_text("")
+    say_tables(tables, language=language)
+    if following is not None:
+        _say_next(*following, language)
+    if kept is not None:
+        say(messages(__name__, language)["kept"].format(path=kept), err=True)
     return 0
+
+
+def _say_next(metric: str, found: "NextLabels", language: str) -> None:
+    """Print how much narrower the interval becomes, and the questions, one a line."""
+    texts = messages(__name__, language)
+    now = "–" if found.now is None else f"{100 * found.now:.1f}"
+    say(texts["next"].format(
+        n=len(found.ids), metric=metric, now=now, then=f"{100 * found.then:.1f}", random=f"{100 * found.at_random:.1f}"
+    ))  # fmt: skip
+    for item in found.ids:
+        say(item)
 
 
 @command.command(name="protocols")

@@ -182,3 +182,16 @@ language_option = click.option(
     type=click.Choice(LANGUAGES),
     help="Language of the output.  [default: that of the run, else the environment's]",
 )
+
+
+class Scale(click.ParamType[tuple[float, float]]):
+    """The lowest and the highest label: LOW..HIGH."""
+
+    name = "LOW..HIGH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        low, dots, high = str(value).partition("..")
+        try:
+            return (float(low), float(high)) if dots else self.fail(f"{value!r}: expected LOW..HIGH.", param, ctx)
+        except ValueError:
+            self.fail(f"{value!r}: expected two numbers, such as 1..5.", param, ctx)

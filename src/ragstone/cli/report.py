@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import language_option
+from ragstone.cli.options import Scale, language_option
 from ragstone.cli.output import say
 from ragstone.messages import messages
 
@@ -18,11 +18,24 @@ __all__ = ["command"]
 @click.option(
     "--cases", "cases_shown", type=click.IntRange(0), default=200, show_default=True, help="Number of answers shown."
 )
+@click.option("--labels", type=click.Path(path_type=Path),
+              help="Labels of experts (a file of annotate, or a table): the report says how far the judge agrees with "
+                   "them, and gives calibrated means.")  # fmt: skip
+@click.option("--scale", type=Scale(), default="0..1", show_default=True, help="Lowest and highest label.")
+@click.option("--system", metavar="NAME", help="System that the labels are about, if there are several.")
 @language_option
-def command(run_file: Path, output: Path, cases_shown: int, language: str | None) -> None:
+def command(
+    run_file: Path, output: Path, cases_shown: int, labels: Path | None, scale: tuple[float, float], system: str | None,
+    language: str | None,
+) -> None:  # fmt: skip
     """Write RUN as one self-contained HTML file that opens offline."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
 
+    experts = None
+    if labels is not None:
+        from ragstone.api.experts import agreement_of_experts  # noqa: PLC0415
+
+        experts = agreement_of_experts(labels, run_file, system=system, scale=scale)
     with read_run(run_file) as run:
-        path = run.write_report(output, language=language, cases_shown=cases_shown)
+        path = run.write_report(output, language=language, cases_shown=cases_shown, experts=experts)
         say(messages(__name__, language or run.language)["report_only"].format(path=path))

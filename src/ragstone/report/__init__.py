@@ -10,18 +10,22 @@ from ragstone.report.export import FORMATS, export, is_export
 from ragstone.report.optional import load
 
 if TYPE_CHECKING:
+    from ragstone.analysis.expert_agreement import ExpertFindings
     from ragstone.types import Benchmark, Run
 
 __all__ = ["FORMATS", "export", "is_export", "render"]
 
 
-def render(run: "Run", benchmark: "Benchmark", *, language: str = "en", cases_shown: int = 200) -> str:
+def render(
+    run: "Run", benchmark: "Benchmark", *, language: str = "en", cases_shown: int = 200,
+    experts: "ExpertFindings | None" = None,
+) -> str:  # fmt: skip
     """The whole report as one self-contained HTML document, safe to encode as UTF-8.
 
     `language` ("en" or "zh") is the language of the report itself; texts of people and models are not translated. At
-    most `cases_shown` wrong answers are shown, the worst first, spread over groups and systems. The same run gives
-    the same bytes. Raises `MissingExtra` where Jinja2 or Matplotlib is not installed and `UnknownName` for another
-    language.
+    most `cases_shown` wrong answers are shown, the worst first, spread over groups and systems. `experts`: what labels
+    say of the run. The same run gives the same bytes. Raises `MissingExtra` where Jinja2 or Matplotlib is not installed
+    and `UnknownName` for another language.
     """
     page = load("ragstone.report.page", extra="report", purpose="The HTML report")
-    return cast("str", page.render(run, benchmark, language=language, cases_shown=cases_shown))
+    return cast("str", page.render(run, benchmark, language=language, cases_shown=cases_shown, experts=experts))

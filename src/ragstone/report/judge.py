@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.messages import messages
+from ragstone.report.expert_tables import judge_line
 from ragstone.report.metadata import first
 
 __all__ = ["judge_label", "judge_name"]
@@ -14,10 +16,15 @@ def judge_name(meta: Mapping[str, Any]) -> str:
     return first(meta, "judge.id", "judge.model", "judge.name", "judge")
 
 
-def judge_label(meta: Mapping[str, Any], language: str) -> str:
-    """The caveat for judged figures; "" where there is no judge."""
+def judge_label(meta: Mapping[str, Any], language: str, experts: ExpertFindings | None = None) -> str:
+    """The caveat for judged figures, or how far the judge agrees with experts where that is measured; "" where there is
+    no judge."""
     name = judge_name(meta)
     if not name:
         return ""
+    if experts is not None and (
+        lines := [judge_line(one, language=language) for one in experts.judged if not one.part]
+    ):
+        return " ".join(lines)
     tiny = name.startswith("local/smollm2")
     return messages(__name__, language)["local_judge" if tiny else "unmeasured_judge"].format(name=name)

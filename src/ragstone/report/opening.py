@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.analysis.power import spread_of
 from ragstone.display import Action, Summary
 from ragstone.messages import messages
 from ragstone.report.digest import OTHER, Digest, ErrorKind, SystemDigest
+from ragstone.report.expert_tables import calibrated_line
 from ragstone.stats import Estimate
 from ragstone.types import Benchmark, Run
 
@@ -21,14 +23,16 @@ _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def opening(
-    run: Run, benchmark: Benchmark, digest: Callable[[], Digest], *, language: str = "en"
-) -> dict[str, Summary]:
+    run: Run, benchmark: Benchmark, digest: Callable[[], Digest], *, language: str = "en",
+    experts: ExpertFindings | None = None,
+) -> dict[str, Summary]:  # fmt: skip
     """The summaries by system, those of all systems first under "". A benchmark whose summaries have actions of their
-    own keeps them. `digest` is called only where its counts are needed."""
+    own keeps them. `digest` is called only where its counts are needed. `experts`: what their labels say: calibrated
+    means stand below the verdict."""
     words = messages(__name__, language)
     unanswered = _unanswered(run, digest, words)
     summaries = {
-        system: _unbroken(summary, run.systems)
+        system: _unbroken(_calibrated(summary, system, experts, language), run.systems)
         for system, summary in benchmark.summary(run, language=language).items()
         if system not in unanswered
     }
@@ -83,6 +87,14 @@ def blocks(summaries: Mapping[str, Summary]) -> list[list[tuple[int, str, Summar
 def heading_of(summaries: Sequence[Summary]) -> str:
     """The key of the heading above their actions."""
     return "to_check" if any(action.cause for summary in summaries for action in summary.actions) else "to_do"
+
+
+def _calibrated(summary: Summary, system: str, experts: ExpertFindings | None, language: str) -> Summary:
+    """The summary of a system with its calibrated means, a line each."""
+    if experts is None or system != experts.system:
+        return summary
+    lines = [calibrated_line(experts, one, language=language) for one in experts.judged if not one.part]
+    return replace(summary, verdict="\n".join(filter(None, (summary.verdict, *lines))))
 
 
 def _unbroken(summary: Summary, systems: Iterable[str]) -> Summary:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from markupsafe import Markup
 
+from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.messages import checked_language
 from ragstone.report.digest import digest
 from ragstone.report.html import HTML_LANG
@@ -95,11 +96,14 @@ class Frame:
     bar: Markup | str = ""
 
 
-def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown: int = 200) -> str:
+def render(
+    run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown: int = 200,
+    experts: ExpertFindings | None = None,
+) -> str:  # fmt: skip
     """The report as HTML; see `ragstone.report.render`."""
     view = View(
         checked_language(language), run, benchmark, digest(run, benchmark, language=language, cases_shown=cases_shown),
-        cases_shown=cases_shown, case_bytes=CASE_BYTES,
+        cases_shown=cases_shown, case_bytes=CASE_BYTES, experts=experts,
     )  # fmt: skip
     sections, folded = parts_of(view)
     return document(view, sections, folded, heading=heading_of(view), systems=list(view.digest.systems))

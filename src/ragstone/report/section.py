@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.display import Chart, Summary, Table
 from ragstone.messages import messages
 from ragstone.registry import Registry
@@ -68,7 +69,8 @@ class Canvas:
 @dataclass(frozen=True)
 class View(Canvas):
     """A run, for the sections. `tables` and `charts` of the benchmark are computed once; `cases_shown` and `case_bytes`
-    limit the wrong answers that are shown. `shared`: what one section computes and another one needs."""
+    limit the wrong answers that are shown. `shared`: what one section computes and another one needs. `experts`: what
+    labels of experts say of the run."""
 
     run: Run
     benchmark: Benchmark
@@ -76,6 +78,7 @@ class View(Canvas):
     cases_shown: int
     case_bytes: int
     shared: dict[str, Any] = field(default_factory=dict)
+    experts: ExpertFindings | None = None
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -84,7 +87,9 @@ class View(Canvas):
     @cached_property
     def summaries(self) -> Mapping[str, Summary]:
         """What the page opens with, by system, that of all systems under ""; empty if nothing was scored."""
-        return opening(self.run, self.benchmark, lambda: self.digest, language=self.language)
+        return opening(
+            self.run, self.benchmark, lambda: self.digest, language=self.language, experts=self.experts
+        )  # fmt: skip
 
     @cached_property
     def judged(self) -> JudgedDigest:

@@ -126,7 +126,7 @@ def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
         for kind in ("smollm2", "extractive"):
             if system.startswith(f"local/{kind}"):
                 yield w[kind].format(name=system)
-    if label := judge_label(view.run.meta, view.language):
+    if label := judge_label(view.run.meta, view.language, view.experts):
         yield label
     counts = [system.counts for system in view.digest.systems.values()]
     if not view.digest.decided and any(each.unscored for each in counts):

@@ -1,0 +1,42 @@
+"""What labels of experts say of the judge: agreement, calibrated means, and the cases where they differ."""
+
+from markupsafe import Markup
+
+from ragstone.messages import messages
+from ragstone.report.expert_tables import expert_tables
+from ragstone.report.html import table_html
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Section, View
+from ragstone.report.sections.worst_answers import cards
+
+__all__ = ["PLUGINS"]
+
+_SHOWN = 20  # cases that are named
+_TEMPLATE = """
+{% for title, cases, more in differ %}
+<p><bdi>{{ title }}</bdi>{% for at, name in cases %} {% if at %}<a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% else %}<bdi>{{ name }}</bdi>{% endif %}{% endfor %}{% if more %} +{{ more }}{% endif %}</p>
+{% endfor %}
+{% for title, table in tables %}
+<h3><bdi>{{ title }}</bdi></h3>
+{{ table }}
+{% endfor %}
+"""  # noqa: E501  a template
+
+
+def _body(view: View) -> Markup | None:
+    if view.experts is None or not view.experts.judged:
+        return None
+    words = messages(__name__, view.language)
+    system = view.experts.system
+    places = {card.sample: card.at for (name, _), card in reversed(list(cards(view).items())) if name == system}
+    differ = [
+        (words["differ"].format(metric=one.metric, n=len(one.differ)),
+         [(places.get(item, ""), one_line(item, 40)) for item in one.differ[:_SHOWN]],
+         max(0, len(one.differ) - _SHOWN))
+        for one in view.experts.judged if not one.part and one.differ
+    ]  # fmt: skip
+    tables = [(table.title, table_html(view, table)) for table in expert_tables(view.experts, language=view.language)]
+    return view.html(_TEMPLATE, differ=differ, tables=tables)
+
+
+PLUGINS = {"experts": Section(35, {"en": "Judge and experts", "zh": "裁判模型与专家"}, _body)}
