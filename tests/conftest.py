@@ -4,7 +4,7 @@ import os
 
 from hypothesis import settings
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.chromium"]
 
 # What a test sees does not depend on whose terminal it runs in; one that is about these sets them.
 TERMINAL = (

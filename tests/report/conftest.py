@@ -1,25 +1,12 @@
-"""A real Chromium for the tests of the report's pages."""
+"""Opens pages of the report in a browser."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run", "--disable-dev-shm-usage",
-]  # fmt: skip
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "chromium" in getattr(item, "fixturenames", ()):
-            item.add_marker("browser")
 
 
 @dataclass
@@ -40,18 +27,6 @@ class Opened:
         """Nothing in the console, no dialog, and no request but for the page itself and its empty icon."""
         fetched = [url for url in self.requests if url.split("#")[0] != self.url and not url.startswith("data:")]
         return not (self.console or self.dialogs or fetched)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """The browser, or a skip that says why. Of module scope: a synchronous Playwright holds an event loop open."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 Open = Callable[..., Opened]

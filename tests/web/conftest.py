@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.cli.tools import SMALL, process
-from tests.report.conftest import chromium  # noqa: F401  a fixture
 
 from ragstone.web.app import create_app
 from ragstone.web.library import Library

@@ -6,8 +6,9 @@ from urllib.parse import quote
 
 import click
 
+from ragstone.cli.bench_command import read_price
 from ragstone.cli.options import language_option
-from ragstone.cli.output import say
+from ragstone.cli.output import say_text
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.report.optional import load
@@ -27,11 +28,14 @@ _PORT = 8720
               help="Show pages only to those who know this token.  [default: a new one if others can reach the host]"
               )  # fmt: skip
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
+@click.option("--price", metavar="IN/OUT", default="",
+              help="The system's price per million prompt and answer tokens.")  # fmt: skip
 @click.option("--labels", type=click.Path(path_type=Path), metavar="FILE",
               help="File of labels, for the pages where experts label answers.")  # fmt: skip
 @language_option
 def command(
-    places: tuple[Path, ...], port: int | None, host: str, token: str, labels: Path | None, language: str | None,
+    places: tuple[Path, ...], port: int | None, host: str, token: str, price: str, labels: Path | None,
+    language: str | None,
     *, open_browser: bool,
 ) -> int:  # fmt: skip
     """Show runs in a browser: those of a folder (by default this one), every case, comparisons and trends.
@@ -48,14 +52,16 @@ def command(
     if not security.is_loopback(host):
         token = token or security.new_token()
     library = Library(places or (Path(),), labels)
-    app = app_module.create_app(library, language=language or "", hosts={host.lower()}, token=token)
+    app = app_module.create_app(
+        library, language=language or "", hosts={host.lower()}, token=token, price=read_price(price) if price else None
+    )
     with server.listening(host, port, _PORT) as listener:
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listener.getsockname()[1]}/"
         address += f"?token={quote(token)}" if token else ""
 
         def ready() -> None:
-            say(texts["serving"].format(address=address))
+            say_text(texts["serving"].format(address=address))  # with its token, which `say` would hide
             if open_browser:
                 webbrowser.open(address)
 

@@ -4,7 +4,7 @@ A section is a plug-in of the group `ragstone.report_sections`: a `Section` valu
 `ragstone.report.sections`, each with its template.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -79,6 +79,8 @@ class View(Canvas):
     case_bytes: int
     shared: dict[str, Any] = field(default_factory=dict)
     experts: ExpertFindings | None = None
+    case_list: Callable[[Sequence[tuple[str, str]]], str] | None = None
+    """The address of the list of cases that a filter (parameters, values) finds; None in a file, which has no list."""
 
     @cached_property
     def tables(self) -> list[Table]:

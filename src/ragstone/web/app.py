@@ -17,8 +17,10 @@ from ragstone.messages import messages
 from ragstone.report.section import Canvas
 from ragstone.web import pages
 from ragstone.web.assets import static_file
+from ragstone.web.kept import Kept
 from ragstone.web.library import Library, NoSuchRun
 from ragstone.web.page import language_of, page
+from ragstone.web.progress import Price
 from ragstone.web.security import Guard
 
 __all__ = ["create_app"]
@@ -26,15 +28,19 @@ __all__ = ["create_app"]
 _PROBLEM = """<p class="notice" role="alert"><bdi>{{ problem }}</bdi></p><p><a href="/">{{ w.back }}</a></p>"""
 
 
-def create_app(library: Library, *, language: str = "", hosts: Collection[str] = (), token: str = "") -> Starlette:
+def create_app(
+    library: Library, *, language: str = "", hosts: Collection[str] = (), token: str = "", price: Price | None = None
+) -> Starlette:
     """The viewer of these runs. `language` is that of all pages ("" for the reader's); `hosts`: names by which it may
-    be called besides this machine's own; `token`: what whoever asks must know ("" for none)."""
+    be called besides this machine's own; `token`: what whoever asks must know ("" for none); `price`: of the systems'
+    tokens, to say what a run cost so far."""
     app = Starlette(
         routes=[Route("/static/{name}", static_file), *_routes()],
         middleware=[Middleware(Guard, hosts=hosts, token=token), Middleware(_Readable)],
         exception_handlers={RagstoneError: _problem, HTTPException: _problem},
     )
-    app.state.library, app.state.language = library, language
+    app.state.library, app.state.language, app.state.price = library, language, price
+    app.state.kept, app.state.stopping = Kept(), None
     return app
 
 

@@ -8,12 +8,15 @@ import contextlib
 import math
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 
+from ragstone.analysis.case_index import CaseIndex
+from ragstone.api.case_index import open_index
 from ragstone.api.open_run import OpenRun, read_run
 from ragstone.errors import UsageError
 from ragstone.runs.schema import LAYOUT
@@ -24,6 +27,7 @@ _FRESH_SECONDS = 2.0  # how long a scan is good for
 _MOST_RUNS = 2_000
 _MOST_ENTRIES = 50_000  # of files and folders that a scan looks at
 _DEEPEST = 8
+_OPEN_INDICES = 6
 
 
 class NoSuchRun(UsageError):
@@ -41,6 +45,14 @@ class FoundRun:
 
 
 @dataclass
+class _Held:
+    """An open index and the number of requests that use it."""
+
+    index: CaseIndex
+    users: int = 0
+
+
+@dataclass
 class Library:
     """Run files and folders that are served, and the file of labels, if one was named. Safe for several threads."""
 
@@ -48,6 +60,7 @@ class Library:
     labels: Path | None = None
     _lock: Lock = field(default_factory=Lock)
     _found: tuple[float, Mapping[str, FoundRun]] = (-math.inf, MappingProxyType({}))  # when, what
+    _indices: "OrderedDict[tuple[Path, int], _Held]" = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
         for place in self.places:
@@ -74,11 +87,50 @@ class Library:
     def opened(self, name: str) -> Iterator[OpenRun]:
         """The run of this name, open for reading by one thread. Raises `NoSuchRun`, and `UsageError` where the file is
         damaged."""
+        with read_run(self.path(name)) as run:
+            yield run
+
+    def path(self, name: str) -> Path:
+        """The file of the run of this name. Raises `NoSuchRun`."""
         found = self.found(name)
         if found.path.is_symlink():  # made since the scan
             raise NoSuchRun(f"{found.name} is a link: links are not followed.")
-        with read_run(found.path) as run:
-            yield run
+        return found.path
+
+    @contextlib.contextmanager
+    def index(self, name: str) -> Iterator[CaseIndex]:
+        """The index of the cases of this run; `update` brings it up to date. A few stay open, for all threads. Raises
+        as `opened` does."""
+        path = self.path(name)
+        held = self._hold(path)
+        try:
+            yield held.index
+        finally:
+            with self._lock:
+                held.users -= 1
+                self._close_indices(_OPEN_INDICES)
+
+    def _hold(self, path: Path) -> _Held:
+        with self._lock:
+            try:
+                key = (path, path.stat().st_ino)  # another file of the same name has another index
+            except OSError:
+                raise NoSuchRun(f"{path.name} was deleted.") from None
+            held = self._indices.pop(key, None) or _Held(open_index(path))
+            self._indices[key] = held
+            held.users += 1
+            return held
+
+    def _close_indices(self, most: int) -> None:
+        for key, held in list(self._indices.items())[: max(0, len(self._indices) - most)]:
+            if not held.users:
+                held.index.close()
+                del self._indices[key]
+
+    def close(self) -> None:
+        """Closes the indices that nobody uses."""
+        with self._lock:
+            self._close_indices(0)
 
     def _scan(self) -> Mapping[str, FoundRun]:
         found: dict[str, FoundRun] = {}

@@ -29,8 +29,8 @@ _BAR = """<div class="bar"><nav aria-label="{{ w.bar }}"><ul>
 {% for href, name, here in links %}<li><a href="{{ href }}"{% if here %} aria-current="page"{% endif %}><bdi>{{ name }}</bdi></a></li>
 {% endfor %}</ul></nav>
 <p class="tools"><a href="{{ other }}" lang="{{ other_lang }}" hreflang="{{ other_lang }}">{{ w.other_language }}</a>
-<button type="button" id="keys-button" aria-expanded="false" aria-controls="keys">{{ w["keys"] }} <kbd>?</kbd></button></p>
-<div id="keys" role="region" aria-label="{{ w["keys"] }}" hidden><dl>
+<button type="button" id="keys-button" aria-expanded="false" aria-controls="keys">{{ w.keyboard }} <kbd>?</kbd></button></p>
+<div id="keys" role="region" aria-label="{{ w.keyboard }}" hidden><dl>
 {% for key, meaning in keys %}<div><dt><kbd>{{ key }}</kbd></dt><dd>{{ meaning }}</dd></div>
 {% endfor %}</dl></div></div>"""  # noqa: E501  a template
 

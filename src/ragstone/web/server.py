@@ -57,7 +57,11 @@ class _Server(uvicorn.Server):
 def serve(app: Starlette, listener: socket.socket, *, ready: Callable[[], None]) -> None:
     """Serve until Ctrl-C or SIGTERM. `ready` is called once pages can be asked for. `app.state.stopping` is an event
     that is set when the end begins, so that streams end, too."""
-    asyncio.run(_serve(app, listener, ready))
+    try:
+        asyncio.run(_serve(app, listener, ready))
+    finally:
+        app.state.kept.close()
+        app.state.library.close()
 
 
 async def _serve(app: Starlette, listener: socket.socket, ready: Callable[[], None]) -> None:

@@ -26,7 +26,7 @@ _TEMPLATE = """
 {% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.pictures | length > 1 }}">
 {% if block.pictures %}<div{% if block.pictures | length > 1 %} class="charts"{% endif %}>{% for picture in block.pictures %}{{ picture }}{% endfor %}</div>{% endif %}
 {% if block.actions %}<div><h3>{{ block.heading }}</h3>
-<ol class="todo">{% for text, links in block.actions %}<li><bdi>{{ text }}</bdi>{% for at, name in links %} <a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</li>
+<ol class="todo">{% for text, links in block.actions %}<li><bdi>{{ text }}</bdi>{% for at, name in links %} <a href="{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</li>
 {% endfor %}</ol></div>{% endif %}
 </div>{% endif %}
 {% if block.notes %}<p class="legend">{{ block.notes }}</p>{% endif %}
@@ -114,7 +114,14 @@ def _block(view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: S
 
 
 def _links(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
-    """Where the cases behind an action are: their group, or the first that the page shows, by the user's ids."""
+    """Where the cases behind an action are: their list, their group, or the first that the page shows, by the user's
+    ids."""
+    if action.cause and view.case_list:
+        return [(view.case_list(list(zip(("system", "cause"), action.cause, strict=True))), view.words["cases"])]
+    return [(f"#{at}", name) for at, name in _places(view, number, system, action)]
+
+
+def _places(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
     if action.cause:
         shown = [card for (name, _), card in cards(view).items() if (name, card.cause) == action.cause]
         return [(card.at, one_line(card.sample, 40)) for card in shown[:_LINKS]]

@@ -1,29 +1,124 @@
-"""`/run`: a run, by the sections of the report."""
+"""`/run`: a run, by the sections of the report; of a large one first what its index knows."""
 
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ragstone.report.digest import digest
-from ragstone.report.page import CASE_BYTES, heading_of, parts_of
-from ragstone.report.section import View
-from ragstone.web.page import language_of, library_of, page, parameter
+from ragstone.analysis.case_filter import CaseFilter
+from ragstone.analysis.case_index import CaseIndex, Facet
+from ragstone.errors import UsageError
+from ragstone.messages import messages
+from ragstone.report.page import Part
+from ragstone.report.section import Canvas
+from ragstone.stats import Estimate
+from ragstone.web.kept import is_large
+from ragstone.web.overview import RUN_NAME, percent
+from ragstone.web.page import address, language_of, library_of, page, parameter
+from ragstone.web.progress import ProgressWatch, progress_html
 
 __all__ = ["ROUTES"]
 
-_CASES_SHOWN = 50
+_SYSTEMS, _CAUSES = 12, 3
+
+_TOP = """<div id="progress" data-events="{{ events }}">{{ progress }}</div>
+{% if note %}<p class="notice" role="note">{{ note }}</p>{% endif %}
+<p class="go"><a href="{{ cases }}">{{ w.all_cases }}</a>{% if wrong %} <a href="{{ wrong }}">{{ w.wrong_cases }}</a>{% endif %}</p>
+"""  # noqa: E501  a template
+
+_QUICK = """<div hx-get="{{ here }}" hx-trigger="every 3s" hx-select="main" hx-target="main" hx-swap="outerHTML"></div>
+<p class="notice" role="status">{{ notice }}</p>
+{% for line in lines %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ line }}</bdi></p>
+{% endfor %}
+{% if causes %}<h3>{{ w.causes }}</h3><ol class="todo">{% for text, href in causes %}<li><bdi>{{ text }}</bdi> <a href="{{ href }}">{{ w.cases }}</a></li>
+{% endfor %}</ol>{% endif %}
+"""  # noqa: E501  a template
 
 
 def _run(request: Request) -> Response:
     name = parameter(request, "run")
-    with library_of(request).opened(name) as run:
+    library = library_of(request)
+    path = library.path(name)
+    with library.opened(name) as run:
         language = language_of(request, run.language)
-        counts = digest(run.run, run.benchmark, language=language, cases_shown=_CASES_SHOWN)
-        view = View(language, run.run, run.benchmark, counts, cases_shown=_CASES_SHOWN, case_bytes=CASE_BYTES)
-        sections, folded = parts_of(view)
-        return page(
-            request, view, sections, folded, heading=heading_of(view), systems=list(counts.systems), run=name
-        )  # fmt: skip
+        canvas, w = Canvas(language), messages(__name__, language)
+        progress: Markup | str = ""
+        if not is_large(path):
+            with library.index(name) as index:
+                progress = progress_html(canvas, ProgressWatch(request.app.state.price).look(run, index))
+        heading = run.benchmark.name
+    known = request.app.state.kept.of("sections", path, language)
+    top = canvas.html(
+        _TOP, w=w, progress=progress, events=address(request, "/events", {"run": name}),
+        note="" if known.fresh or known.value is None else w["older"],
+        cases=address(request, "/cases", {"run": name}),
+        wrong=address(request, "/cases", {"run": name, "status": "wrong"}),
+    )  # fmt: skip
+    if known.value is None:
+        with library.index(name) as index:
+            sections, systems = _quick(request, canvas, w, name, index)
+        return page(request, canvas, [("opening", w["opening"], top + sections)], heading=heading, systems=systems,
+                    run=name)  # fmt: skip
+    return _sections(request, canvas, name, known.value, top)
+
+
+def _sections(request: Request, canvas: Canvas, name: str, value: Mapping[str, Any], top: Markup) -> Response:
+    """The page from what is kept."""
+    if "problem" in value:
+        raise UsageError(str(value["problem"]))
+    here = urlencode([("", name), *([("lang", canvas.language)] if "lang" in request.query_params else [])])[1:]
+
+    def parts(key: str) -> list[Part]:
+        # The name is encoded for an address, which is harmless anywhere in the text.
+        return [(at, title, Markup(body.replace(RUN_NAME, here))) for at, title, body in value[key]]
+
+    sections = parts("sections")
+    if sections:
+        at, title, body = sections[0]
+        sections[0] = (at, title, top + body)
+    return page(request, canvas, sections, parts("folded"), heading=value["heading"], systems=value["systems"],
+                run=name)  # fmt: skip
+
+
+def _quick(
+    request: Request, canvas: Canvas, w: Mapping[str, str], name: str, index: CaseIndex
+) -> tuple[Markup, list[str]]:
+    """What the index knows of a run: right answers by system and the most frequent causes of wrong ones; and the
+    systems."""
+    done = index.progress()
+    notice = w["indexing"] if done.done < done.total else w["computing"]
+    systems = [facet.value for facet in index.facets(CaseFilter()).get("system", ())[:_SYSTEMS]]
+    lines, causes = [], []
+    for system in systems:
+        facets = index.facets(CaseFilter(systems=(system,)), language=canvas.language)
+        lines.append(_line(w, system, facets.get("status", ())))
+        wrong = index.facets(CaseFilter(systems=(system,), status=("wrong",)), language=canvas.language)
+        causes += [(facet.count, system, facet) for facet in wrong.get("cause", ())]
+    worst = sorted(causes, key=lambda item: -item[0])[:_CAUSES]
+    linked = [
+        (w["cause"].format(cause=facet.label, n=count, system=system),
+         address(request, "/cases", {"run": name, "system": system, "cause": facet.value}))
+        for count, system, facet in worst
+    ]  # fmt: skip
+    body = canvas.html(
+        _QUICK, w=w, here=address(request, "/run", {"run": name}), causes=linked,
+        notice=notice.format(done=done.done, total=done.total), lines=[line for line in lines if line],
+    )  # fmt: skip
+    return body, systems
+
+
+def _line(w: Mapping[str, str], system: str, statuses: tuple[Facet, ...]) -> str:
+    counts = {facet.value: facet.count for facet in statuses}
+    right, decided = counts.get("right", 0), counts.get("right", 0) + counts.get("wrong", 0)
+    known = Estimate.of_count(right, decided).known if decided else None
+    n = sum(counts.values())
+    if known is None:
+        return w["undecided"].format(system=system, n=n)
+    return w["right"].format(system=system, share=percent(*known), n=decided, failed=counts.get("failed", 0))
 
 
 ROUTES = (Route("/run", _run),)

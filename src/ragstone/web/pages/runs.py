@@ -1,29 +1,164 @@
-"""`/`: the runs of the folder."""
+"""`/`: the runs of the folder, the newest first, with their key figures; `/row`: one of them, for the list."""
 
+import contextlib
+import time
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from ragstone.errors import RagstoneError
 from ragstone.messages import messages
 from ragstone.report.section import Canvas
-from ragstone.web.page import address, language_of, library_of, page
+from ragstone.web.kept import is_large
+from ragstone.web.library import FoundRun
+from ragstone.web.page import address, language_of, library_of, page, parameter
+from ragstone.web.progress import ProgressWatch, progress_html
+from ragstone.web.spark import spark_html
 
 __all__ = ["ROUTES"]
 
+_SIZE = 40  # runs on a page
+_BUDGET_SECONDS = 0.4  # for the figures of the first rows; the others follow by themselves
+_CURVE = 30  # runs of a sparkline
+
 _LIST = """
-{% if not runs %}<p>{{ w.none }}</p>{% else %}
-<div class="scroll" role="region" aria-label="{{ w.heading }}" tabindex="0"><table class="rows"><thead><tr><th scope="col">{{ w.run }}</th></tr></thead>
-<tbody>{% for name, href in runs %}<tr data-row><th scope="row"><a href="{{ href }}"><bdi>{{ name }}</bdi></a></th></tr>
-{% endfor %}</tbody></table></div>{% endif %}
+<form class="search" role="search" action="/"><label for="q">{{ w.search }}</label> <input type="search" id="q" name="q" value="{{ q }}" maxlength="200">
+{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}<button>{{ w.find }}</button> <span>{{ w["count_one" if total == 1 else "count"].format(n=total) }}</span></form>
+{% if not rows %}<p>{{ w.none if not q else w.none_found }}</p>{% else %}
+<div class="scroll" role="region" aria-label="{{ w.heading }}" tabindex="0"><table class="rows" data-events-of-rows="{{ events }}"><thead><tr>
+<th scope="col">{{ w.run }}</th><th scope="col">{{ w.figures }}</th><th scope="col">{{ w.course }}</th><th scope="col">{{ w.when }}</th></tr></thead>
+<tbody>{% for row in rows %}{{ row }}{% endfor %}</tbody></table></div>{% endif %}
+{% if pages %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.next }}</a>{% endif %}</p>{% endif %}
+"""  # noqa: E501  a template
+
+_ROW = """<tr data-row data-run="{{ run.name }}"{% if not full %} hx-get="{{ row }}" hx-trigger="revealed" hx-swap="outerHTML"{% endif %}>
+<th scope="row"><a href="{{ href }}"><bdi>{{ run.name }}</bdi></a>{% if benchmark %}<small><bdi>{{ benchmark }}</bdi></small>{% endif %}
+<span data-progress>{{ progress }}</span></th>
+<td class="txt">{% if problem %}<span class="bad"><bdi>{{ problem }}</bdi></span>{% elif not full %}<small>{{ w.reading }}</small>{% endif %}
+{% for system in systems %}<div class="sys"><bdi>{{ system.name }}</bdi>{% for figure in system.figures %} <b>{{ figure.text }}</b> <small>{{ figure.label or w.right }}</small>{% endfor %}</div>
+{% endfor %}{% if more %}<small>{{ w.more.format(n=more) }}</small>{% endif %}</td>
+<td>{{ spark }}</td><td><time datetime="{{ when }}">{{ day }}</time></td></tr>
 """  # noqa: E501  a template
 
 
 def _runs(request: Request) -> Response:
     language = language_of(request)
-    canvas, words = Canvas(language), messages(__name__, language)
-    runs = [(name, address(request, "/run", {"run": name})) for name in library_of(request).runs()]
-    body = canvas.html(_LIST, runs=runs, w=words)
-    return page(request, canvas, [("runs", words["heading"], body)], heading=words["heading"])
+    canvas, w = Canvas(language), messages(__name__, language)
+    q = request.query_params.get("q", "")[:200].strip()
+    found = [run for run in library_of(request).runs().values() if _matches(request, run, language, q)]
+    number = _page_number(request, len(found))
+    shown = found[(number - 1) * _SIZE : number * _SIZE]
+    ready = _read_some(request, shown, language)
+    rows = [_row(request, canvas, run, full=run.name in ready) for run in shown]
+
+    def turned(to: int) -> str:
+        inside = 1 <= to <= -(-len(found) // _SIZE)
+        return address(request, "/", {"q": q, "page": str(to)}) if inside else ""
+
+    body = canvas.html(
+        _LIST, w=w, q=q, rows=rows, total=len(found), lang=request.query_params.get("lang", ""),
+        pages=w["pages"].format(page=number, pages=-(-len(found) // _SIZE)) if len(found) > _SIZE else "",
+        previous=turned(number - 1), next=turned(number + 1), events=address(request, "/events"),
+    )  # fmt: skip
+    return page(request, canvas, [("runs", w["heading"], body)], heading=w["heading"])
 
 
-ROUTES = (Route("/", _runs),)
+def _read_some(request: Request, runs: Sequence[FoundRun], language: str) -> Collection[str]:
+    """The names of the runs whose figures are known within the budget, so that curves are whole from the first row."""
+    until = time.monotonic() + _BUDGET_SECONDS
+    ready = set()
+    for run in runs:
+        if time.monotonic() >= until:
+            break
+        with contextlib.suppress(RagstoneError):  # said in its row
+            request.app.state.kept.of("figures", run.path, language)
+        ready.add(run.name)
+    return ready
+
+
+def _page_number(request: Request, count: int) -> int:
+    text = request.query_params.get("page", "1")
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
+    return max(1, min(number, -(-count // _SIZE)))
+
+
+def _matches(request: Request, run: FoundRun, language: str, q: str) -> bool:
+    """Whether each word is in the name, the benchmark or a system of a run, as far as these are known."""
+    if not q:
+        return True
+    known = request.app.state.kept.known("figures", run.path, language) or {}
+    systems = " ".join(system["name"] for system in known.get("systems", ()))
+    text = f"{run.name} {known.get('benchmark', '')} {systems}".casefold()
+    return all(word in text for word in q.casefold().split())
+
+
+def _one_row(request: Request) -> Response:
+    language = language_of(request)
+    run = library_of(request).found(parameter(request, "run"))
+    return HTMLResponse(_row(request, Canvas(language), run, full=True), headers={"Cache-Control": "no-store"})
+
+
+def _row(request: Request, canvas: Canvas, run: FoundRun, *, full: bool) -> Markup:
+    """A row of the list; without its figures unless `full`."""
+    when = datetime.fromtimestamp(run.modified, UTC)
+    values: dict[str, Any] = {"benchmark": "", "systems": [], "more": 0, "progress": "", "problem": "", "spark": ""}
+    if full:
+        try:
+            values |= _facts(request, canvas, run)
+        except RagstoneError as error:
+            values["problem"] = " ".join(error.lines)
+    w = messages(__name__, canvas.language)
+    return canvas.html(
+        _ROW, w=w, run=run, full=full, href=address(request, "/run", {"run": run.name}),
+        row=address(request, "/row", {"run": run.name}), when=when.isoformat(timespec="seconds"),
+        day=when.strftime("%Y-%m-%d %H:%M UTC"), **values,
+    )  # fmt: skip
+
+
+def _facts(request: Request, canvas: Canvas, run: FoundRun) -> dict[str, Any]:
+    w = messages(__name__, canvas.language)
+    value = request.app.state.kept.of("figures", run.path, canvas.language).value
+    if value is None:
+        return {"problem": w["computing"]}
+    if "problem" in value:
+        return {"problem": value["problem"]}
+    progress: Markup | str = ""
+    if not is_large(run.path):
+        with library_of(request).opened(run.name) as opened, library_of(request).index(run.name) as index:
+            progress = progress_html(canvas, ProgressWatch(request.app.state.price).look(opened, index))
+    curve = [_key_figure(known) for known in _earlier(request, canvas.language, run, value)]
+    return {
+        "benchmark": value["benchmark"], "systems": value["systems"], "more": value["more"], "progress": progress,
+        "spark": spark_html(canvas, [number for number in curve if number is not None], w["curve"]),
+    }  # fmt: skip
+
+
+def _earlier(request: Request, language: str, run: FoundRun, value: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """What is known of the runs that show the same figure of the same system, the oldest first, up to this one."""
+    same = list[Mapping[str, Any]]()
+    for other in library_of(request).runs().values():
+        if other.modified <= run.modified and other.name != run.name and len(same) < _CURVE - 1:
+            known = request.app.state.kept.known("figures", other.path, language)
+            if known is not None and _series(known) == _series(value) != ():
+                same.append(known)
+    return [*reversed(same), value]
+
+
+def _series(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """Benchmark, system and label of the first figure; () where there is none."""
+    for system in value.get("systems", ()):
+        for figure in system["figures"]:
+            return (value["benchmark"], system["name"], figure["label"])
+    return ()
+
+
+def _key_figure(value: Mapping[str, Any]) -> float | None:
+    return next((figure["value"] for system in value["systems"] for figure in system["figures"]), None)
+
+
+ROUTES = (Route("/", _runs), Route("/row", _one_row))

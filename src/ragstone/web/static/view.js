@@ -43,4 +43,38 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest("#keys-button")) toggleKeys();
   });
+
+  // Progress of runs: the server sends a line for each; what is out of date is fetched anew, unless it is being read.
+  function listen(address, place, stale) {
+    const source = new EventSource(address);
+    source.addEventListener("progress", (event) => {
+      const message = JSON.parse(event.data);
+      const target = place(message.run);
+      if (target) target.innerHTML = message.html;
+    });
+    const left = new Set(new URL(address, location).searchParams.getAll("run"));
+    source.addEventListener("change", (event) => stale(JSON.parse(event.data).run));
+    source.addEventListener("finished", (event) => {
+      left.delete(JSON.parse(event.data).run);
+      if (!left.size) source.close();
+    });
+    addEventListener("pagehide", () => source.close(), { once: true });
+  }
+
+  const busy = () => document.querySelector("main details[open]") || document.activeElement?.closest("main");
+  const one = document.querySelector("#progress[data-events]");
+  if (one) {
+    const refresh = () => { if (!busy()) htmx.ajax("GET", location.href, { source: "main", target: "main", select: "main", swap: "outerHTML" }); };
+    listen(one.dataset.events, () => document.getElementById("progress"), refresh);
+  }
+  const list = document.querySelector("[data-events-of-rows]");
+  if (list) {
+    const rowOf = (name) => [...document.querySelectorAll("[data-run]")].find((row) => row.dataset.run === name);
+    const live = [...document.querySelectorAll("[data-run] .progress")].slice(0, 20).map((line) => line.closest("[data-run]").dataset.run);
+    if (live.length) {
+      const address = new URL(list.dataset.eventsOfRows, location);
+      for (const name of live) address.searchParams.append("run", name);
+      listen(address.href, (name) => rowOf(name)?.querySelector("[data-progress]"), () => {});
+    }
+  }
 })();

@@ -1,0 +1,68 @@
+"""What is kept of a run for the viewer, as JSON: its key figures for the list of runs, and its sections."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from ragstone.api.open_run import OpenRun
+from ragstone.report.digest import SystemDigest, digest
+from ragstone.report.page import CASE_BYTES, heading_of, parts_of
+from ragstone.report.section import View
+from ragstone.stats import Estimate
+
+__all__ = ["MAKERS", "RUN_NAME", "figures_of", "percent", "sections_of"]
+
+RUN_NAME = "@run@"
+"""Stands in addresses for the name by which the run is served, which may differ from one viewer to the next."""
+
+_CASES_SHOWN = 30
+_SYSTEMS = 6
+_FIGURES = 3
+
+
+def figures_of(run: OpenRun, language: str) -> dict[str, Any]:
+    """The systems with their first metrics, or the share of right answers: {"benchmark", "started", "systems":
+    [{"name", "figures": [{"label", "text", "value"}]}], "more"}. A label is "" for the share of right answers."""
+    counts = digest(run.run, run.benchmark, language=language, cases_shown=0)
+    summaries = run.benchmark.summary(run.run, language=language)
+    systems = []
+    for name, system in list(counts.systems.items())[:_SYSTEMS]:
+        dots = summaries[name].dots[:_FIGURES] if name in summaries else ()
+        figures = [{"label": dot.label, "text": dot.text, "value": dot.value} for dot in dots] or _right(system)
+        systems.append({"name": name, "figures": figures})
+    meta = run.run.meta
+    return {
+        "benchmark": run.benchmark.name, "started": str(meta.get("started") or ""), "systems": systems,
+        "more": max(0, len(counts.systems) - _SYSTEMS),
+    }  # fmt: skip
+
+
+def _right(system: SystemDigest) -> list[dict[str, Any]]:
+    known = Estimate.of_share(system.samples.values()).known if system.samples else None
+    if known is None:
+        return []
+    return [{"label": "", "text": percent(*known), "value": known[0]}]
+
+
+def percent(value: float, low: float, high: float) -> str:
+    """A share with its interval: "61% [49, 72]"."""
+    return f"{100 * value:.0f}% [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def sections_of(run: OpenRun, language: str) -> dict[str, Any]:
+    """The sections of the report: {"heading", "systems", "sections": [[id, title, HTML]], "folded": […]}."""
+    counts = digest(run.run, run.benchmark, language=language, cases_shown=_CASES_SHOWN)
+    view = View(
+        language, run.run, run.benchmark, counts, cases_shown=_CASES_SHOWN, case_bytes=CASE_BYTES,
+        case_list=lambda pairs: f"/cases?{urlencode([('run', RUN_NAME), *pairs], safe=RUN_NAME)}",
+    )  # fmt: skip
+    sections, folded = parts_of(view)
+    return {
+        "heading": heading_of(view), "systems": list(counts.systems),
+        "sections": [[name, title, str(view.html("{{ body }}", body=body))] for name, title, body in sections],
+        "folded": [[name, title, str(view.html("{{ body }}", body=body))] for name, title, body in folded],
+    }  # fmt: skip
+
+
+MAKERS: Mapping[str, Callable[[OpenRun, str], dict[str, Any]]] = {"figures": figures_of, "sections": sections_of}
+"""What is kept, by kind."""

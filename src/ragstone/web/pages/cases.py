@@ -1,0 +1,189 @@
+"""`/cases`: the cases of a run that match a filter, which is the address; sorted and in pages."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, quote
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ragstone.analysis.case_filter import CaseFilter
+from ragstone.analysis.case_index import CaseIndex, CaseRow, Facet, IndexProgress
+from ragstone.messages import messages
+from ragstone.report.html import lang_attribute
+from ragstone.report.number_format import number
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Canvas
+from ragstone.web.kept import is_large
+from ragstone.web.page import address, language_of, library_of, page, parameter
+
+__all__ = ["ROUTES"]
+
+Pair: TypeAlias = tuple[str, str]
+"""A parameter of an address, and its value."""
+
+_SIZE = 50
+_BUDGET_SECONDS = 1.0  # for the index of a small run, while the page waits
+_FACETS, _CHIPS, _MORE_CHIPS, _SCORES = 14, 8, 40, 4
+_FIRST = ("status", "cause", "system", "group", "language")
+_STATUS_TONE = {"right": "good", "wrong": "bad", "failed": "bad", "unscored": ""}
+
+_PAGE = """<div id="cases" hx-boost:inherited="true" hx-target:inherited="#cases" hx-select:inherited="#cases" hx-swap:inherited="outerHTML" hx-push-url:inherited="true">
+{% if notice %}<p class="notice" role="status"{% if poll %} hx-get="{{ here }}" hx-trigger="every 3s" hx-push-url="false"{% endif %}>{{ notice }}</p>{% endif %}
+<form class="search" role="search" action="/cases"><label for="q">{{ w.search }}</label> <input type="search" id="q" name="q" value="{{ chosen.text }}" maxlength="200">
+<label for="sort">{{ w.sort }}</label> <select id="sort" name="sort">{% for value, name in sorts %}<option value="{{ value }}"{% if value == chosen.sort %} selected{% endif %}>{{ name }}</option>{% endfor %}</select>
+{% for name, value in kept %}<input type="hidden" name="{{ name }}" value="{{ value }}">{% endfor %}
+<button>{{ w.find }}</button>
+{% if metrics %}<details class="ranges"{% if chosen.metrics %} open{% endif %}><summary>{{ w.by_metric }}</summary><p>{% for name, value in metrics %}<label><bdi>{{ name }}</bdi> <input name="m.{{ name }}" value="{{ value }}" placeholder="0..0.5" size="9" maxlength="40"></label> {% endfor %}</p></details>{% endif %}</form>
+<div class="found"><div class="facets">{% for facet in facets %}{{ facet }}{% endfor %}
+{% if others %}<details{% if others_open %} open{% endif %}><summary>{{ w.other_fields }}</summary>{% for facet in others %}{{ facet }}{% endfor %}</details>{% endif %}</div>
+<div><p class="count"><b>{{ count }}</b>{% if clear %} <a href="{{ clear }}">{{ w.clear }}</a>{% endif %}</p>
+{% if rows %}<ol class="cases" start="{{ start }}">{% for row in rows %}{{ row }}{% endfor %}</ol>{% endif %}
+{% if previous or next %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.next }}</a>{% endif %}</p>{% endif %}
+<a class="up" data-up href="{{ up }}" hx-boost="false">{{ w.up }}</a></div></div></div>
+"""  # noqa: E501  a template
+
+_FACET = """<div class="facet" role="group" aria-label="{{ name }}"><span class="name"><bdi>{{ name }}</bdi></span>
+<ul class="chips filter">{% for chip in first %}{{ chip }}{% endfor %}</ul>
+{% if rest %}<details><summary>{{ w.more.format(n=rest | length) }}</summary><ul class="chips filter">{% for chip in rest %}{{ chip }}{% endfor %}</ul></details>{% endif %}</div>
+"""  # noqa: E501  a template
+
+_CHIP = """<li{% if on %} class="on"{% endif %}><a href="{{ href }}"{% if on %} aria-current="true"{% endif %}><bdi>{{ label }}</bdi> <small>{{ "{:,}".format(count) }}</small>{% if on %} <span aria-hidden="true">×</span><span class="unseen">{{ w.remove }}</span>{% endif %}</a></li>"""  # noqa: E501
+
+_ROW = """<li data-row class="{{ row.status }}"><a href="{{ href }}" hx-boost="false"><span class="q"{{ lang }}><bdi>{{ question or row.sample_id }}</bdi></span></a>
+<span class="a"{{ lang }}><bdi>{{ answer or w.no_answer }}</bdi></span>
+<span class="who"><b class="mono"><bdi>{{ sample }}</bdi></b> <span class="badge{{ ' ' ~ tone if tone }}">{{ w[row.status] }}</span>{% if row.label %} <span class="badge bad"><bdi>{{ label }}</bdi></span>{% endif %} <bdi>{{ system }}</bdi>{% for name, value in scores %} <span><bdi>{{ name }}</bdi> {{ value }}</span>{% endfor %}</span></li>
+"""  # noqa: E501  a template
+
+
+def _cases(request: Request) -> Response:
+    name = parameter(request, "run")
+    library = library_of(request)
+    path = library.path(name)
+    pairs = [pair for pair in request.query_params.multi_items() if pair[0] not in ("run", "page", "lang")]
+    chosen = CaseFilter.from_query(pairs)
+    with library.index(name) as index:
+        language = language_of(request, index.language)
+        progress = index.progress() if is_large(path) else index.update(_BUDGET_SECONDS)
+        if not progress.finished:
+            request.app.state.kept.make(path, language)
+        canvas, w = Canvas(language), messages(__name__, language)
+        body = canvas.html(_PAGE, w=w, **_values(request, canvas, w, name, chosen, index, progress))
+    heading = w["heading"].format(run=name)
+    return page(request, canvas, [("list", w["cases"], body)], heading=heading, run=name)
+
+
+def _values(
+    request: Request, canvas: Canvas, w: Mapping[str, str], name: str, chosen: CaseFilter, index: CaseIndex,
+    progress: IndexProgress,
+) -> dict[str, Any]:  # fmt: skip
+    """What the template shows."""
+
+    def at(chosen: CaseFilter, number: int = 1) -> str:
+        more = [("page", str(number))] if number > 1 else []
+        return address(request, "/cases", [("run", name), *parse_qsl(chosen.query()), *more])
+
+    text = request.query_params.get("page", "1")
+    current = max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
+    found = index.page(chosen, offset=(current - 1) * _SIZE, size=_SIZE, language=canvas.language)
+    last = max(1, -(-found.total // _SIZE))
+    facets = index.facets(chosen, language=canvas.language)
+    pairs = parse_qsl(chosen.query())
+    useful = list(_ordered(facets, pairs))
+    lang = request.query_params.get("lang")
+    return {
+        "chosen": chosen, "here": at(chosen, current), "up": address(request, "/run", {"run": name}),
+        "notice": _notice(w, progress), "poll": not progress.finished,
+        "sorts": [(value, w.get(f"sort_{value}", value)) for value in _sorts(index, chosen)],
+        "kept": [("run", name), *(pair for pair in pairs if not _has_field(pair[0], index)),
+                 *([("lang", lang)] if lang else [])],
+        "metrics": [(metric, _range_text(chosen, metric)) for metric in index.metrics],
+        "facets": [_facet(canvas, w, pairs, at, *item) for item in useful if item[0] in _FIRST],
+        "others": [_facet(canvas, w, pairs, at, *item) for item in useful if item[0] not in _FIRST],
+        "others_open": any(parameter == "label" or parameter.startswith("c.") for parameter, _ in pairs),
+        "count": w["count_about" if not found.exact else "count_one" if found.total == 1 else "count"].format(
+            n=found.total),
+        "clear": at(CaseFilter(sort=chosen.sort)) if chosen != CaseFilter(sort=chosen.sort) else "",
+        "start": (current - 1) * _SIZE + 1,
+        "rows": [_row(request, canvas, w, name, chosen, row) for row in found.rows],
+        "previous": at(chosen, min(current - 1, last)) if current > 1 else "",
+        "next": at(chosen, current + 1) if current < last else "",
+        "pages": w["pages"].format(page=current, pages=last),
+    }  # fmt: skip
+
+
+def _has_field(parameter: str, index: CaseIndex) -> bool:
+    """Whether the form has a field of its own for a parameter, so that it needs no hidden one."""
+    return parameter in ("q", "sort") or (parameter.startswith("m.") and parameter[2:] in index.metrics)
+
+
+def _sorts(index: CaseIndex, chosen: CaseFilter) -> Iterator[str]:
+    yield from ("worst", "-worst", "id")
+    for metric in index.metrics:
+        yield from (metric, f"-{metric}")
+    if chosen.sort.removeprefix("-") not in ("worst", "id", *index.metrics):
+        yield chosen.sort
+
+
+def _range_text(chosen: CaseFilter, metric: str) -> str:
+    low, high = chosen.metrics.get(metric, (None, None))
+    return "" if low is high is None else f"{'' if low is None else f'{low:g}'}..{'' if high is None else f'{high:g}'}"
+
+
+def _notice(w: Mapping[str, str], progress: IndexProgress) -> str:
+    if progress.finished:
+        return ""
+    key = "indexing" if progress.done < progress.total else "searching"
+    return w[key].format(done=progress.done, total=progress.total, searchable=progress.searchable)
+
+
+def _ordered(facets: Mapping[str, Sequence[Facet]], pairs: Sequence[Pair]) -> Iterator[tuple[str, Sequence[Facet]]]:
+    """The facets that divide the cases, or are chosen: ours first, then those of the data."""
+    names = [*_FIRST, *sorted(name for name in facets if name not in _FIRST)]
+    useful = [
+        name for name in names
+        if len(facets.get(name, ())) > 1 or any(_pair(name, facet.value) in pairs for facet in facets.get(name, ()))
+    ]  # fmt: skip
+    for name in useful[:_FACETS]:
+        yield name, facets[name]
+
+
+def _pair(name: str, value: str) -> Pair:
+    """The parameter of the address that chooses a value of a facet."""
+    label = name.partition("label.")[2]
+    return ("label", f"{quote(label, safe=' ')}={value}") if label else (name, value)
+
+
+def _facet(
+    canvas: Canvas, w: Mapping[str, str], pairs: Sequence[Pair], at: Callable[[CaseFilter], str], name: str,
+    facets: Sequence[Facet],
+) -> Markup:  # fmt: skip
+    """A facet with its values as links that add a value to the filter, or take it out."""
+    chips = []
+    for facet in facets[: _CHIPS + _MORE_CHIPS]:
+        pair = _pair(name, facet.value)
+        on = pair in pairs
+        changed = [each for each in pairs if each != pair] if on else [*pairs, pair]
+        label = w[facet.value] if name == "status" else one_line(facet.label or facet.value, 60)
+        chips.append(
+            canvas.html(_CHIP, w=w, label=label, count=facet.count, on=on, href=at(CaseFilter.from_query(changed)))
+        )
+    shown = name.partition(".")[2] or w[f"facet_{name}"]
+    return canvas.html(_FACET, w=w, name=one_line(shown, 60), first=chips[:_CHIPS], rest=chips[_CHIPS:])
+
+
+def _row(request: Request, canvas: Canvas, w: Mapping[str, str], name: str, chosen: CaseFilter, row: CaseRow) -> Markup:
+    # The case comes last: of a parameter that the filter has, too, the last value is the case's.
+    pairs = [*parse_qsl(chosen.query()), ("run", name), ("system", row.system_id), ("id", row.case_id)]
+    scores = [(one_line(metric, 60), number(value)) for metric, value in row.scores.items() if value is not None]
+    return canvas.html(
+        _ROW, w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),
+        question=one_line(row.question, 200), answer=one_line(row.answer, 200), sample=one_line(row.sample_id, 80),
+        label=one_line(row.label, 120), system=one_line(row.system_id, 80), tone=_STATUS_TONE[row.status],
+        scores=scores[:_SCORES],
+    )  # fmt: skip
+
+
+ROUTES = (Route("/cases", _cases),)

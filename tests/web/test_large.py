@@ -1,0 +1,74 @@
+"""A run that is too large to be read while a page waits: pages come at once, and what is missing follows."""
+
+import html
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.web.conftest import Browse
+
+from ragstone.web import kept as kept_module
+from ragstone.web.kept import Kept
+
+PAGE = {"run": "sub/a.run"}
+
+
+@pytest.fixture
+def large(folder: Path, browse: Browse, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """The pages of a folder whose run counts as large."""
+    monkeypatch.setattr(kept_module, "AT_ONCE_BYTES", 0)
+    client = browse(folder)
+    yield client
+    client.app.state.kept.close()  # type: ignore[attr-defined]
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    """Until the other process has done something; pytest's own limit ends what never comes."""
+    while not condition():
+        time.sleep(0.05)
+
+
+def test_the_opening_comes_from_the_index_until_the_sections_are_there(large: TestClient, monkeypatch: Any) -> None:
+    monkeypatch.setattr(Kept, "make", lambda self, path, language: None)
+    page = large.get("/run", params=PAGE).text
+    assert "0 of 28 answers are read so far" in page
+    assert 'hx-trigger="every 3s"' in page
+    library = large.app.state.library  # type: ignore[attr-defined]
+    with library.index("sub/a.run") as index:
+        index.update(30)
+    page = html.unescape(large.get("/run", params=PAGE).text)
+    assert re.search(r"<bdi>local/extractive: \d+% \[\d+, \d+\] right of \d+ answers", page)
+    assert "The charts and tables of 28 answers are being computed" in page
+    assert 'href="/cases?run=sub%2Fa.run&system=' in page
+
+
+def test_another_process_makes_the_index_and_the_sections(large: TestClient) -> None:
+    assert "hx-trigger" in large.get("/run", params=PAGE).text
+    wait_for(lambda: "hx-trigger" not in large.get("/run", params=PAGE).text)
+    page = large.get("/run", params=PAGE).text
+    assert "How it was made" in page
+    assert "@run@" not in page
+    assert "28 cases" in large.get("/cases", params=PAGE).text
+    assert "being computed" not in large.get("/").text
+
+
+def test_a_changed_run_shows_what_was_known_and_says_so(large: TestClient, folder: Path, monkeypatch: Any) -> None:
+    large.get("/run", params=PAGE)
+    wait_for(lambda: "hx-trigger" not in large.get("/run", params=PAGE).text)
+    monkeypatch.setattr(kept_module, "state_of", lambda path: "later")
+    page = large.get("/run", params=PAGE).text
+    assert "what is shown is a little older" in page
+    assert "How it was made" in page
+
+
+def test_what_is_kept_is_bounded(tmp_path: Path, folder: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(kept_module, "_IN_MEMORY", 1)
+    kept = Kept(tmp_path)
+    for language in ("en", "zh"):
+        assert kept.of("figures", folder / "sub" / "a.run", language).fresh
+    assert kept.known("figures", folder / "sub" / "a.run", "en") is None
+    assert kept.known("figures", folder / "sub" / "a.run", "zh") is not None
