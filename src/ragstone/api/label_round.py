@@ -97,13 +97,14 @@ def _add(
             shown = viewed(run)
             _check_systems(source, systems, shown.systems)
             name, stratum = run.file_id, _stratum(shown, strata, source)
+            columns = _mapping_of(run.meta)
 
             def records() -> Iterator[Record]:
                 return (record for record in shown.records() if not systems or record.system_id in systems)
         else:
             data = source if isinstance(source, EvalData) else read_eval_data(source, mapping=mapping)
             listed = list(_recorded(data))
-            name, stratum = data.sha256, _stratum_of_data(listed, strata)
+            name, stratum, columns = data.sha256, _stratum_of_data(listed, strata), data.mapping
 
             def records() -> Iterator[Record]:
                 return iter(listed)
@@ -114,6 +115,7 @@ def _add(
                 raise UsageError(f"{source} has nothing for the task {task.name}: {_LACKS[task.kind]}")
         chosen = draw(found, count, by, seed=seed)
         store.add_samples(_samples(records()))
+        store.set("mapping", columns)
         return store.add_items(items_of(records(), chosen, source=name, seed=seed, by=by if count else ""))
 
 
@@ -122,6 +124,13 @@ _LACKS = {
     "passage": "no passages are recorded.",
     "pair": "it needs the answers of two systems to the same questions.",
 }
+
+
+def _mapping_of(meta: Mapping[str, Any]) -> dict[str, str]:
+    """Field → column of the data of a run, as far as it says so."""
+    options = meta.get("options")
+    mapping = options.get("mapping") if isinstance(options, Mapping) else None
+    return {str(word): str(column) for word, column in mapping.items()} if isinstance(mapping, Mapping) else {}
 
 
 def _check_systems(path: object, systems: Sequence[str], known: Mapping[str, Any]) -> None:

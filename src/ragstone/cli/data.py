@@ -1,6 +1,7 @@
 """`ragstone data`."""
 
 import asyncio
+import dataclasses
 import shutil
 import sys
 import textwrap
@@ -12,8 +13,8 @@ import click
 import msgspec
 
 from ragstone.cli.evaluate import file_options
-from ragstone.cli.options import json_option, once
-from ragstone.cli.output import say, say_json
+from ragstone.cli.options import Pairs, json_option, language_option, once
+from ragstone.cli.output import say, say_json, say_tables
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["command"]
 
 @click.group()
 def command() -> None:
-    """List, pull and check data sets."""
+    """List, pull, check, edit and export data sets."""
 
 
 @command.command(name="list")
@@ -109,6 +110,67 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     warnings = len(problems) - errors + sum(len(item.warnings) for item in checked if isinstance(item, CheckedAnswers))
     say(_texts()["totals"].format(errors=errors, warnings=warnings), err=True)
     return 2 if errors else 0
+
+
+@command.command()
+@click.argument("source", type=click.Path(path_type=Path), metavar="LABELS|DATA")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The JSONL file to write.")
+@click.option("--labels", type=click.Path(path_type=Path), help="The file of labels with the edits, for a data file.")
+@click.option("--relevant", is_flag=True, help="Passages that experts judged relevant become gold passages.")
+@click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
+              help="Meaning of a column of the data (repeatable).")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@json_option
+def export(source: Path, output: Path, as_json: bool, **values: Any) -> None:
+    """Write the questions of LABELS or DATA as a new data set, with all edits of experts.
+
+    LABELS is a file of `ragstone annotate`. The version that is printed is the beginning of the hash that runs of the
+    new data set show."""
+    from ragstone.api.gold_export import export_data  # noqa: PLC0415
+
+    done = export_data(source, output, **{**values, "mapping": once(values["mapping"], "--map")})
+    if as_json:
+        say_json({**dataclasses.asdict(done), "version": done.version})
+        return
+    say(_texts()["exported"].format(path=done.path, rows=done.rows, changed=done.changed, version=done.version))
+
+
+@command.command()
+@click.argument("labels", type=click.Path(path_type=Path))
+@click.argument("question_id", metavar="ID")
+@click.option("--by", required=True, metavar="NAME", help="Who edits.")
+@click.option("--why", required=True, metavar="TEXT", help="The reason, kept with the edit.")
+@click.option("--question", metavar="TEXT", help="The new question.")
+@click.option("--reference", "references", multiple=True, metavar="TEXT|ALIAS…",
+              help="A part of the new reference, with its aliases after bars (repeatable).")  # fmt: skip
+@click.option("--gold", multiple=True, metavar="ID", help="Id of a passage that answers the question (repeatable).")
+@click.option("--no-gold", is_flag=True, help="No known passage answers the question.")
+@click.option("--answerable/--unanswerable", default=None, help="Whether the data can answer the question.")
+@json_option
+def edit(labels: Path, question_id: str, as_json: bool, **values: Any) -> None:
+    """Edit the gold of the question ID in LABELS: a new version that says who changed what and why."""
+    from ragstone.api.gold_edits import edit_gold  # noqa: PLC0415
+
+    done = edit_gold(labels, question_id, **values)
+    if as_json:
+        say_json(msgspec.to_builtins(done))
+    else:
+        say(_texts()["edited"].format(id=done.sample_id, version=done.version))
+
+
+@command.command()
+@click.argument("labels", type=click.Path(path_type=Path))
+@language_option
+@json_option
+def edits(labels: Path, language: str | None, as_json: bool) -> None:
+    """Print every edit of the gold in LABELS, and the data sets that were written with them."""
+    from ragstone.api.gold_edits import edits_of, edits_table  # noqa: PLC0415
+
+    language = language or preferred_language()
+    if as_json:
+        say_json(edits_of(labels))
+    else:
+        say_tables(edits_table(labels, language=language), language=language)
 
 
 def _texts() -> "Mapping[str, str]":

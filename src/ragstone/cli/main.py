@@ -45,7 +45,7 @@ COMMANDS = {
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
     "build": ("ragstone.cli.build", "Construct data sets: test questions, RGB, fictional news."),
-    "data": ("ragstone.cli.data", "List, pull and check data sets."),
+    "data": ("ragstone.cli.data", "List, pull, check, edit and export data sets."),
     "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
     "metrics": ("ragstone.cli.metrics", "List the metrics."),
     "prompts": ("ragstone.cli.prompts", "Show, copy and check the judge's prompts."),

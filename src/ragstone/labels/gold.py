@@ -79,6 +79,17 @@ class GoldStore(ABC):
         )
         return tuple(replace(decode(text, Edit, self.path, "an edit"), version=version) for version, text in rows)
 
+    def note_export(self, sha256: str, rows: int, when: float) -> None:
+        """Notes that a data set with all edits so far was written: its hash and its number of rows."""
+        last = max((edit.version for edit in self.edits()), default=0)
+        with self._writing():
+            self._run("INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?)", (sha256, last, when, rows))
+
+    def exports(self) -> tuple[tuple[str, int, float, int], ...]:
+        """The data sets that were written: hash, last edit in it, time, and number of rows; oldest first."""
+        rows = self._rows("SELECT sha256, edit, written, rows FROM exports ORDER BY written")
+        return tuple((str(sha256), int(edit), float(when), int(count)) for sha256, edit, when, count in rows)
+
 
 def _check_texts(edit: Edit) -> None:
     if edit.question is not None and not edit.question.strip():
