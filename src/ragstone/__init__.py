@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ragstone.api import (
         bench,
         bench_async,
+        build_mirage,
+        build_mirage_async,
         build_questions,
         build_questions_async,
         build_rgb,
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "__version__", "bench", "bench_async", "build_questions", "build_questions_async", "build_rgb",
-    "build_rgb_async", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async", "run", "run_async",
-    "slices", "trend",
+    "__version__", "bench", "bench_async", "build_mirage", "build_mirage_async", "build_questions",
+    "build_questions_async", "build_rgb", "build_rgb_async", "compare", "diagnose", "diagnose_async", "evaluate",
+    "evaluate_async", "run", "run_async", "slices", "trend",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ Each function is written once, as `NAME_async`; `NAME` is its blocking form.
 """
 
 from ragstone.api.bench import BenchResult, bench, bench_async
+from ragstone.api.build_mirage import BuiltMirage, build_mirage, build_mirage_async
 from ragstone.api.build_questions import BuiltQuestions, build_questions, build_questions_async
 from ragstone.api.build_rgb import BuiltRGB, build_rgb, build_rgb_async
 from ragstone.api.compare import Comparison, compare
@@ -18,6 +19,7 @@ from ragstone.api.trend import TrendResult, trend
 
 __all__ = [
     "BenchResult",
+    "BuiltMirage",
     "BuiltQuestions",
     "BuiltRGB",
     "Comparison",
@@ -33,6 +35,8 @@ __all__ = [
     "agreement_of_experts",
     "bench",
     "bench_async",
+    "build_mirage",
+    "build_mirage_async",
     "build_questions",
     "build_questions_async",
     "build_rgb",

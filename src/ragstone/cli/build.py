@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from ragstone.cli.build_mirage import command as mirage
 from ragstone.cli.build_questions import command as questions
 from ragstone.cli.build_rgb import command as rgb
 from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
@@ -21,6 +22,7 @@ def command() -> None:
 
 command.add_command(questions)
 command.add_command(rgb)
+command.add_command(mirage)
 
 
 @command.command(name="fictional")
