@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 
 from ragstone.datasets import origins
-from ragstone.datasets.pull import MANIFEST, NOTICE, list_data, pull, pull_rgb
+from ragstone.datasets.pull import MANIFEST, NOTICE, list_data, pull
 from ragstone.datasets.sources import RGB, SOURCES, DataSource, PinnedFile
 from ragstone.errors import DataError, UnknownName, UsageError
 
@@ -361,6 +361,6 @@ def test_the_list_says_what_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the official RGB files are not beside the repository")
 async def test_the_official_files_have_the_pinned_hashes(tmp_path: Path) -> None:
-    found = await pull_rgb(tmp_path, source=SHARED)
+    found = await pull(RGB, tmp_path, mirror=SHARED)
     assert {(file.name, file.verified) for file in found} == {("zh_refine.json", "pinned"), ("en_fact.json", "pinned")}
     assert (tmp_path / "en_fact.json").read_bytes() == (SHARED / "en_fact.json").read_bytes()

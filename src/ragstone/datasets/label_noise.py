@@ -43,16 +43,6 @@ class LabelNoise(Frozen, frozen=True):
     inside: tuple[Doubt, ...] = ()
     without_answers: int = 0
 
-    @property
-    def unlabelled_share(self) -> float:
-        """The share of unsupported chunks that contain an answer; 0 if there are none."""
-        return len(self.unlabelled) / self.unsupported if self.unsupported else 0.0
-
-    @property
-    def mislabelled_share(self) -> float:
-        """The share of supported chunks that contain no answer; 0 if there are none."""
-        return len(self.mislabelled) / self.supported if self.supported else 0.0
-
 
 def label_noise(pool: Pool) -> LabelNoise:
     """Compare the labels of a pool with what its chunks hold: for each question the chunks that were collected for it.

@@ -270,9 +270,3 @@ def _check_once(path: Path, ids: Sequence[str], field: str) -> None:
         if name in earlier:
             raise DataError(path, f"item {number}: {name!r} occurs twice.", field=field)
         earlier.add(name)
-
-
-def as_row(question: MirageQuestion) -> dict[str, Any]:
-    """A question in the official form."""
-    row: dict[str, Any] = msgspec.to_builtins(question)
-    return row

@@ -23,12 +23,12 @@ import platformdirs
 from ragstone.datasets.mirage import read_oracle, read_pool, read_questions
 from ragstone.datasets.origins import Origin, open_origin
 from ragstone.datasets.rgb import read_rgb
-from ragstone.datasets.sources import RGB, DataSource, PinnedFile, list_data
+from ragstone.datasets.sources import DataSource, PinnedFile, list_data
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import write_file
 from ragstone.structs import Frozen
 
-__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "data_folder", "known_hashes", "list_data", "pull", "pull_rgb"]
+__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "data_folder", "known_hashes", "list_data", "pull"]
 
 MANIFEST = "pulled.manifest"  # JSON; not named .json, which would make it look like data
 NOTICE = "LICENSE-NOTICE.txt"
@@ -65,17 +65,6 @@ class Pulled(Frozen, frozen=True):
 def data_folder(name: str) -> Path:
     """The default target folder of `ragstone data pull NAME`."""
     return Path(platformdirs.user_data_dir("ragstone", appauthor=False)) / name
-
-
-async def pull_rgb(
-    dest: str | Path,
-    *,
-    source: str | Path | None = None,
-    progress: Progress | None = None,
-    names: Iterable[str] | None = None,
-) -> list[Pulled]:
-    """The official RGB files, into the folder `dest` (see `pull`). `source` is a mirror: an address, folder or zip."""
-    return await pull(RGB, dest, mirror=source, progress=progress, names=names)
 
 
 async def pull(
