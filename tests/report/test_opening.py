@@ -55,8 +55,9 @@ def test_the_first_screen_has_the_verdict_and_the_picture_and_nothing_is_clipped
     page = seen.page
     verdict = page.locator(".verdict").first.bounding_box()
     assert verdict["y"] + verdict["height"] < height / 2
-    if width == 1280:
-        assert page.locator(".opening figure, .opening .dots").first.bounding_box()["y"] < height
+    assert page.locator(".opening figure, .opening .dots").first.bounding_box()["y"] < height
+    for heading in page.locator(".opening .do h3").all():
+        assert heading.bounding_box()["y"] < height
     shown = page.evaluate(
         "[...document.querySelectorAll('main *')]"
         f".filter(e => e.getBoundingClientRect().top < {height} && e.checkVisibility())"

@@ -39,6 +39,7 @@ _SIZE = 12.0  # font size in SVG units
 _WIDTH = 440.0
 _MOST_TICKS = 9
 _MOST_NAMES = 5
+_SMALL = 1.4  # text of small multiples, which are drawn at about half the size
 _MOST_LABELS = 12  # direct labels of published curves that fit without overlap
 
 
@@ -65,7 +66,13 @@ def chart_svg(chart: Chart, *, prefix: str = "c") -> str:
     return adapted(stream.getvalue(), title=title, description=one_line(chart.alt or chart.title, 4_000), prefix=prefix)
 
 
-def _figure(height: float, *, left: float, right: float, top: float, bottom: float) -> tuple[Figure, Any]:
+def _size(chart: Chart) -> float:
+    return _SIZE * (_SMALL if chart.leading else 1.0)
+
+
+def _figure(
+    height: float, *, left: float, right: float, top: float, bottom: float, size: float = _SIZE
+) -> tuple[Figure, Any]:
     """A figure whose axes leave exactly these margins, in SVG units."""
     figure = Figure(figsize=(_WIDTH / _INCH, height / _INCH), dpi=_INCH)
     FigureCanvasSVG(figure)
@@ -74,7 +81,7 @@ def _figure(height: float, *, left: float, right: float, top: float, bottom: flo
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(FAINT)
-    axes.tick_params(colors=SOFT, labelsize=_SIZE, length=0, pad=6)
+    axes.tick_params(colors=SOFT, labelsize=size, length=0, pad=6)
     axes.set_axisbelow(True)
     return figure, axes
 
@@ -102,9 +109,11 @@ def _plain(value: float) -> str:
 
 
 def _lines(chart: Chart) -> Figure:
-    labelled = [series for series in chart.series if series.published and series.points][:_MOST_LABELS]
-    left, right, bottom = 62 if chart.y_label else 46, 112 if labelled else 18, 52 if chart.x_label else 32
-    figure, axes = _figure(300, left=left, right=right, top=30 if chart.marks else 14, bottom=bottom)
+    labelled = [series for series in chart.series if series.published and series.points and not chart.leading]
+    labelled, size = labelled[:_MOST_LABELS], _size(chart)
+    left, right, bottom = 62 if chart.y_label else 46, 112 if labelled else 18, 36 + size if chart.x_label else 32
+    height, top = 280 if chart.leading else 300, 30 if chart.marks else 14
+    figure, axes = _figure(height, left=left, right=right, top=top, bottom=bottom, size=size)
     xs = sorted({point.x for series in chart.series for point in series.points})
     _scale_y(axes, chart, horizontal=False)
     for series in chart.series:
@@ -121,7 +130,7 @@ def _lines(chart: Chart) -> Figure:
     else:
         axes.set_xticks([])
     if chart.x_label:
-        axes.set_xlabel(one_line(chart.x_label, 80), color=SOFT, fontsize=_SIZE, labelpad=8)
+        axes.set_xlabel(one_line(chart.x_label, 80), color=SOFT, fontsize=size, labelpad=8)
     _direct_labels(axes, labelled)
     _marks(axes, chart)
     return figure
@@ -243,7 +252,7 @@ def _scale_y(axes: Any, chart: Chart, *, horizontal: bool) -> None:
         limit(low - (high - low) * 0.05 * chart.zoom, high + (high - low) * 0.05)
         axis.set_major_formatter(lambda value, _: _plain(value))
     axes.grid(axis="x" if horizontal else "y", color=FAINT, linewidth=0.8)
-    if chart.y_label and not horizontal:
+    if chart.y_label and not horizontal and not chart.leading:
         axes.set_ylabel(one_line(chart.y_label, 80), color=SOFT, fontsize=_SIZE, labelpad=6)
 
 
@@ -262,15 +271,15 @@ def _bars(chart: Chart) -> Figure:
     categories = [*chart.categories, *[""] * (count - len(chart.categories))]
     lanes = 1 if chart.stacked else max(1, len(chart.series))
     block = _LABEL + lanes * (_BAR + _SPACE) + _BETWEEN
-    top, bottom = 2.0, 30.0
+    top, bottom, size = 2.0, 30.0, _size(chart)
     height = top + bottom + max(1, len(categories)) * block
-    figure, axes = _figure(height, left=8, right=56, top=top, bottom=bottom)
+    figure, axes = _figure(height, left=8, right=40 + 16 * size / _SIZE, top=top, bottom=bottom, size=size)
     axes.set_ylim(len(categories) * block or block, 0)
     axes.set_yticks([])
     _scale_y(axes, chart, horizontal=True)
     for index, category in enumerate(categories):
         axes.text(
-            0, index * block + _LABEL - 7, one_line(category, 70), fontsize=_SIZE, color=INK, weight="bold",
+            0, index * block + _LABEL - 7, one_line(category, 70), fontsize=size, color=INK, weight="bold",
             va="baseline", ha="left",
             transform=axes.get_yaxis_transform(), parse_math=False,
         )  # fmt: skip
@@ -283,7 +292,7 @@ def _bars(chart: Chart) -> Figure:
         measured += not series.published
         for point in series.points:
             y = int(point.x) * block + _LABEL + row * (_BAR + _SPACE) + _BAR / 2
-            _bar(axes, point, y, colour, percent=chart.percent, published=series.published)
+            _bar(axes, point, y, colour, percent=chart.percent, published=series.published, size=size)
     return figure
 
 
@@ -307,7 +316,9 @@ def _stacks(axes: Any, chart: Chart, count: int, block: float) -> None:
         )  # fmt: skip
 
 
-def _bar(axes: Any, point: Point, y: float, colour: str, *, percent: bool, published: bool) -> None:
+def _bar(
+    axes: Any, point: Point, y: float, colour: str, *, percent: bool, published: bool, size: float
+) -> None:  # fmt: skip
     """A bar with its interval as a whisker and its value beyond both."""
     axes.barh(
         y, point.y, height=_BAR, color="none" if published else colour, edgecolor=colour,
@@ -321,7 +332,7 @@ def _bar(axes: Any, point: Point, y: float, colour: str, *, percent: bool, publi
         end = max(end, point.high)
     axes.annotate(
         _percent(point.y) if percent else _plain(point.y), (end, y), xytext=(6, 0), textcoords="offset points",
-        va="center", ha="left", fontsize=_SIZE, color=INK, annotation_clip=False, parse_math=False,
+        va="center", ha="left", fontsize=size, color=INK, annotation_clip=False, parse_math=False,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from ragstone.display import Diagnosis
 from ragstone.types import Benchmark, Record, Run
@@ -16,7 +16,8 @@ from ragstone.types import Benchmark, Record, Run
 __all__ = ["AnswerCounts", "CaseKey", "Digest", "ErrorKind", "SystemDigest", "WorstCases", "digest", "in_turn"]
 
 _MOST_NAMES = 50  # different model names, error kinds or causes of one system; the rest are counted together
-_EXAMPLES = 3  # messages shown for each kind of error
+_EXAMPLES = 3  # messages shown for each kind of error, and cases of each of the first causes
+_CAUSES = 3  # whose examples come first
 _EXAMPLE_LENGTH = 2_000
 OTHER = "…"
 
@@ -106,8 +107,8 @@ def _count(counter: Counter[str], name: str) -> None:
 
 @dataclass
 class Digest:
-    """A run in figures. `labels` names each cause for readers; `chosen` lists the wrong answers to show, taken in turn
-    from every system and group, the worst of each first; `wrong` counts all wrong answers."""
+    """A run in figures. `labels` names each cause for readers; `chosen` lists the wrong answers to show: examples of
+    the most frequent causes, then in turn from every system and group, the worst of each first."""
 
     systems: dict[str, SystemDigest]
     labels: dict[str, str]
@@ -126,6 +127,16 @@ class Digest:
         """How many answers are right or wrong; 0 where no metric of correctness was scored."""
         return sum(system.counts.right + system.counts.wrong for system in self.systems.values())
 
+    def causes(self) -> list[tuple[tuple[str, str], int]]:
+        """How often each cause made an answer of each system wrong, by (system, cause), the most frequent first."""
+        counts = {
+            (name, cause): sum(causes[cause] for causes in system.causes.values())
+            for name, system in self.systems.items()
+            for cause in dict.fromkeys(cause for causes in system.causes.values() for cause in causes)
+            if cause != OTHER
+        }
+        return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
     @property
     def groups(self) -> list[str]:
         """Every group, in order of first appearance over all systems."""
@@ -137,6 +148,7 @@ def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int) -
     systems = {system: SystemDigest() for system in sorted(run.systems)}
     labels: dict[str, str] = {}
     worst: dict[tuple[str, str], WorstCases] = {}  # by group and system
+    examples: dict[tuple[str, str], WorstCases] = {}  # by system and cause
     for record in run.records():
         diagnosis = benchmark.classify(record, language=language)
         systems.setdefault(record.system_id, SystemDigest()).add(record, diagnosis)
@@ -144,10 +156,20 @@ def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int) -
             if diagnosis.cause not in labels and len(labels) < 10 * _MOST_NAMES:
                 labels[diagnosis.cause] = diagnosis.label or diagnosis.cause
             worst.setdefault((diagnosis.group, record.system_id), WorstCases(cases_shown)).add(record, diagnosis.weight)
+            if len(examples) < _MOST_NAMES * len(systems):
+                of_cause = examples.setdefault((record.system_id, diagnosis.cause), WorstCases(_EXAMPLES))
+                of_cause.add(record, diagnosis.weight)
     result = Digest(systems, labels, [])
     groups = result.groups
     order = sorted(worst, key=lambda key: (groups.index(key[0]), key[1]))
-    result.chosen.extend(in_turn([(key[1], worst[key]) for key in order], cases_shown))
+    first = [
+        (system, case)
+        for (system, cause), _ in result.causes()[:_CAUSES]
+        if (system, cause) in examples
+        for case in islice(examples[system, cause].ordered(), _EXAMPLES)
+    ]
+    result.chosen.extend(dict.fromkeys([*first, *in_turn([(key[1], worst[key]) for key in order], cases_shown)]))
+    del result.chosen[max(0, cases_shown) :]
     return result
 
 

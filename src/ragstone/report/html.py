@@ -87,7 +87,7 @@ def _numeric(table: Table) -> set[int]:
 
 
 _FIGURE = """
-<figure>
+<figure class="k-{{ chart.kind }}">
 <figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
 {{ svg }}
 {% if chart.kind != "heatmap" %}<ul class="key">
@@ -118,7 +118,7 @@ _FIGURE = """
 """
 
 _GRID = """
-<figure class="gridded"><figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
+<figure class="k-grid"><figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
 <div class="scroll" role="region" aria-label="{{ chart.title }}" tabindex="0"><table class="grid">
 <thead><tr><td></td>{% for name in chart.categories %}<th scope="col" class="num"><bdi>{{ name }}</bdi></th>{% endfor %}</tr></thead>
 <tbody>{% for name, cells in rows %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>

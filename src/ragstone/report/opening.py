@@ -10,7 +10,7 @@ from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.analysis.power import spread_of
 from ragstone.display import Action, Summary
 from ragstone.messages import messages
-from ragstone.report.digest import OTHER, Digest, ErrorKind, SystemDigest
+from ragstone.report.digest import Digest, ErrorKind, SystemDigest
 from ragstone.report.expert_tables import calibrated_line
 from ragstone.stats import Estimate
 from ragstone.types import Benchmark, Run
@@ -49,6 +49,8 @@ def _with_common(
     acting = any(summary.actions for summary in summaries.values())
     if len(run.systems) > 1:
         verdict = _better(digest(), words)
+        shares = {name: _share(system) for name, system in digest().systems.items()}
+        summaries = dict(sorted(summaries.items(), key=lambda item: -shares.get(item[0], 0.0)))
     if not acting:
         common = replace(common, actions=_causes(digest(), words))
     verdict = "\n".join(filter(None, (common.verdict, verdict)))
@@ -152,17 +154,11 @@ def _paired(a: SystemDigest, b: SystemDigest) -> tuple[list[float], list[float],
 
 def _causes(digest: Digest, words: Mapping[str, str]) -> tuple[Action, ...]:
     """The most frequent causes of wrong answers, each of a system."""
-    counts = {
-        (name, cause): sum(causes[cause] for causes in system.causes.values())
-        for name, system in digest.systems.items()
-        for cause in dict.fromkeys(cause for causes in system.causes.values() for cause in causes)
-        if cause != OTHER
-    }
     several = len(digest.systems) > 1
     actions = []
-    for name, cause in sorted(counts, key=lambda key: (-counts[key], key))[:_ACTIONS]:
+    for (name, cause), n in digest.causes()[:_ACTIONS]:
         text = words["cause"].format(
-            cause=digest.labels.get(cause, cause), n=f"{counts[name, cause]:,}",
+            cause=digest.labels.get(cause, cause), n=f"{n:,}",
             wrong=f"{digest.systems[name].counts.wrong:,}",
         )  # fmt: skip
         text = words["of_system"].format(system=name, text=text) if several else text

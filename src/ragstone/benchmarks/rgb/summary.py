@@ -12,6 +12,8 @@ from ragstone.types import Run
 
 __all__ = ["summaries"]
 
+_FIGURES = 2  # of a system and language in its sentence; the pictures beside it have all four
+
 
 def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str, Summary]:
     """The verdict of each system with scored answers."""
@@ -21,7 +23,7 @@ def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str
     several = len({of for _, of in pairs}) > 1
     parts: dict[str, list[str]] = {}
     for system, of in pairs:
-        if figures := list(_figures(counts, system, of, words)):
+        if figures := list(_figures(counts, system, of, words))[:_FIGURES]:
             name = words["in_language"].format(language=language_name(of, words)) if several else ""
             parts.setdefault(system, []).append(name + words["and"].join(figures))
     return {

@@ -21,11 +21,13 @@ _TEMPLATE = """
 {% for line in unfinished %}<p class="notice" role="note"><bdi>{{ line }}</bdi></p>
 {% endfor %}
 {% for block in blocks %}
-{% for verdict in block.sentences %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ verdict }}</bdi></p>
+{% for verdict in block.heads %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ verdict }}</bdi></p>
 {% endfor %}
-{% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.pictures | length > 1 }}">
-{% if block.pictures %}<div{% if block.pictures | length > 1 %} class="charts"{% endif %}>{% for picture in block.pictures %}{{ picture }}{% endfor %}</div>{% endif %}
-{% if block.actions %}<div><h3>{{ block.heading }}</h3>
+{% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.charts }}">
+{% if block.lines %}<div class="lines">{% for verdict in block.lines %}<p class="verdict line"><bdi>{{ verdict }}</bdi></p>
+{% endfor %}</div>{% endif %}
+{% if not block.charts %}<div>{% endif %}{% for picture in block.pictures %}{{ picture }}{% endfor %}{% if not block.charts %}</div>{% endif %}
+{% if block.actions %}<div class="do"><h3>{{ block.heading }}</h3>
 <ol class="todo">{% for text, links in block.actions %}<li><bdi>{{ text }}</bdi>{% for at, name in links %} <a href="{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</li>
 {% endfor %}</ol></div>{% endif %}
 </div>{% endif %}
@@ -64,7 +66,7 @@ _DOTS = """
 </ol>
 """  # noqa: E501  a template
 
-_LINKS = 5
+_LINKS = 3
 _MOST_LEADING = 6
 
 
@@ -96,18 +98,23 @@ def _blocks(view: View) -> Iterator[dict[str, Any]]:
     ][:_MOST_LEADING]  # fmt: skip
     for number, some in enumerate(blocks(view.summaries)):
         own = [picture for each in some if (picture := _picture(view, *each))]
-        yield _block(view, some, own or (charts if number == 0 else ()))
+        yield _block(view, some, own) if own else _block(view, some, charts if number == 0 else (), charts=True)
 
 
-def _block(view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup]) -> dict[str, Any]:
+def _block(
+    view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup], *, charts: bool = False
+) -> dict[str, Any]:
+    """Beside charts only the first sentence stands as a heading."""
+    sentences = [line for *_, summary in numbered for line in summary.verdict.splitlines()]
+    heads = 1 if charts and pictures else len(sentences)
     actions = [
         (action.text, _links(view, number, system, action))
         for number, system, summary in numbered
         for action in summary.actions
     ]
     return {
-        "sentences": [line for *_, summary in numbered for line in summary.verdict.splitlines()],
-        "pictures": [picture for picture in pictures if picture], "actions": actions,
+        "heads": sentences[:heads], "lines": sentences[heads:], "pictures": list(pictures), "actions": actions,
+        "charts": charts and bool(pictures),
         "heading": view.words[heading_of([summary for *_, summary in numbered])],
         "notes": " ".join(note for *_, summary in numbered for note in summary.notes),
     }  # fmt: skip
@@ -124,7 +131,8 @@ def _links(view: View, number: int, system: str, action: Action) -> list[tuple[s
 def _places(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
     if action.cause:
         shown = [card for (name, _), card in cards(view).items() if (name, card.cause) == action.cause]
-        return [(card.at, one_line(card.sample, 40)) for card in shown[:_LINKS]]
+        first = {card.sample: card for card in reversed(shown)}  # a question once
+        return [(card.at, one_line(card.sample, 40)) for card in reversed(first.values())][:_LINKS]
     if action.samples:
         return _samples(view, system, action.samples)
     return [(anchor(number, action.group), view.words["cases"])] if action.group else []
