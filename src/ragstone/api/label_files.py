@@ -1,4 +1,5 @@
-"""`export_labels` and `import_labels_of`: rounds of labels as CSV, JSON lines, and JSON of Label Studio and Argilla."""
+"""`export_labels` and `import_labels_of`: rounds of labels as CSV, JSON lines, JSON of Label Studio and Argilla, and as
+a form to fill in."""
 
 import csv
 import io
@@ -16,6 +17,7 @@ from ragstone.labels.argilla import from_record, is_record, record_of
 from ragstone.labels.exchange import Foreign, Imported, exported, import_labels, with_names
 from ragstone.labels.label_studio import config_of, from_task, is_task, task_of
 from ragstone.labels.tables import COLUMNS, TYPED, from_row, rows_of, unguarded
+from ragstone.report.optional import load
 from ragstone.report.records_table import guarded
 from ragstone.report.sanitize import readable
 from ragstone.storage import write_file
@@ -23,7 +25,7 @@ from ragstone.structs import to_json
 
 __all__ = ["FORMATS", "export_labels", "import_labels_of"]
 
-_SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".json": "label-studio"}
+_SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".json": "label-studio", ".html": "form"}
 
 
 @public
@@ -33,7 +35,8 @@ def export_labels(
 ) -> list[Path]:  # fmt: skip
     """Writes the items of a round, with the labels that stand on them, and returns the paths written. `kind`: one of
     `FORMATS`, by default that of the file's ending. `expert`: only this expert's part. Label Studio also gets the
-    interface of its project, as XML. Nothing in the file tells a judge's scores or a system's name. Raises UsageError
+    interface of its project, as XML; "form" is one HTML page for a colleague to fill in, with what the expert has
+    not labelled. Nothing in the file tells a judge's scores or a system's name. Raises UsageError
     for an existing file unless `force`."""
     path = Path(target)
     kind = kind or _SUFFIXES.get(path.suffix.lower(), "")
@@ -147,7 +150,14 @@ def _argilla(store: LabelStore, tasks: Sequence[str], expert: str | None, langua
     return [to_json([record_of(item, labels) for item, labels in _by_item(store, tasks, expert).values()]) + "\n"]
 
 
+def _form(store: LabelStore, tasks: Sequence[str], expert: str | None, language: str) -> list[str]:
+    module = load("ragstone.report.offline_form", extra="report", purpose="A form to fill in")
+    found = exported(store, tasks, expert)
+    work = ((item, task) for item, task, labels in found if not (expert and labels))
+    return [module.offline_form(work, language=language, expert=expert or "", file=Path(store.path).stem)]
+
+
 FORMATS: Mapping[str, Callable[[LabelStore, Sequence[str], str | None, str], list[str]]] = {
-    "csv": _csv, "jsonl": _jsonl, "label-studio": _label_studio, "argilla": _argilla,
+    "csv": _csv, "jsonl": _jsonl, "label-studio": _label_studio, "argilla": _argilla, "form": _form,
 }  # fmt: skip
 """Format → what writes it: the texts of its files."""

@@ -24,10 +24,10 @@ _SHOWN = 5  # conflicts and unknown items that are named
 
 file_options = both(
     click.option("--export", type=click.Path(path_type=Path), metavar="FILE",
-                 help="Write items and labels to .csv, .jsonl or .json; with --as, the part of one expert."),
+                 help="Write items and labels to .csv, .jsonl, .json, or .html (a form to fill in)."),
     click.option("--import", "import_", type=click.Path(path_type=Path), metavar="FILE",
                  help="Read labels: CSV, JSONL, a filled-in form, Label Studio or Argilla JSON."),
-    click.option("--format", "kind", type=click.Choice(["csv", "jsonl", "label-studio", "argilla"]),
+    click.option("--format", "kind", type=click.Choice(["csv", "jsonl", "label-studio", "argilla", "form"]),
                  help="Format of --export.  [default: that of the ending; .json is label-studio]"),
     click.option("--rename", type=Pairs(), multiple=True, metavar="USER=NAME",
                  help="Name of an expert for a user of another tool, with --import (repeatable)."),
