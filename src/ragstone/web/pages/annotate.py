@@ -30,14 +30,14 @@ _ROUND = """<div class="desk">
 <h3>{{ w.who }}</h3>
 {% if experts %}<ul class="names">{% for name, href in experts %}<li><a class="button" data-row href="{{ href }}"><bdi>{{ name }}</bdi></a></li>{% endfor %}</ul>{% endif %}
 {% if not team %}<form method="get" action="/annotate"><p><label>{{ w.new_name }} <input type="text" name="expert" required maxlength="80" autocomplete="name"></label>
-{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}
+{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}{% if item %}<input type="hidden" name="item" value="{{ item }}">{% endif %}
 <button class="primary">{{ w.go_on }}</button></p></form>{% endif %}
 {% else %}
 <p>{{ w.hello }} <b><bdi>{{ expert }}</bdi></b> · <a href="{{ others }}">{{ w.other_name }}</a></p>
 <div class="scroll" role="region" aria-label="{{ w.tasks }}" tabindex="0"><table><thead><tr><th scope="col">{{ w.task }}</th><th scope="col" class="num">{{ w.done }}</th><th scope="col"></th></tr></thead><tbody>
 {% for name, ask, count, size, first in tasks %}
 <tr><th scope="row"><bdi>{{ ask }}</bdi></th><td class="num">{{ count }} / {{ size }}</td>
-<td><form method="post" action="{{ next }}"><input type="hidden" name="expert" value="{{ expert }}"><input type="hidden" name="task" value="{{ name }}">
+<td><form method="post" action="{{ next }}"><input type="hidden" name="expert" value="{{ expert }}"><input type="hidden" name="task" value="{{ name }}">{% if item %}<input type="hidden" name="item" value="{{ item }}">{% endif %}
 <button{% if first %} class="primary" data-key="j"{% endif %}>{{ w.carry_on if count else w.start }}<span class="hidden"> {{ ask }}</span></button></form></td></tr>
 {% endfor %}
 </tbody></table></div>
@@ -83,26 +83,31 @@ def _round(request: Request) -> Response:
     """Who labels, then the tasks of this expert."""
     language = language_of(request)
     canvas, words = Canvas(language), messages(__name__, language)
-    expert = request.query_params.get("expert", "").strip()
+    expert, item = request.query_params.get("expert", "").strip(), request.query_params.get("item", "")
     with labels_of(request) as store:
+        kinds = {store.item(item).kind} if item else {task.kind for task in store.tasks()}
         team = bool(store.get("team"))
         if expert:
             _check(store, expert)
         tasks: list[tuple[str, str, int, int, bool]] = []
-        for task in store.tasks() if expert else ():
+        for task in (task for task in store.tasks() if expert and task.kind in kinds):
             work = store.work(expert, task.name)
             size, count = len(work) if team else store.size(task.name), sum(done for _, _, done in work)
             first = count < size and not any(row[-1] for row in tasks)
             tasks.append((task.name, task.question.to(language), count, size, first))
-        experts = [(name, address(request, "/annotate", {"expert": name})) for name in store.experts()]
+        experts = [(name, _with(request, expert=name, item=item)) for name in store.experts()]
     links = [(address(request, "/disputes", {"expert": expert}), words["disputes"]),
              (address(request, "/gold", {"by": expert}), words["gold"])]  # fmt: skip
     body = canvas.html(
         _ROUND, w=words, expert=expert, experts=experts, team=team, tasks=tasks, links=links,
         done=request.query_params.get("done") == "1", lang=request.query_params.get("lang", ""),
-        others=address(request, "/annotate"), next=address(request, "/annotate/next"),
+        item=item, others=_with(request, item=item), next=address(request, "/annotate/next"),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)
+
+
+def _with(request: Request, **fields: str) -> str:
+    return address(request, "/annotate", {name: value for name, value in fields.items() if value})
 
 
 def _check(store: LabelStore, expert: str) -> None:
@@ -224,7 +229,10 @@ def _go(request: Request, store: LabelStore, expert: str, name: str, after: str 
 def _next(request: Request, form: Form) -> Response:
     with labels_of(request) as store:
         _check(store, form.get("expert"))
-        return _go(request, store, form.get("expert"), store.task(form.get("task")).name)
+        task = store.task(form.get("task")).name
+        if item := form.get("item"):
+            return seen(request, "/annotate/item", {"expert": form.get("expert"), "task": task, "item": item})
+        return _go(request, store, form.get("expert"), task)
 
 
 def _undo(request: Request, form: Form) -> Response:
