@@ -32,6 +32,24 @@ def saved(page: Any, tmp_path: Path) -> dict[str, Any]:
     return document
 
 
+def test_the_clock_of_an_item_counts_every_movement_and_stops_when_nobody_is_there(opened: Open) -> None:
+    page = opened(offline_form(work(), expert="Ida")).page
+    page.clock.install(time=0)
+    page.reload()
+    page.clock.pause_at(3_600_000)
+    seconds = "Number(document.querySelector('form.item:not([hidden])').elements.seconds.value)"
+    page.evaluate("dispatchEvent(new Event('pointermove'))")
+    start = page.evaluate(seconds)
+    for _ in range(100):  # of 20 ms each
+        page.clock.run_for(20)
+        page.evaluate("dispatchEvent(new Event('pointermove'))")
+    assert page.evaluate(seconds) - start == pytest.approx(2.0, abs=0.05)
+    page.clock.run_for(600_000)
+    assert page.evaluate(seconds) - start == pytest.approx(62.0, abs=0.05)
+    press(page, "j")
+    assert page.evaluate(seconds) == 0
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_round_by_keyboard_alone_comes_back_as_it_was_entered(opened: Open, tmp_path: Path, language: str) -> None:
     seen = opened(offline_form(work(language), language=language, expert="Ida", file="leave"))

@@ -9,6 +9,7 @@ import msgspec
 
 from ragstone.cli.options import NameList, Pairs, both, json_option, language_option, once
 from ragstone.cli.output import ask, say, say_json
+from ragstone.cli.view import serve, server_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 
@@ -62,6 +63,8 @@ round_options = both(
               help="The file of labels; created if it is not there.")  # fmt: skip
 @round_options
 @file_options
+@click.option("--web", is_flag=True, help="Label in a browser instead, several experts at once, until Ctrl-C.")
+@server_options
 @click.option("--as", "expert", metavar="NAME", help="Who labels now.  [default: the only expert, else asked]")
 @language_option
 @json_option
@@ -73,18 +76,24 @@ def command(source: Path | None, **values: Any) -> int:
     file."""
     from ragstone.api.label_round import label_round  # noqa: PLC0415
 
-    language = values.pop("language") or preferred_language()
+    chosen = values.pop("language")
+    language = chosen or preferred_language()
     expert, labels = values.pop("expert"), values.pop("labels")
     mapping = once(values.pop("mapping"), "--map")
     names = ("as_json", "export", "import_", "kind", "rename", "replace", "force")
     files = {name: values.pop(name) for name in names}
+    web, server = values.pop("web"), {name: values.pop(name) for name in ("port", "host", "token", "open_browser")}
     with label_round(labels, source, mapping=mapping, **values) as store:
         if files["import_"] is not None or files["export"] is not None:
             return _exchange(store, expert, values["tasks"], language, files)
         if files["as_json"]:
             say_json({"labels": str(labels), "progress": msgspec.to_builtins(store.progress())})
             return 0
-        return _label(store, expert, values["experts"], values["tasks"], language)
+        if not web:
+            return _label(store, expert, values["experts"], values["tasks"], language)
+    serving = messages(__name__, language)["serving"]
+    query = {"expert": expert} if expert else {}
+    return serve((), labels, language=chosen or "", serving=serving, path="annotate", query=query, **server)
 
 
 def _exchange(

@@ -190,7 +190,7 @@ as it is shown, and the number of the answer. */
       const now = performance.now(), form = [...document.querySelectorAll("form.item")].find(shown);
       const until = Math.min(now, moved + IDLE * 1000);
       if (form && !document.hidden && until > last) {
-        form.elements.seconds.value = (Number(form.elements.seconds.value) + (until - last) / 1000).toFixed(1);
+        form.elements.seconds.value = (Number(form.elements.seconds.value) + (until - last) / 1000).toFixed(3);
       }
       last = now;
     };

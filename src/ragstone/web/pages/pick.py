@@ -1,6 +1,5 @@
 """`/annotate/case`: from the page of a case to its labels and its gold, whether or not it was drawn for the round."""
 
-
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
