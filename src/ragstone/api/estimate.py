@@ -26,7 +26,9 @@ from ragstone.systems.template import prompt_template
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Completion, Metric, Passage, Request, Response, RetrievalCost, Template, Usage
 
-__all__ = ["ANSWER_TOKENS", "EvalEstimate", "RunEstimate", "estimate_evaluation", "estimate_questions"]
+__all__ = [
+    "ANSWER_TOKENS", "EvalEstimate", "RunEstimate", "estimate_evaluation", "estimate_questions", "without_models",
+]  # fmt: skip
 
 ANSWER_TOKENS = 60  # of an answer that is not there yet
 _PASSAGES, _PASSAGE_TOKENS = 5, 200  # that a system returns, if nothing is known about its documents
@@ -112,7 +114,7 @@ async def _judged(
 ) -> EvalEstimate:  # fmt: skip
     """What the scores take that the run file does not have."""
     usage, embedded, done = Usage(), 0, 0
-    async with open_tools(_without_models(judging), metrics, ModelOptions()) as opened:
+    async with open_tools(without_models(judging), metrics, ModelOptions()) as opened:
         for case in benchmark.cases():
             missing = [metric for metric in opened.metrics if not stored.has(system, case.id, frozenset({metric.name}))]
             done += not missing
@@ -164,7 +166,7 @@ def _embedded(case: Case, response: Response) -> int:
     return sum(estimate_tokens(text) for text in texts)
 
 
-def _without_models(judging: Judging) -> Judging:
+def without_models(judging: Judging) -> Judging:
     """The same judging with models that cannot be called, for estimates."""
     judges = tuple(_NoModel(f"none {number}") for number, _ in enumerate(judging.judges))
     first = judges[0] if judges else None

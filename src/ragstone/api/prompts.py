@@ -1,5 +1,6 @@
 """The judge's prompts: show them, copy them for editing, check edited copies."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from ragstone.metrics.judge.prompts import LANGUAGES, NAMES, Prompt, Prompts, pr
 from ragstone.storage import write_file
 from ragstone.structs import Frozen
 
-__all__ = ["CheckedPrompt", "check_prompts", "copy_prompts", "prompt_text", "show_prompts"]
+__all__ = ["CheckedPrompt", "check_prompts", "copy_prompts", "prompt_file", "prompt_text", "show_prompts"]
 
 
 class CheckedPrompt(Frozen, frozen=True):
@@ -55,6 +56,30 @@ def copy_prompts(
             f"{existing[0]}{more}: already exists. Use --force to overwrite, or --name to copy one prompt."
         )
     return [write_file(path, text, parents=True) for path, text in texts.items()]
+
+
+def prompt_file(prompt: Prompt, *, note: str = "") -> str:
+    """The text of a file with this prompt, that `read_prompt` reads back as it is. `note`: a comment above it."""
+    lines = [f"# {note}"] if note else []
+    lines.append(f"version = {prompt.version}")
+    lines += [f"{key} = {_toml(getattr(prompt, key))}" for key in ("instruction", "again", "reasons")
+              if getattr(prompt, key)]  # fmt: skip
+    if not prompt.examples:
+        lines.append("examples = []")
+    for example in prompt.examples:
+        texts = [json.dumps(part, ensure_ascii=False, indent=2) for part in (example.input, example.output)]
+        lines += ["", "[[examples]]", *(f"{key} = {_toml(text)}" for key, text in zip(("input", "output"), texts,
+                                                                                      strict=True))]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _toml(text: str) -> str:
+    """A TOML string: of several lines as it is, where nothing in it needs an escape."""
+    plain = all(char.isprintable() or char == "\n" for char in text)
+    if plain and "'''" not in text and not text.endswith("'"):
+        return f"'''\n{text}\n'''"
+    escaped = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped)
 
 
 def check_prompts(folder: str | Path) -> list[CheckedPrompt]:

@@ -1,20 +1,25 @@
 """`ragstone prompts`."""
 
+import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from ragstone.cli.options import json_option
+from ragstone.cli.options import Scale, json_option, judge_options, judging_of, language_option
 from ragstone.cli.output import say, say_json, say_text
 from ragstone.messages import messages, preferred_language
+
+if TYPE_CHECKING:
+    from ragstone.api.prompt_tuning import Tuning, TuningPlan
 
 __all__ = ["command"]
 
 
 @click.group()
 def command() -> None:
-    """Show, copy and check the judge's prompts."""
+    """Show, copy, check and tune the judge's prompts."""
 
 
 @command.command(short_help="Show a prompt, or list all prompts.")
@@ -76,3 +81,74 @@ def check(folder: Path, as_json: bool) -> int:
     changed = sum(bool(checked.changed) for checked in files)
     say(f"{len(files)} files: {changed} changed, {len(wrong)} wrong.", err=True)
     return 2 if wrong else 0
+
+
+@command.command(short_help="Tune the prompts by labels of experts.")
+@click.argument("labels", type=click.Path(path_type=Path))
+@click.option("--run", "run_file", required=True, type=click.Path(path_type=Path),
+              help="Run whose answers the labels are about.")  # fmt: skip
+@click.option("--task", default="", metavar="NAME", help="Task of the labels.  [default: the first one]")
+@click.option("--system", metavar="NAME", help="System of the run, if it has several.")
+@click.option("--scale", type=Scale(), default="0..1", show_default=True, help="Lowest and highest label.")
+@click.option("--examples", type=click.IntRange(1, 20), default=2, show_default=True,
+              help="Demonstrations that each language may get.")  # fmt: skip
+@judge_options
+@click.option("-o", "--output", "folder", default="prompts", show_default=True, type=click.Path(path_type=Path),
+              help="Folder for the tuned prompts.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Print the requests and tokens, and stop.")
+@click.option("--price", default="", metavar="IN/OUT", help="The judge's price per million prompt and answer tokens.")
+@language_option
+@json_option
+def tune(labels: Path, **values: Any) -> int:
+    """Add demonstrations to the judge's prompts, out of its disagreements with experts.
+
+    They are chosen on one half of the labelled questions and measured on the other. They are written only where the
+    judge is then closer to the experts, at 95% by a paired test; otherwise nothing changes. Use them with `--prompts`.
+    """
+    from ragstone.api.prompt_tuning import estimate_tuning, plan_tuning, tune_prompts_async  # noqa: PLC0415
+
+    plan = plan_tuning(
+        labels, values["run_file"], judging_of(values), task=values["task"], system=values["system"],
+        scale=values["scale"], examples=values["examples"],
+    )  # fmt: skip
+    language = values["language"] or preferred_language()
+    if values["dry_run"]:
+        _say_estimate(plan, asyncio.run(estimate_tuning(plan)), values, language)
+        return 0
+    tuning = asyncio.run(tune_prompts_async(plan, values["folder"]))
+    if values["as_json"]:
+        say_json(msgspec.to_builtins(tuning, enc_hook=str))
+        return 0
+    for line in _tuned_lines(tuning, values["folder"], language):
+        say(line)
+    return 0
+
+
+def _say_estimate(plan: "TuningPlan", usage: Any, values: dict[str, Any], language: str) -> None:
+    from ragstone.cli.bench_command import cost_of, read_price, say_cost  # noqa: PLC0415
+
+    price = read_price(values["price"]) if values["price"] else None
+    cost = None if price is None else round(cost_of(usage.prompt_tokens, usage.completion_tokens, price), 6)
+    document = {
+        "metric": plan.metric, "first": len(plan.first), "second": len(plan.second), "requests": usage.requests,
+        "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens, "cost": cost,
+    }  # fmt: skip
+    if values["as_json"]:
+        say_json(document)
+        return
+    say(messages(__name__, language)["tuning_cost"].format(**document))
+    say_cost(cost, values["price"], language)
+
+
+def _tuned_lines(tuning: "Tuning", folder: Path, language: str) -> list[str]:
+    """What came of it, a line for each language, and where the prompts are."""
+    texts = messages(__name__, language)
+    lines = []
+    for trial in tuning.trials:
+        kind = "kept" if trial.kept else "not_better" if trial.n else "untested" if trial.examples else "no_example"
+        lines.append(texts[f"tuned_{kind}"].format(
+            metric=tuning.metric, spoken=texts[f"spoken_{trial.language}"], n=trial.n, before=f"{trial.before:.3f}",
+            after=f"{trial.after:.3f}", p=f"{trial.p:.2g}", ids=", ".join(trial.ids), tried=trial.tried,
+        ))  # fmt: skip
+    written = texts["tuned_written"].format(folder=folder, files=", ".join(map(str, tuning.files)))
+    return [*lines, written if tuning.files else texts["tuned_nothing"]]
