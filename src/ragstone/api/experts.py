@@ -77,11 +77,13 @@ def agreement_of_experts(
     system: str | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
     by: str = "",
+    metric: str = "",
 ) -> ExpertAgreement:
     """How far the experts agree on each task and, with a `run` of the same questions, how far its judge agrees with
     them.
 
-    `scale`: the lowest and the highest label, (1, 5) for five stars. `by`: a column of the data by which the calibrated
+    `metric`: what the labels are compared with, by default the run's metric for each task. `scale`: the lowest and the
+    highest label, (1, 5) for five stars. `by`: a column of the data by which the calibrated
     means are stratified (by default the judge's score). Raises UsageError and DataError, one line each."""
     if run is None:
         read = read_labels(labels, scale)
@@ -90,16 +92,15 @@ def agreement_of_experts(
     read = read_labels(labels, scale, system=name)
     found, calibrated = [], {}
     for task, table in sorted(read.by_task.items()):
-        if (metric := metric_of(task, scores)) is None:
+        if (compared := metric_of(task, scores, metric)) is None:
             continue
         means = read.means(task)
-        found += judged(task, metric, table, means, scores[metric])
-        calibrated[task, metric] = calibrate(means, scores[metric], picked=read.picked)
+        found += judged(task, compared, table, means, scores[compared])
+        calibrated[task, compared] = calibrate(means, scores[compared], picked=read.picked)
     if not found:
         known = ", ".join(sorted(scores)) or "none"
-        raise UsageError(
-            f"{run} has no metric for {', '.join(read.by_task)} and the labelled questions (metrics: {known})."
-        )
+        what = metric or f"metric for {', '.join(read.by_task)}"
+        raise UsageError(f"{run} has no {what} and the labelled questions (metrics: {known}).")
     return ExpertAgreement(_agreed(read), tuple(found), calibrated, name, read.name, read.sha256, str(run))
 
 
@@ -113,6 +114,7 @@ def next_to_label(
     system: str | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
     by: str = "",
+    metric: str = "",
     seed: int = 0,
 ) -> tuple[str, NextLabels]:
     """The metric, and the `count` questions of the run whose labels narrow its calibrated interval most: of `task`, or
@@ -120,19 +122,21 @@ def next_to_label(
     name, scores = scores_of(Path(run), system, by)
     read = None if labels is None else read_labels(labels, scale, system=name)
     tasks = [task] if task else sorted(read.by_task if read else TASKS)
-    found = [(one, metric) for one in tasks if (metric := metric_of(one, scores)) is not None]
+    found = [(one, of) for one in tasks if (of := metric_of(one, scores, metric)) is not None]
     if not found:
         raise UsageError(
             f"{run} has no metric for {', '.join(tasks)} (metrics: {', '.join(sorted(scores)) or 'none'})."
         )
-    one, metric = found[0]
+    one, compared = found[0]
     means = read.means(one) if read is not None and one in read.by_task else {}
-    scored = scores[metric]
-    return metric, next_labels(scored.values, means, count, strata=strata_of(scored), seed=seed)
+    scored = scores[compared]
+    return compared, next_labels(scored.values, means, count, strata=strata_of(scored), seed=seed)
 
 
-def metric_of(task: str, scores: Mapping[str, Any]) -> str | None:
-    """The metric of a run that a task is compared with; None if the run has none."""
+def metric_of(task: str, scores: Mapping[str, Any], chosen: str = "") -> str | None:
+    """The metric of a run that a task is compared with: the `chosen` one, else the task's; None if the run has none."""
+    if chosen:
+        return chosen if chosen in scores else None
     return next((name for name in (*TASKS.get(task, ()), task) if name in scores), None)
 
 

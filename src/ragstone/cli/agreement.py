@@ -40,6 +40,7 @@ def command() -> None:
 @click.option("--run", "run_file", type=click.Path(path_type=Path),
               help="Run of the same questions: also compare its judge with the experts.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="System of the run, if it has several.")
+@click.option("--metric", default="", metavar="NAME", help="Compare with this metric.  [default: that of the task]")
 @click.option("--scale", type=Scale(), default="0..1", show_default=True, help="Lowest and highest label.")
 @click.option(
     "--by",
@@ -63,7 +64,8 @@ def experts(labels: Path, **values: Any) -> int:
     from ragstone.errors import UsageError  # noqa: PLC0415
 
     low, high = values["scale"]
-    run, how = values["run_file"], {"system": values["system"], "scale": (low, high), "by": values["by"]}
+    how = {"system": values["system"], "scale": (low, high), "by": values["by"], "metric": values["metric"]}
+    run = values["run_file"]
     if run is None and (values["keep"] or values["count"]):
         raise UsageError(f"{'--keep' if values['keep'] else '--next'} is about the answers of a run: add --run RUN.")
     found = agreement_of_experts(labels, run, **how)
