@@ -296,6 +296,30 @@ def test_what_documents_show_of_a_diagnosis_is_what_it_prints(
     assert [line for line in done.stdout.splitlines() if line][: len(lines)] == lines
 
 
+@pytest.mark.parametrize(("language", "name"), [("en", "docs/experts.md"), ("zh", "docs/experts.zh-CN.md")])
+def test_what_the_page_of_experts_shows_is_what_is_printed(language: str, name: str, tmp_path: Path) -> None:
+    shown = text_of(name).partition("<!-- experts excerpt -->")[2].partition("<!-- /experts excerpt -->")[0]
+    lines = [line for line in shown.splitlines() if line and not line.startswith(("```", "…"))]
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    asked, _, compared, *_ = commands(name)
+    environment = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for arguments in ([*asked, "--quiet"], [*compared, "--language", language]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ragstone", *arguments], cwd=tmp_path, env=environment, capture_output=True,
+            text=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    printed = iter(line for line in done.stdout.splitlines() if line)
+    assert len(lines) >= 10
+    assert all(line in printed for line in lines), lines  # in this order
+
+
+def test_both_pages_of_experts_show_the_same_commands() -> None:
+    english, chinese = commands("docs/experts.md"), commands("docs/experts.zh-CN.md")
+    assert len(english) >= 8
+    assert english == chinese
+
+
 @pytest.mark.parametrize(("language", "name"), [("en", "diagnosis.md"), ("zh", "diagnosis.zh-CN.md")])
 def test_the_tables_of_the_diagnosis_are_those_of_the_code(language: str, name: str) -> None:
     spec = importlib.util.spec_from_file_location("diagnosis_tables", ROOT / "docs" / "diagnosis_tables.py")

@@ -112,7 +112,7 @@ def _agreed(found: ExpertFindings, words: Mapping[str, str]) -> Table:
         Row((Cell(one.task), Cell(str(one.items)), Cell(str(len(one.experts))),
              Cell("–") if one.items == 0 else Cell("", one.equal, unit="%"),
              *(_value(one.statistics[name]) for name in shown), _ids(one.disputed)))
-        for one in found.agreed
+        for one in found.agreed if one.items
     ]  # fmt: skip
     return _table(words, "agreed", ("task", "items", "experts", "equal", *shown, "disputed"), rows)
 
