@@ -140,6 +140,14 @@ def _check_thresholds(thresholds: Mapping[str, float]) -> None:
     check_thresholds(thresholds)
 
 
+def _asked(thresholds: Mapping[str, float], ask: Callable[[], "LiveRun"]) -> "LiveRun":
+    """The run of a live system; the thresholds are checked before it is asked."""
+    __tracebackhide__ = True
+    _without_traceback(lambda: _check_thresholds(thresholds))
+    live: LiveRun = _without_traceback(ask)
+    return live
+
+
 @pytest.fixture(scope="session")
 def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
     """An evaluator with the judge of the session: `ragstone.score(sample, ["faithfulness"]).value("faithfulness")`."""
@@ -262,10 +270,9 @@ def assert_run(
         from ragstone.api.pytest_runs import ask_system  # noqa: PLC0415
 
         __tracebackhide__ = True
-        _without_traceback(lambda: _check_thresholds(thresholds))
         test = f"{request.node.nodeid} {id(system)}"
-        live: LiveRun = _without_traceback(
-            lambda: ask_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options)
+        live = _asked(
+            thresholds, lambda: ask_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options)
         )
         assert isinstance(live.result, EvalResult)
         if only is None:
@@ -275,9 +282,7 @@ def assert_run(
             lines = _without_traceback(lambda: live.misses_of(only))
             row = next(row for row in live.result.scores if row["id"] == only)
             means, title = {name: row[name] for name in live.thresholds if row.get(name) is not None}, only
-        lines += _ragstone_recorder.record(title, means, passed=not lines, run=live.result.run)
-        if lines:
-            _fail([*lines, f"run file: {live.result.run}"])
+        _ragstone_recorder.conclude(title, means, lines, live.result.run)
         return live.result
 
     return check
@@ -302,17 +307,15 @@ def assert_diagnosis(
         from ragstone.api.pytest_runs import diagnose_system  # noqa: PLC0415
 
         __tracebackhide__ = True
-        _without_traceback(lambda: _check_thresholds(thresholds))
         test = f"{request.node.nodeid} {id(system)}"
-        live: LiveRun = _without_traceback(
-            lambda: diagnose_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options)
+        live = _asked(
+            thresholds,
+            lambda: diagnose_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options),
         )
         assert isinstance(live.result, DiagnosisResult)
         lines = _without_traceback(lambda: live.misses(mode, min_coverage))
         title = f"{len(live.result.questions)} questions"
-        lines += _ragstone_recorder.record(title, live.means(), passed=not lines, run=live.result.run)
-        if lines:
-            _fail([*lines, f"run file: {live.result.run}"])
+        _ragstone_recorder.conclude(title, live.means(), lines, live.result.run)
         return live.result
 
     return check
@@ -346,6 +349,13 @@ class _Recorder:
         properties.append((_PROPERTY, json.dumps(row, ensure_ascii=True)))
         return [f"worse than the baseline: {line}" for line in worse]
 
+    def conclude(self, title: str, means: Mapping[str, float], misses: Sequence[str], run: Path) -> None:
+        """Records the means of a run, and fails the test if they miss something."""
+        __tracebackhide__ = True
+        lines = [*misses, *self.record(title, means, passed=not misses, run=run)]
+        if lines:
+            _fail([*lines, f"run file: {run}"])
+
 
 class _Session:
     """Collects the scores of all tests from their reports, for the table at the end and the baseline."""
@@ -378,24 +388,10 @@ class _Session:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self._rows:
             return
-        from ragstone.report.sanitize import one_line  # noqa: PLC0415
+        from ragstone.api.pytest_messages import score_lines  # noqa: PLC0415
 
-        rows = sorted(self._rows.values(), key=lambda row: str(row["test"]))
-        metrics = list(dict.fromkeys(name for row in rows for name in row["values"]))
-        widths = [max(len(name), 6) for name in metrics]
         terminalreporter.write_sep("-", "ragstone scores")
-        head = "  ".join(name.rjust(width) for name, width in zip(metrics, widths, strict=True))
-        terminalreporter.write_line(f"{head}    rate  test (sample)")
-        for row in rows:
-            cells = [
-                (f"{row['values'][name]:.3f}" if name in row["values"] else "–").rjust(width)
-                for name, width in zip(metrics, widths, strict=True)
-            ]
-            rate = "" if row["rate"] is None else f"{row['rate']:.0%}"
-            mark = "" if row["passed"] else "  FAILED"
-            title = one_line(f"{row['test']} ({row['sample']})")
-            terminalreporter.write_line(f"{'  '.join(cells)}  {rate:>6}  {title}{mark}")
-        for run in sorted({str(row["run"]) for row in rows} - {""}):
-            terminalreporter.write_line(one_line(f"run: {run}   (ragstone report RUN -o report.html)"))
+        for line in score_lines(self._rows.values()):
+            terminalreporter.write_line(line)
         if self._written is not None:
             terminalreporter.write_line(f"baseline: {self._written}")

@@ -1,4 +1,4 @@
-"""Failure messages of the pytest plug-in: the missed thresholds and the evidence of the scores."""
+"""Messages of the pytest plug-in: the missed thresholds, the evidence of the scores, and the table at the end."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, Reference
 from ragstone.report.sanitize import one_line
 from ragstone.types import Passage, Record, Score
 
-__all__ = ["PassRate", "at_length", "misses", "pass_rate", "title"]
+__all__ = ["PassRate", "at_length", "misses", "pass_rate", "score_lines", "title"]
 
 _CLAIMS = 5  # that a short line names
 _TEXT = 160  # characters of a claim
@@ -188,3 +188,21 @@ def _listed(name: str, lines: Iterable[str]) -> list[str]:
     listed = list(lines)
     more = [f"  … and {len(listed) - _MOST} more"] if len(listed) > _MOST else []
     return [f"{name}:", *(f"  {line}" for line in listed[:_MOST]), *more] if listed else []
+
+
+def score_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The table of all assertions: a line for each, with its scores, and one for each run file. A record has "test",
+    "sample", "values" by metric, "rate" (None: no pass rate), "passed" and "run" ("": none)."""
+    rows = sorted(records, key=lambda row: str(row["test"]))
+    metrics = list(dict.fromkeys(name for row in rows for name in row["values"]))
+    widths = [max(len(name), 6) for name in metrics]
+    yield "  ".join(name.rjust(width) for name, width in zip(metrics, widths, strict=True)) + "    rate  test (sample)"
+    for row in rows:
+        values = (f"{row['values'][name]:.3f}" if name in row["values"] else "–" for name in metrics)
+        cells = "  ".join(value.rjust(width) for value, width in zip(values, widths, strict=True))
+        rate = "" if row["rate"] is None else f"{row['rate']:.0%}"
+        mark = "" if row["passed"] else "  FAILED"
+        shown = one_line(f"{row['test']} ({row['sample']})")
+        yield f"{cells}  {rate:>6}  {shown}{mark}"
+    for run in sorted({str(row["run"]) for row in rows} - {""}):
+        yield one_line(f"run: {run}   (ragstone report RUN -o report.html)")

@@ -1,5 +1,6 @@
 """The figures of a verdict: a value with its interval and no more digits than the interval earns."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragstone.messages import messages
@@ -12,24 +13,23 @@ __all__ = ["asked", "percent", "score"]
 
 def percent(estimate: "Estimate") -> str:
     """A share: "91% [88, 94]"; "–" where nothing was scored."""
-    if estimate.value is None:
-        return "–"
-    value = f"{100 * estimate.value:.0f}%"
-    if estimate.known is None:
-        return value
-    _, low, high = estimate.known
-    return f"{value} [{100 * low:.0f}, {100 * high:.0f}]"
+    return _figure(estimate, lambda value: f"{100 * value:.0f}", "%")
 
 
 def score(estimate: "Estimate") -> str:
     """A mean: "0.82 [0.76, 0.87]"; "–" where nothing was scored."""
+    return _figure(estimate, "{:.2f}".format)
+
+
+def _figure(estimate: "Estimate", shown: Callable[[float], str], unit: str = "") -> str:
+    """The value and, where it is known, the interval."""
     if estimate.value is None:
         return "–"
-    value = f"{estimate.value:.2f}"
+    value = f"{shown(estimate.value)}{unit}"
     if estimate.known is None:
         return value
     _, low, high = estimate.known
-    return f"{value} [{low:.2f}, {high:.2f}]"
+    return f"{value} [{shown(low)}, {shown(high)}]"
 
 
 def asked(n: int, planned: int, language: str) -> str:

@@ -357,7 +357,7 @@ def test_positions_are_counted_where_one_document_is_relevant() -> None:
 
 
 def test_repeats_widen_the_interval_and_show_the_variance_of_generation() -> None:
-    # Clusters 2/2, 1/2, 0/2, 1/2: the effective number is 4.43 (tests/test_stats.py).
+    # Clusters 2/2, 1/2, 0/2, 1/2: the effective number is 4.43 (tests/stats).
     rights = {0: (True, True), 1: (True, False), 2: (False, False), 3: (False, True)}
     records = [
         record("noise", number, repeat=repeat, right=right)

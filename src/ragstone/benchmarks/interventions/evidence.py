@@ -4,10 +4,10 @@ A field is None while the condition that would tell it can still be asked, and "
 table of causes and the plan of what to ask next read nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -144,9 +144,7 @@ class Evidence:
 
     def value(self, name: str) -> str | None:
         """The value of a field; None if a condition that can be asked would tell it."""
-        return (
-            self._values[name] if name in self._values else self._values.setdefault(name, getattr(self, f"_{name}")())
-        )
+        return self._values[name] if name in self._values else self._values.setdefault(name, self._READERS[name](self))
 
     @cached_property
     def _values(self) -> dict[str, str | None]:
@@ -300,6 +298,14 @@ class Evidence:
             return "no"
         answer = response.answer.strip().rstrip(".。")
         return "yes" if answer and any(find_quote(answer, item.text) for item in self.gold) else "no"
+
+    _READERS: ClassVar[Mapping[str, Callable[["Evidence"], str | None]]] = {
+        "as_is": _as_is, "again": _again, "answerable": _answerable, "gold": _gold, "in_index": _in_index,
+        "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
+        "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
+        _indexed, "moved": _moved, "recalled": _recalled, "partial": _partial, "in_doubt": _in_doubt,
+    }  # fmt: skip
+    """How each of FIELDS is read."""
 
 
 def _same(one: str, other: str) -> bool:

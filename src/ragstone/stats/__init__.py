@@ -1,0 +1,31 @@
+"""Intervals, paired tests and corrections: all statistics that ragstone prints.
+
+An interval needs at least two independent units (questions, cells); with fewer there is none. Without data a p-value is
+1.0. Random procedures are seeded and give the same figures everywhere. Coverages: `docs/what-the-numbers-mean.md`.
+"""
+
+from ragstone.stats.estimate import Estimate
+from ragstone.stats.intervals import (
+    UNSEEN,
+    Array,
+    Interval,
+    apart,
+    decisive_interval,
+    difference_interval,
+    effective,
+    exact_interval,
+    gain_interval,
+    mean_interval,
+    most_trials,
+    share_interval,
+    student_quantile,
+    units_of,
+    wilson,
+)
+from ragstone.stats.paired import cohen_kappa, holm, mcnemar_exact, paired_test, permutation_paired
+
+__all__ = [
+    "UNSEEN", "Array", "Estimate", "Interval", "apart", "cohen_kappa", "decisive_interval", "difference_interval",
+    "effective", "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials",
+    "paired_test", "permutation_paired", "share_interval", "student_quantile", "units_of", "wilson",
+]  # fmt: skip

@@ -1,0 +1,227 @@
+"""95% intervals of means, shares and paired differences, whose units (questions, cells) are independent."""
+
+import math
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = [
+    "ROUNDING", "UNSEEN", "Array", "Interval", "Z", "apart", "decisive_interval", "difference_interval", "effective",
+    "exact_interval", "finite", "gain_interval", "mean_interval", "most_trials", "score_interval", "share_interval",
+    "student_interval", "student_quantile", "units_of", "wilson",
+]  # fmt: skip
+
+Interval: TypeAlias = tuple[float, float] | None
+Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+
+Z = NormalDist().inv_cdf(0.975)
+UNSEEN = 0.15  # squared deviations that every sample is taken to have beyond those seen (docs/decisions/0021)
+ROUNDING = 1e-9
+_LEVEL = 0.05
+
+
+def wilson(successes: float, n: float) -> tuple[float, float]:
+    """The 95% Wilson score interval of a proportion of independent trials (Wilson 1927), within [0, 1].
+
+    Both may be fractions, where `n` is an `effective` number. With no trials (n = 0) the interval is (0, 1). ValueError
+    if `successes` is not within 0..n.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n} is not a proportion.")
+    if n == 0:
+        return (0.0, 1.0)
+    low, high = _wilson(np.asarray(successes / n), np.asarray(n))
+    return (float(low), float(high))
+
+
+def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
+    """Wilson's interval for any numbers of trials, whole or not."""
+    centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z / (1 + Z * Z / n) * np.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
+    # At 0 and 1 the bound is the proportion itself, which rounding would miss slightly.
+    low = np.where(share <= 0.0, 0.0, np.maximum(0.0, centre - half))
+    return low, np.where(share >= 1.0, 1.0, np.minimum(1.0, centre + half))
+
+
+def effective(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
+    """The mean of clustered scores in [0, 1], and how many right-or-wrong trials would be as informative.
+
+    `sums` and `sizes` have the sum and the number of the scores of each cluster on the last axis, at least two of them;
+    any further axes are separate samples. `trials`: the most that the number may be, for scores of 0 and 1 their count.
+
+    The number is n / r. r compares the variance of the mean with that of n independent trials of the same mean: the
+    squared deviations of the clusters (each against the others: HC3, MacKinnon and White 1985), plus `UNSEEN` ones on
+    both sides, because few scores near an end of the range show too little of the spread. The n of unequal clusters is
+    at most Kish's (1965). Scores of 0 and 1, one per cluster, give r = 1.
+    """
+    n = sums.shape[-1]
+    total = sizes.sum(axis=-1, keepdims=True)
+    mean = np.clip(sums.sum(axis=-1, keepdims=True) / total, 0.0, 1.0)
+    deviations = n * (sums - mean * sizes) / (total - sizes)
+    unequal = (n * np.square(sizes / total).sum(axis=-1)) ** 2
+    mean = mean[..., 0]
+    ratio = (np.square(deviations).sum(axis=-1) + UNSEEN * unequal) / (n * mean * (1 - mean) + UNSEEN)
+    return mean, np.minimum(n / np.clip(ratio, 1e-9, unequal), trials)
+
+
+def score_interval(sums: Array, sizes: Array, *, trials: float) -> Interval:
+    """The `share_interval` of one sample; None for fewer than two units."""
+    if len(sums) < 2:
+        return None
+    low, high = share_interval(sums, sizes, trials=trials)
+    return (float(low), float(high))
+
+
+def share_interval(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
+    """Wilson's interval with the `effective` number of trials; shapes as there."""
+    return _wilson(*effective(sums, sizes, trials=trials))
+
+
+def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:
+    """The 95% interval of a mean of scores; None for fewer than two units. ValueError for values that are not finite.
+
+    Scores in [0, 1] have Wilson's interval with the `effective` number of trials, others Student's. With `groups` (one
+    per value) the values of a group, such as the repeats of a question, are one unit.
+    """
+    numbers = finite(values)
+    sums, sizes = units_of(numbers, groups=groups)
+    if len(sums) < 2 or not _is_share(numbers):
+        return student_interval(sums, sizes)
+    return score_interval(sums, sizes, trials=most_trials(numbers))
+
+
+def difference_interval(
+    differences: Sequence[float], *, groups: Sequence[Hashable] | None = None, shares: bool = True
+) -> Interval:
+    """The 95% interval of a mean of paired differences; None for fewer than two units. `gain_interval` makes it where
+    the scores are in [0, 1] (`shares`), otherwise it is Student's. `groups` as in `mean_interval`."""
+    numbers = finite(differences)
+    gains, losses, sizes = units_of(np.maximum(numbers, 0.0), np.maximum(-numbers, 0.0), groups=groups)
+    if len(sizes) < 2 or not shares or np.abs(numbers).max() > 1.0 + ROUNDING:
+        return student_interval(gains - losses, sizes)
+    low, high = gain_interval(gains, losses, sizes, trials=most_trials(np.abs(numbers)))
+    return (float(low), float(high))
+
+
+def gain_interval(gains: Array, losses: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
+    """The 95% interval of a mean of paired differences, from what each cluster gains and loses; shapes of `effective`.
+
+    The mean gain and the mean loss each have the interval of scores in [0, 1], so that what changed in none of few
+    pairs may still change in others; `apart` puts both together with their correlation.
+    """
+    gain, gain_trials = effective(gains, sizes, trials=trials)
+    loss, loss_trials = effective(losses, sizes, trials=trials)
+    one, two = gains - gain[..., None] * sizes, losses - loss[..., None] * sizes
+    norm = np.sqrt(np.square(one).sum(axis=-1) * np.square(two).sum(axis=-1))
+    correlation = (one * two).sum(axis=-1) / np.where(norm > 0.0, norm, 1.0)
+    return apart((gain, *_wilson(gain, gain_trials)), (loss, *_wilson(loss, loss_trials)), correlation)
+
+
+def apart(
+    first: tuple[Any, Any, Any], second: tuple[Any, Any, Any], correlation: Any = 0.0, *, most: float = 1.0
+) -> tuple[Any, Any]:
+    """The interval of first − second from value, low and high of each (Newcombe 1998, method 10; with a correlation of
+    the two, Zou 2007). `most`: the largest difference that there can be."""
+    (one, low_1, high_1), (two, low_2, high_2) = first, second
+
+    def reach(a: Any, b: Any) -> Any:
+        return np.sqrt(np.maximum(a * a + b * b - 2 * correlation * a * b, 0.0))
+
+    low, high = one - two - reach(one - low_1, high_2 - two), one - two + reach(high_1 - one, two - low_2)
+    return np.maximum(low, -most), np.minimum(high, most)
+
+
+def student_interval(sums: Array, sizes: Array) -> Interval:
+    """Student's interval of a mean of clustered values."""
+    n, total = len(sums), sizes.sum()
+    if n < 2:
+        return None
+    mean = sums.sum() / total
+    error = student_quantile(n - 1) * math.sqrt(n / (n - 1) * np.square(sums - mean * sizes).sum()) / total
+    return (float(mean - error), float(mean + error))
+
+
+@lru_cache
+def student_quantile(degrees: int) -> float:
+    """The 97.5% quantile of Student's distribution: a beta variable, transformed."""
+    x = beta_quantile(_LEVEL, degrees / 2, 0.5)
+    return math.sqrt(degrees * (1 - x) / x)
+
+
+def exact_interval(share: float, trials: float) -> tuple[float, float]:
+    """The 95% interval of a proportion that misses it in at most 2.5% on either side (Clopper and Pearson 1934). With
+    an `effective` number of trials it is that of Korn and Graubard (1998)."""
+    won, lost = share * trials, (1 - share) * trials
+    low = 0.0 if won <= 0.0 else beta_quantile(_LEVEL / 2, won, lost + 1)
+    return (low, 1.0 if lost <= 0.0 else beta_quantile(1 - _LEVEL / 2, won + 1, lost))
+
+
+def decisive_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:
+    """The `exact_interval` of a mean of scores in [0, 1], to decide by; of other values the `mean_interval`. None for
+    fewer than two units."""
+    numbers = finite(values)
+    sums, sizes = units_of(numbers, groups=groups)
+    if len(sums) < 2 or not _is_share(numbers):
+        return student_interval(sums, sizes)
+    share, trials = effective(sums, sizes, trials=most_trials(numbers))
+    return exact_interval(float(share), float(trials))
+
+
+def beta_quantile(p: float, a: float, b: float) -> float:
+    """The value below which a share `p` of the beta distribution lies, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _beta_share(middle, a, b) < p else (low, middle)
+    return (low + high) / 2
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (DLMF 8.17.22)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(1 - x, b, a)
+    if x <= 0.0:
+        return 0.0
+    log_scale = math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    value = 1.0
+    for step in range(60 + int(8 * math.sqrt(max(a, b))), 0, -1):
+        m = step // 2
+        over = -(a + m) * (a + b + m) if step % 2 else m * (b - m)
+        value = 1 + over * x / ((a + step - 1) * (a + step)) / value
+    return math.exp(log_scale) / value
+
+
+def finite(values: Sequence[float]) -> Array:
+    """The values as an array. ValueError if one is infinite or NaN."""
+    numbers = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("A mean or a comparison needs finite values.")
+    return numbers
+
+
+def _is_share(numbers: Array) -> bool:
+    """Whether all of them are in [0, 1]."""
+    return bool(numbers.min() >= -ROUNDING and numbers.max() <= 1.0 + ROUNDING)
+
+
+def most_trials(numbers: Array) -> float:
+    """The number of scores if all are 0 or 1; else infinity, because a score may tell more than right or wrong."""
+    return len(numbers) if np.isin(numbers, (0.0, 1.0)).all() else math.inf
+
+
+def units_of(*columns: Array, groups: Sequence[Hashable] | None) -> Array:
+    """A row for the sums of each column by group, and one for the sizes of the groups. The order of the groups depends
+    on these figures only. Without `groups` each value is a group."""
+    n = len(columns[0])
+    if groups is None:
+        table = np.stack([*columns, np.ones(n)])
+    elif len(groups) != n:
+        raise ValueError(f"{n} values, but {len(groups)} groups.")
+    else:
+        numbers: dict[Hashable, int] = {}
+        places = [numbers.setdefault(group, len(numbers)) for group in groups]
+        table = np.stack([np.bincount(places, weights, len(numbers)) for weights in (*columns, np.ones(n))])
+    return table[:, np.lexsort(table)]
