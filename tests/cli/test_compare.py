@@ -190,6 +190,10 @@ def test_a_comparison_is_one_page_that_fetches_nothing(
     assert page.index(words) < page.index("answer_match</bdi></th>")  # the verdict, then the tables
     assert "mine (bad.run)" in page
     assert "<dd><bdi>ragstone " in page  # how it was made
+    assert page.index('<table class="flips">') < page.index('id="t1"')  # the picture, too
+    lost = re.findall(r'<td class="lost"><a href="#cases-lost"><b>(\d+)</b>', page)
+    cards = page.partition('<h3 id="cases-lost">')[2].partition('<h3 id="cases-')[0]
+    assert lost == [str(cards.count('<details class="case">'))]
     assert "<script" not in page
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
     one_line(ragstone("compare", GOOD, BAD, "--report", BAD), "is not an HTML page")

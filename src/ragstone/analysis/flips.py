@@ -36,6 +36,12 @@ class Gain:
     high: float | None = None
 
     @property
+    def turned(self) -> "Gain":
+        """The same as A − B."""
+        low, high = (None if end is None else -end for end in (self.high, self.low))
+        return Gain(self.n, self.b, self.a, -self.difference, low, high)
+
+    @property
     def decided(self) -> bool:
         """Whether the interval leaves out 0."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)

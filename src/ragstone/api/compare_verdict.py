@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ragstone.analysis.compare import Comparison, Difference
 from ragstone.api.compare import comparison_tables
@@ -11,6 +11,11 @@ from ragstone.display import Table
 from ragstone.messages import messages
 from ragstone.report.optional import load
 from ragstone.storage import write_file
+
+if TYPE_CHECKING:
+    from ragstone.analysis.flips import Cell
+    from ragstone.api.compare_flips import FlippedCases
+    from ragstone.report.side_by_side import Column
 
 __all__ = ["comparison_notices", "comparison_verdict", "verdict_of", "write_comparison"]
 
@@ -79,10 +84,11 @@ def comparison_notices(comparison: Comparison, *, language: str = "en") -> list[
 
 
 def write_comparison(
-    comparison: Comparison, target: str | Path, *, more: Sequence[Table] = (), language: str = "en"
+    comparison: Comparison, target: str | Path, *, more: Sequence[Table] = (), flips: "FlippedCases | None" = None,
+    language: str = "en",
 ) -> Path:  # fmt: skip
-    """Write a comparison as one self-contained HTML file and return its path. `more`: the benchmark's tables. Needs the
-    extra `report`."""
+    """Write a comparison as one self-contained HTML file and return its path. `more`: the benchmark's tables; `flips`:
+    what opens the page as a picture, with the cases behind it. Needs the extra `report`."""
     check_target(target)
     module = load("ragstone.report.comparison", extra="report", purpose="The HTML report")
     names = (comparison.a.name, comparison.b.name)
@@ -92,6 +98,23 @@ def write_comparison(
     page: str = module.render(
         comparison.a.name, comparison.b.name, comparison_verdict(comparison, language=language),
         comparison_notices(comparison, language=language),
-        [*comparison_tables(comparison, language=language), *more], facts, language=language,
+        [*comparison_tables(comparison, language=language), *more], facts,
+        flips=None if flips is None else flips.flips, cases=_cases(flips, names, language), language=language,
     )  # fmt: skip
     return write_file(Path(target), page, parents=True)
+
+
+def _cases(
+    flips: "FlippedCases | None", names: tuple[str, str], language: str
+) -> "list[tuple[Cell, Column, Column]]":  # fmt: skip
+    """The cases that are shown, with the names of their sides and why they are right or wrong."""
+    if flips is None:
+        return []
+    column = load("ragstone.report.side_by_side", extra="report", purpose="The HTML report").Column
+    return [
+        (cell, *(
+            column(name, record, benchmark.explain(record, language=language))
+            for name, record, benchmark in zip(names, records, flips.benchmarks, strict=True)
+        ))
+        for cell, *records in flips.cases
+    ]  # fmt: skip

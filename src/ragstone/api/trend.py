@@ -18,11 +18,15 @@ from ragstone.api.trend_verdict import trend_actions, trend_notes, trend_verdict
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.display import Table
 from ragstone.errors import UsageError
+from ragstone.messages import checked_language
 from ragstone.report.optional import load
 from ragstone.storage import write_file
 
 if TYPE_CHECKING:
     import pandas
+
+    from ragstone.report.page import Part
+    from ragstone.report.section import Canvas
 
 __all__ = ["Change", "Curve", "Mark", "Trend", "TrendResult", "TrendRun", "trend"]
 
@@ -61,17 +65,27 @@ class TrendResult:
         """`rows` as a data frame. Needs pandas, which ragstone does not install."""
         return data_frame(self.rows)
 
+    def parts(self, canvas: "Canvas") -> "list[Part]":
+        """The sections of a page, in the language of a canvas. Needs the extra `report`."""
+        module = load("ragstone.report.trend", extra="report", purpose="The HTML report")
+        words = canvas.language
+        found: list[Part] = module.parts(
+            canvas, self.verdict(language=words), trend_charts(self.trend, words), trend_actions(self.trend, words),
+            self.tables(language=words), trend_notes(self.trend, words),
+            [run.path or run.name for run in self.trend.runs],
+        )  # fmt: skip
+        return found
+
     def write_report(self, target: str | Path, *, language: str | None = None) -> Path:
         """Write the trend as one self-contained HTML file and return its path. Needs the extra `report`."""
         check_target(target)
-        words = language or self.language
         module = load("ragstone.report.trend", extra="report", purpose="The HTML report")
+        canvas = load("ragstone.report.section", extra="report", purpose="The HTML report").Canvas(
+            checked_language(language or self.language)
+        )
         page: str = module.render(
-            self.verdict(language=words), trend_charts(self.trend, words), trend_actions(self.trend, words),
-            self.tables(language=words), trend_notes(self.trend, words),
-            [run.path or run.name for run in self.trend.runs],
-            systems=list(dict.fromkeys(run.system for run in self.trend.runs)), language=words,
-        )  # fmt: skip
+            canvas, self.parts(canvas), list(dict.fromkeys(run.system for run in self.trend.runs))
+        )
         return write_file(Path(target), page, parents=True)
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison, Difference
+    from ragstone.api.compare_flips import FlippedCases
 
 __all__ = ["command"]
 
@@ -90,7 +91,9 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     if values["fail_on_regression"]:
         code = 1 if worse else 3 if too_few or thin or unfinished or refused or not deciding else 0
     if report is not None:
-        write_comparison(comparison, report, more=more, language=language)
+        write_comparison(
+            comparison, report, more=more, flips=_flips(a, b, comparison, values, language), language=language
+        )
     verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
         document = {
@@ -114,6 +117,21 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         if not deciding:
             say(messages(__name__, language)["none"], err=True)
     return code
+
+
+def _flips(
+    a: Path, b: Path | None, comparison: "Comparison", values: Mapping[str, Any], language: str
+) -> "FlippedCases | None":  # fmt: skip
+    """The flips behind a comparison of two systems, with the samples that its tables name."""
+    from ragstone.api.compare_flips import compared_flips  # noqa: PLC0415
+
+    if values["by"]:
+        return None
+    named = {flip.sample for row in comparison.rows for flip in (*row.lost, *row.gained)}
+    return compared_flips(
+        a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]), samples=named,
+        language=language,
+    )  # fmt: skip
 
 
 def _say_regressions(

@@ -29,7 +29,7 @@ from ragstone.report.sections._judged_rubric import rubrics_html
 from ragstone.report.sections.worst_answers import condition_of, fakes_of
 from ragstone.types import Record, Template
 
-__all__ = ["TONES", "LinkedRecord", "ShownCase", "case_parts", "status_of"]
+__all__ = ["TONES", "LinkedRecord", "ShownCase", "case_parts", "related_html", "status_of"]
 
 Part: TypeAlias = tuple[str, str, Markup]
 
@@ -52,7 +52,7 @@ _CASE = """
 <article class="case page"><div class="in">
 <p class="q"{{ lang }}><bdi>{{ question }}</bdi></p>
 <p class="who"><b class="mono"><bdi>{{ id }}</bdi></b> <span class="badge {{ tone }}">{{ status }}</span> {% if label %}<span class="badge bad">{{ label }}</span> {% endif %}<bdi>{{ record.system_id }}</bdi></p>
-{% if reason %}<p class="why"><bdi>{{ reason }}</bdi></p>{% endif %}
+{% if reason %}<p class="{{ "why" if tone == "bad" else "said" }}"><bdi>{{ reason }}</bdi></p>{% endif %}
 {% if error %}<p class="why">{{ w.error }} <bdi>{{ error }}</bdi></p>{% endif %}
 {% if cut %}<p class="why">{{ card.cut }}</p>{% endif %}
 {% if noncommittal %}<p class="why">{{ judged.noncommittal }}</p>{% endif %}
@@ -140,8 +140,8 @@ def case_parts(canvas: Canvas, case: ShownCase) -> list[Part]:
         ("answer", w["answer"], _answer(canvas, w, case, sample)),
         ("cause", w["cause"], case.cause),
         ("passages", w["passages"], _passages(canvas, w, case, sample)),
-        ("conditions", w["conditions"], _related(canvas, w, case.conditions, w["conditions"], w["condition"])),
-        ("elsewhere", w["elsewhere"], _related(canvas, w, case.elsewhere, w["elsewhere"], w["where"])),
+        ("conditions", w["conditions"], related_html(canvas, case.conditions, w["conditions"], w["condition"])),
+        ("elsewhere", w["elsewhere"], related_html(canvas, case.elsewhere, w["elsewhere"], w["where"])),
         ("course", w["course"], course_html(canvas, record, case.meta)),
         ("prompts", w["prompts"],
          prompt_html(canvas, record, case.spec, case.template, recipe=case.recipe) + replies_html(sample)),
@@ -213,10 +213,9 @@ def _badges(w: Mapping[str, str], path: PassagePath) -> Iterator[tuple[str, str]
         yield w["never_fetched"], "bad"
 
 
-def _related(
-    canvas: Canvas, w: Mapping[str, str], records: Sequence[LinkedRecord], title: str, head: str
-) -> Markup:  # fmt: skip
-    """A table of other answers to the same question; "" without any."""
+def related_html(canvas: Canvas, records: Sequence[LinkedRecord], title: str, head: str) -> Markup:
+    """A table of other answers to the same question; "" without any. `head`: of its first column."""
+    w = messages(__name__, canvas.language)
     rows = [
         {"name": one_line(other.name, _LINE), "href": other.href, "beside": other.beside, "status": w[other.status],
          "tone": TONES[other.status], "answer": one_line(other.answer, _LINE)}

@@ -31,7 +31,8 @@ _TABLE = """
 {% for cell in row.cells %}
 {% set first = loop.index0 == 0 %}
 {% if loop.index0 < table.keys %}
-<th scope="row"><bdi>{{ cell.text or value(cell) }}</bdi>
+<th scope="row">{% if links[cell.text] is defined %}<a href="{{ links[cell.text] }}"><bdi>{{ cell.text }}</bdi></a>{% else %}<bdi>{{ cell.text or value(cell) }}</bdi>{% endif %}
+
 {%- if first and row.published %} <span class="tag">{{ words.published }}</span>{% endif %}
 {%- if cell.note %}<small><bdi>{{ cell.note }}</bdi></small>{% endif %}</th>
 {% else %}
@@ -57,11 +58,12 @@ _TABLE = """
 {% endfor %}
 </ul>
 {% endif %}
-"""
+"""  # noqa: E501  a template
 
 
-def table_html(view: Canvas, table: Table) -> Markup:
-    """A table with its notes, which scrolls on narrow screens. Published rows are tagged as such."""
+def table_html(view: Canvas, table: Table, links: Mapping[str, str] | None = None) -> Markup:
+    """A table with its notes, which scrolls on narrow screens. Published rows are tagged as such. `links`: the address
+    of what a key names, by its text."""
     cells = [cell for row in table.rows for cell in row.cells[table.keys :] if cell.value is not None]
     words = view.words
     legend = [
@@ -70,7 +72,7 @@ def table_html(view: Canvas, table: Table) -> Markup:
         words["scored_of_total"] if any(map(counts, cells)) else "",
     ]
     return view.html(
-        _TABLE, table=table, words=words, value=value, interval=interval, counts=counts,
+        _TABLE, table=table, links=links or {}, words=words, value=value, interval=interval, counts=counts,
         legend=" · ".join(part for part in legend if part), numeric=_numeric(table),
     )  # fmt: skip
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from ragstone.display import Chart, Table
-from ragstone.messages import checked_language, messages
+from ragstone.messages import messages
 from ragstone.report.html import figure_html, table_html
-from ragstone.report.page import document
+from ragstone.report.page import Part, document
 from ragstone.report.section import Canvas
 
-__all__ = ["render"]
+__all__ = ["parts", "render"]
 
 _LEADING = 2  # charts beside the verdict
 _VERDICT = """
@@ -44,20 +44,25 @@ _MADE = """
 """
 
 
-def render(
-    lines: Sequence[str], charts: Sequence[Chart], actions: Sequence[str], tables: Sequence[Table],
-    notes: Sequence[str], files: Sequence[str], *, systems: Sequence[str], language: str = "en",
-) -> str:  # fmt: skip
-    """The page. `lines`: the verdict first, then what it rests on. `charts`: those that changed first. `actions`: what
-    to look at. `notes`: what limits the trend. `files`: the runs."""
-    canvas, words = Canvas(checked_language(language)), messages(__name__, language)
+def parts(
+    canvas: Canvas, lines: Sequence[str], charts: Sequence[Chart], actions: Sequence[str], tables: Sequence[Table],
+    notes: Sequence[str], files: Sequence[str],
+) -> list[Part]:  # fmt: skip
+    """The sections of the page. `lines`: the verdict first, then what it rests on. `charts`: those that changed first.
+    `actions`: what to look at. `notes`: what limits the trend. `files`: the runs."""
+    words = messages(__name__, canvas.language)
     drawn = [figure_html(canvas, chart, number) for number, chart in enumerate(charts)]
     first = Markup().join(drawn[:_LEADING])
-    sections: list[tuple[str, str, Markup | str]] = [
+    sections: list[Part] = [
         ("verdict", words["verdict"], canvas.html(_VERDICT, lines=lines, charts=first, actions=actions, words=words)),
     ]
     if rest := drawn[_LEADING:]:
         sections.append(("curves", words["curves"], canvas.html(_CURVES, charts=Markup().join(rest))))
     sections += [(f"t{number}", table.title, table_html(canvas, table)) for number, table in enumerate(tables, 1)]
     sections.append(("made", words["made"], canvas.html(_MADE, notes=notes, files=files, words=words)))
-    return document(canvas, sections, heading=words["heading"], systems=systems)
+    return sections
+
+
+def render(canvas: Canvas, sections: Sequence[Part], systems: Sequence[str]) -> str:
+    """The sections as a file."""
+    return document(canvas, sections, heading=messages(__name__, canvas.language)["heading"], systems=systems)

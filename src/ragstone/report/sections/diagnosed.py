@@ -12,7 +12,7 @@ from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import SEARCHES, fetched_of, rewritten_of
 from ragstone.benchmarks.interventions.details import details
-from ragstone.benchmarks.interventions.diagnosed import Diagnosed, of_questions
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed, condition_of, of_questions
 from ragstone.benchmarks.interventions.gold import holds, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.benchmarks.interventions.summary import group_of
@@ -27,7 +27,7 @@ from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
 from ragstone.types import Benchmark, Passage, Record
 
-__all__ = ["CASES", "PLUGINS", "question_html"]
+__all__ = ["CASES", "PLUGINS", "condition_name", "question_html"]
 
 CASES, CASE_BYTES = 60, 900_000  # limits for all cases of a page
 _QUESTION, _LINE, _ANSWER, _TEXT, _PASSAGES = 1_000, 180, 1_600, 600, 10
@@ -107,9 +107,16 @@ def _page(canvas: Canvas) -> _Page:
     return _Page(canvas, messages(__name__, canvas.language), names)
 
 
-def question_html(canvas: Canvas, benchmark: Benchmark, records: Mapping[str, Record]) -> Markup:
-    """The cause of one question with the two answers that show it, from its records by condition; "" if the benchmark
-    is no diagnosis, or the first answer is missing."""
+def condition_name(canvas: Canvas, name: str, value: object) -> str:
+    """A part of a condition for a reader; that of a diagnosis has words of its own."""
+    own = _page(canvas).names.get(f"condition_{value}") if name == "intervention" else None
+    return own or f"{name}={value}"
+
+
+def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record]) -> Markup:
+    """The cause of one question with the two answers that show it, from all its records; "" if the benchmark is no
+    diagnosis, or the first answer is missing."""
+    records = {condition_of(record): record for record in answers}
     if not isinstance(benchmark, Interventions) or "as_is" not in records:
         return Markup()
     page, system = _page(canvas), records["as_is"].system_id

@@ -1,0 +1,128 @@
+"""The flips of two systems as a 2 × 2 picture that leads to the cases, and of several as a matrix of pairs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.analysis.flips import CELLS, Cell, Flips, Gain
+from ragstone.display import Cell as TableCell
+from ragstone.display import Row, Table
+from ragstone.messages import messages
+from ragstone.report.html import table_html
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Canvas
+
+__all__ = ["cell_label", "differences_html", "flips_html", "flips_verdict", "matrix_html"]
+
+_NAME = 60
+
+_FLIPS = """
+<table class="flips"><caption class="unseen">{{ w.caption.format(a=a, b=b) }}</caption>
+<thead><tr><td></td><th scope="col">{{ w.right_by }} <bdi>{{ b }}</bdi></th><th scope="col">{{ w.wrong_by }} <bdi>{{ b }}</bdi></th></tr></thead>
+<tbody>
+{% for head, cells in rows %}<tr><th scope="row">{{ head }} <bdi>{{ a }}</bdi></th>{% for cell in cells %}<td class="{{ cell.name }}">{% if cell.href and cell.count %}<a href="{{ cell.href }}">{% endif %}<b>{{ "{:,}".format(cell.count) }}</b> <span>{{ cell.label }}</span>{% if cell.href and cell.count %}</a>{% endif %}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table>
+{% if notes %}<p class="legend">{% for note in notes %}{{ note }} {% endfor %}</p>{% endif %}
+"""  # noqa: E501  a template
+
+_MATRIX = """
+<div class="scroll" role="region" aria-label="{{ w.matrix }}" tabindex="0"><table class="grid pairs-of">
+<thead><tr><td></td>{% for name in names %}<th scope="col" class="num"><bdi>{{ name }}</bdi></th>{% endfor %}</tr></thead>
+<tbody>{% for name, cells in rows %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>{% for cell in cells %}<td class="num {{ cell.tone }}">{% if cell.text %}{% if cell.href %}<a href="{{ cell.href }}">{% endif %}<b>{{ cell.text }}</b>{% if cell.href %}</a>{% endif %}<small>{{ cell.interval }}</small>{% else %}–{% endif %}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>
+<p class="legend">{{ w.matrix_note }}</p>
+"""  # noqa: E501  a template
+
+
+def flips_verdict(flips: Flips, names: tuple[str, str], language: str) -> str:
+    """The sentence that a comparison opens with: which side has more right answers, or that none is seen to."""
+    w, gain = messages(__name__, language), flips.right
+    if gain is None:
+        return w["undecided"]
+    a, b = (one_line(name, _NAME) for name in names)
+    better, worse = (b, a) if gain.difference > 0 else (a, b)
+    key = "better" if gain.decided else "no_difference"
+    won, lost = flips.counts["won"], flips.counts["lost"]
+    return w[key].format(
+        better=better, worse=worse, a=a, b=b, difference=_points(gain.difference), interval=_interval(gain),
+        won=f"{won:,}", lost=f"{lost:,}", n=f"{gain.n:,}",
+    )  # fmt: skip
+
+
+def cell_label(cell: Cell, names: tuple[str, str], language: str) -> str:
+    """What a cell has: what A and B got right and wrong."""
+    a, b = (one_line(name, _NAME) for name in names)
+    return messages(__name__, language)[cell].format(a=a, b=b)
+
+
+def flips_html(
+    canvas: Canvas, flips: Flips, names: tuple[str, str], links: Mapping[Cell, str] | None = None
+) -> Markup:  # fmt: skip
+    """The 2 × 2 table: what A and B have right and wrong. `links`: the address of the cases of each cell."""
+    w, links = messages(__name__, canvas.language), links or {}
+    a, b = (one_line(name, _NAME) for name in names)
+    cells = {
+        name: {"name": name, "count": flips.counts[name], "href": links.get(name, ""),
+               "label": cell_label(name, names, canvas.language)}
+        for name in CELLS
+    }  # fmt: skip
+    rows = [(w["right_by"], [cells["both_right"], cells["lost"]]), (w["wrong_by"], [cells["won"], cells["both_wrong"]])]
+    notes = []
+    if flips.open:
+        notes.append(w["open"].format(n=f"{flips.open:,}"))
+    if any(flips.left_out):
+        notes.append(w["left_out"].format(a=f"{flips.left_out[0]:,}", b=f"{flips.left_out[1]:,}"))
+    return canvas.html(_FLIPS, w=w, a=a, b=b, rows=rows, notes=notes)
+
+
+def matrix_html(
+    canvas: Canvas, names: Sequence[str], gains: Mapping[tuple[int, int], Gain | None],
+    links: Mapping[tuple[int, int], str],
+) -> Markup:  # fmt: skip
+    """Every pair of several systems: by how many points the row's is better than the column's. `gains` and `links` are
+    by (place of A, place of B), B being better where the difference is positive."""
+    w = messages(__name__, canvas.language)
+    rows: list[tuple[str, list[dict[str, Any]]]] = []
+    for row, name in enumerate(names):
+        cells = []
+        for column in range(len(names)):
+            gain = gains.get((column, row))
+            tone = "" if gain is None or not gain.decided else "won" if gain.difference > 0 else "lost"
+            cells.append({
+                "text": "" if gain is None else _points(gain.difference), "tone": tone,
+                "interval": "" if gain is None else _interval(gain), "href": links.get((column, row), ""),
+            })  # fmt: skip
+        rows.append((one_line(name, _NAME), cells))
+    return canvas.html(_MATRIX, w=w, names=[one_line(name, _NAME) for name in names], rows=rows)
+
+
+def differences_html(canvas: Canvas, gains: Mapping[str, Gain], names: tuple[str, str]) -> Markup:
+    """The means of every metric on both sides and their difference; "" without any."""
+    if not gains:
+        return Markup()
+    w = messages(__name__, canvas.language)
+    rows = [
+        Row((
+            TableCell(name), TableCell(value=gain.a), TableCell(value=gain.b),
+            TableCell(value=gain.difference, low=gain.low, high=gain.high), TableCell(f"{gain.n:,}"),
+        ))
+        for name, gain in sorted(gains.items())
+    ]  # fmt: skip
+    columns = (w["metric"], one_line(names[0], _NAME), one_line(names[1], _NAME), w["difference"], w["n"])
+    return table_html(canvas, Table("differences", w["differences"], columns, tuple(rows), (w["note"],)))
+
+
+def _points(share: float) -> str:
+    """A difference of shares in points, with its sign."""
+    points = 100 * share
+    if abs(points) < 0.05:
+        return "0.0"
+    return f"{'+' if points > 0 else '−'}{abs(points):.1f}"
+
+
+def _interval(gain: Gain) -> str:
+    if gain.low is None or gain.high is None:
+        return ""
+    return f" [{_points(gain.low)}, {_points(gain.high)}]"
