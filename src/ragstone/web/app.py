@@ -20,6 +20,7 @@ from ragstone.web.assets import static_file
 from ragstone.web.kept import Kept
 from ragstone.web.library import Library, NoSuchRun
 from ragstone.web.page import language_of, page
+from ragstone.web.pending import Pending
 from ragstone.web.progress import Price
 from ragstone.web.security import Guard
 
@@ -40,7 +41,7 @@ def create_app(
         exception_handlers={RagstoneError: _problem, HTTPException: _problem},
     )
     app.state.library, app.state.language, app.state.price = library, language, price
-    app.state.kept, app.state.stopping = Kept(), None
+    app.state.kept, app.state.pending, app.state.stopping = Kept(), Pending(), None
     return app
 
 

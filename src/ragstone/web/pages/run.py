@@ -15,6 +15,7 @@ from ragstone.errors import UsageError
 from ragstone.messages import messages
 from ragstone.report.page import Part
 from ragstone.report.section import Canvas
+from ragstone.report.side_by_side import MOST
 from ragstone.stats import Estimate
 from ragstone.web.kept import is_large
 from ragstone.web.overview import RUN_NAME, percent
@@ -27,7 +28,7 @@ _SYSTEMS, _CAUSES = 12, 3
 
 _TOP = """<div id="progress" data-events="{{ events }}">{{ progress }}</div>
 {% if note %}<p class="notice" role="note">{{ note }}</p>{% endif %}
-<p class="go"><a href="{{ cases }}">{{ w.all_cases }}</a>{% if wrong %} <a href="{{ wrong }}">{{ w.wrong_cases }}</a>{% endif %}</p>
+<p class="go"><a href="{{ cases }}">{{ w.all_cases }}</a>{% if wrong %} <a href="{{ wrong }}">{{ w.wrong_cases }}</a>{% endif %}{% if compare %} <a href="{{ compare }}">{{ w.compare }}</a>{% endif %}</p>
 """  # noqa: E501  a template
 
 _QUICK = """<div hx-get="{{ here }}" hx-trigger="every 3s" hx-select="main" hx-target="main" hx-swap="outerHTML"></div>
@@ -50,13 +51,14 @@ def _run(request: Request) -> Response:
         if not is_large(path):
             with library.index(name) as index:
                 progress = progress_html(canvas, ProgressWatch(request.app.state.price).look(run, index))
-        heading = run.benchmark.name
+        heading, count = run.benchmark.name, len(run.run.systems)
     known = request.app.state.kept.of("sections", path, language)
     top = canvas.html(
         _TOP, w=w, progress=progress, events=address(request, "/events", {"run": name}),
         note="" if known.fresh or known.value is None else w["older"],
         cases=address(request, "/cases", {"run": name}),
         wrong=address(request, "/cases", {"run": name, "status": "wrong"}),
+        compare=address(request, "/compare", {"run": name}) if 2 <= count <= MOST else "",
     )  # fmt: skip
     if known.value is None:
         with library.index(name) as index:

@@ -32,12 +32,13 @@ _LIST = """
 {% if not rows %}<p>{{ w.none if not q else w.none_found }}</p>{% else %}
 <div class="scroll" role="region" aria-label="{{ w.heading }}" tabindex="0"><table class="rows" data-events-of-rows="{{ events }}"><thead><tr>
 <th scope="col">{{ w.run }}</th><th scope="col">{{ w.figures }}</th><th scope="col">{{ w.course }}</th><th scope="col">{{ w.when }}</th></tr></thead>
-<tbody>{% for row in rows %}{{ row }}{% endfor %}</tbody></table></div>{% endif %}
+<tbody>{% for row in rows %}{{ row }}{% endfor %}</tbody></table></div>
+{% if total > 1 %}<form class="search" id="chosen" action="/compare">{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}<button>{{ w.compare }}</button> <button formaction="/trend">{{ w.trend }}</button></form>{% endif %}{% endif %}
 {% if pages %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.next }}</a>{% endif %}</p>{% endif %}
 """  # noqa: E501  a template
 
 _ROW = """<tr data-row data-run="{{ run.name }}"{% if not full %} hx-get="{{ row }}" hx-trigger="revealed" hx-swap="outerHTML"{% endif %}>
-<th scope="row"><a href="{{ href }}"><bdi>{{ run.name }}</bdi></a>{% if benchmark %}<small><bdi>{{ benchmark }}</bdi></small>{% endif %}
+<th scope="row"><input type="checkbox" form="chosen" name="run" value="{{ run.name }}" aria-label="{{ w.choose.format(run=run.name) }}"> <a href="{{ href }}"><bdi>{{ run.name }}</bdi></a>{% if benchmark %}<small><bdi>{{ benchmark }}</bdi></small>{% endif %}
 <span data-progress>{{ progress }}</span></th>
 <td class="txt">{% if problem %}<span class="bad"><bdi>{{ problem }}</bdi></span>{% elif not full %}<small>{{ w.reading }}</small>{% endif %}
 {% for system in systems %}<div class="sys"><bdi>{{ system.name }}</bdi>{% for figure in system.figures %} <b>{{ figure.text }}</b> <small>{{ figure.label or w.right }}</small>{% endfor %}</div>

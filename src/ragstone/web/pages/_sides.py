@@ -1,0 +1,121 @@
+"""What the pages of comparisons share: sides (a system of a run) in the address, and addresses that name them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from ragstone.analysis.case_filter import CaseFilter
+from ragstone.analysis.case_index import CaseIndex, CaseKey
+from ragstone.errors import UnknownName, UsageError
+from ragstone.report.side_by_side import MOST, Column
+from ragstone.web.kept import is_large
+from ragstone.web.page import address, library_of
+
+if TYPE_CHECKING:
+    from ragstone.api.open_run import OpenRun
+
+__all__ = ["Side", "asked", "beside_address", "case_address", "columns_of", "current", "named", "sides_of"]
+
+_BUDGET_SECONDS = 0.15  # for an index that is behind
+
+
+@dataclass(frozen=True)
+class Side:
+    """A system of a run: the parts of an address that name it."""
+
+    run: str
+    system: str
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The parameters of an address."""
+        return [("run", self.run), ("system", self.system)]
+
+
+def sides_of(request: Request) -> list[Side]:
+    """The sides that an address names: as many systems as runs, in pairs; or several systems of one run; or every
+    system of these runs. Raises UsageError where that are fewer than two, or too many."""
+    runs, systems = request.query_params.getlist("run"), request.query_params.getlist("system")
+    if runs and len(runs) == len(systems):
+        sides = [Side(run, system) for run, system in zip(runs, systems, strict=True)]
+        for side in sides:
+            known = _systems(request, side.run)
+            if side.system not in known:
+                raise UnknownName("system", side.system, known)
+    elif len(runs) == 1 and systems:
+        sides = [Side(runs[0], system) for system in systems]
+    else:
+        sides = [Side(run, system) for run in dict.fromkeys(runs) for system in _systems(request, run)]
+    sides = list(dict.fromkeys(sides))
+    if not 2 <= len(sides) <= MOST:
+        raise UsageError(
+            f"Two to {MOST} systems can be compared, not {len(sides)}: name them in the address (system=)."
+        )
+    return sides
+
+
+def _systems(request: Request, run: str) -> Sequence[str]:
+    with library_of(request).opened(run) as opened:
+        return list(opened.run.systems)
+
+
+def named(sides: Sequence[Side]) -> list[str]:
+    """Short names: the system, with its run where several runs have it, or the run alone where the systems are all the
+    same."""
+    runs, systems = {side.run for side in sides}, {side.system for side in sides}
+    files = {run: PurePosixPath(run).name for run in runs}
+    files = files if len({*files.values()}) == len(files) else {run: run for run in runs}
+    if len(systems) == len(sides):
+        return [side.system for side in sides]
+    if len(systems) == 1:
+        return [files[side.run] for side in sides]
+    return [f"{side.system} ({files[side.run]})" for side in sides]
+
+
+def current(request: Request, name: str, index: CaseIndex) -> CaseIndex:
+    """The index of a run, a little further if it is behind; that of a large run is brought up to date by a process of
+    its own."""
+    path = library_of(request).path(name)
+    progress = index.progress() if is_large(path) else index.update(_BUDGET_SECONDS)
+    if not progress.finished:
+        request.app.state.kept.make(path, index.language)
+    return index
+
+
+def asked(index: CaseIndex, system: str) -> CaseFilter:
+    """The cases of a system that a comparison is of: of a diagnosis, the answers as is."""
+    as_is = "c.intervention" in index.facets(CaseFilter(systems=(system,)))
+    return CaseFilter(systems=(system,), conditions={"intervention": ("as_is",)} if as_is else {})
+
+
+def case_address(request: Request, side: Side, case_id: str) -> str:
+    """The page of a case."""
+    return address(request, "/case", [*side.pairs, ("id", case_id)])
+
+
+def beside_address(request: Request, cases: Sequence[tuple[Side, str]]) -> str:
+    """The page of these cases side by side."""
+    return address(request, "/beside", [pair for side, case in cases for pair in (*side.pairs, ("id", case))])
+
+
+def columns_of(request: Request, cases: Sequence[tuple[Side, str]], language: str) -> Iterator[Column]:
+    """The records of these cases, each run opened once. Raises UsageError for a case that is not there."""
+    names = named([side for side, _ in cases])
+    if len({*names}) < len(names):  # the same system, under several conditions
+        names = [f"{name} · {case}" for name, (_, case) in zip(names, cases, strict=True)]
+    with ExitStack() as stack:
+        runs: dict[str, OpenRun] = {}
+        for name, (side, case) in zip(names, cases, strict=True):
+            if side.run not in runs:
+                runs[side.run] = stack.enter_context(library_of(request).opened(side.run))
+            run = runs[side.run]
+            key: CaseKey = (side.system, case)
+            (record,) = run.run.find([key])
+            if record is None:
+                raise UsageError(f"{side.run} has no case {case[:200]!r} of system {side.system[:200]!r}.")
+            diagnosis = run.benchmark.explain(record, language=language)
+            yield Column(name, record, diagnosis, case_address(request, side, case))

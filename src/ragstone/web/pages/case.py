@@ -1,0 +1,182 @@
+"""`/case`: a case with all that its run has of it; `/case/elsewhere`: the same question in other runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import parse_qsl
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from ragstone.analysis.case_filter import CaseFilter
+from ragstone.analysis.case_index import CaseIndex, CaseRow
+from ragstone.api.open_run import OpenRun
+from ragstone.errors import RagstoneError
+from ragstone.messages import messages
+from ragstone.report.case_page import LinkedRecord, ShownCase, case_parts, related_html
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Canvas
+from ragstone.report.sections.diagnosed import condition_name, question_html
+from ragstone.types import Record
+from ragstone.web.page import address, language_of, library_of, page, parameter
+from ragstone.web.pages._sides import Side, beside_address, case_address, current
+
+__all__ = ["ROUTES"]
+
+_CONDITIONS, _SYSTEMS, _RUNS = 40, 20, 12
+
+_NAV = """<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a> {% endif %}{% if next %}<a data-next href="{{ next }}">{{ w.next }}</a> {% endif %}<a data-up href="{{ up }}">{{ w.up }}</a></p>
+"""  # noqa: E501  a template
+
+_LATER = """<div hx-get="{{ href }}" hx-trigger="load" hx-swap="outerHTML"><p class="legend"><a href="{{ href }}">{{ w.later }}</a></p></div>
+"""  # noqa: E501  a template
+
+
+def _case(request: Request) -> Response:
+    run_name, case_id = parameter(request, "run"), parameter(request, "id")
+    pairs = request.query_params.multi_items()
+    systems = request.query_params.getlist("system")
+    if not systems:
+        parameter(request, "system")
+    side, library = Side(run_name, systems[-1]), library_of(request)
+    # The last system is the case's; the others belong to the filter of the list that led here.
+    chosen = CaseFilter.from_query(
+        [*(pair for pair in pairs if pair[0] not in ("run", "id", "lang", "system")),
+         *(("system", system) for system in systems[:-1])]
+    )  # fmt: skip
+    with library.opened(run_name) as run, library.index(run_name) as index:
+        language = language_of(request, run.language)
+        canvas, w = Canvas(language), messages(__name__, language)
+        current(request, run_name, index)
+        record = index.record(side.system, case_id)
+        links = _links(request, index, chosen, side, case_id)
+        rows = index.same_sample(record.case.sample.id, language=language)
+        conditions, cause = _conditions(request, canvas, run, side, record, rows)
+        shown = ShownCase(
+            record, run.benchmark.explain(record, language=language), run.run.meta,
+            run.run.systems.get(side.system, {}), run.benchmark.template, run.benchmark.expand is not None,
+            conditions=conditions, elsewhere=_systems(request, side, record, rows), cause=cause,
+        )  # fmt: skip
+        parts = case_parts(canvas, shown)
+    parts[0] = (parts[0][0], parts[0][1], canvas.html(_NAV, w=w, **links) + parts[0][2])
+    if len(library.runs()) > 1:
+        _add_later(request, canvas, w, parts, side, case_id)
+    heading = one_line(record.case.sample.id, 120) or w["case"]
+    return page(request, canvas, parts, heading=heading, systems=[side.system], run=run_name)
+
+
+def _links(
+    request: Request, index: CaseIndex, chosen: CaseFilter, side: Side, case_id: str
+) -> dict[str, str]:  # fmt: skip
+    """The cases before and after this one in the list, and the list."""
+    filtered = parse_qsl(chosen.query())
+    previous, following = index.neighbours(chosen, (side.system, case_id))
+
+    def at(key: tuple[str, str] | None) -> str:
+        if key is None:
+            return ""
+        return address(request, "/case", [*filtered, *Side(side.run, key[0]).pairs, ("id", key[1])])
+
+    up = address(request, "/cases", [("run", side.run), *filtered])
+    return {"previous": at(previous), "next": at(following), "up": up}
+
+
+def _conditions(
+    request: Request, canvas: Canvas, run: OpenRun, side: Side, record: Record, rows: Sequence[CaseRow]
+) -> tuple[list[LinkedRecord], Markup]:
+    """The same question asked of this system under other conditions, and what all answers together show."""
+    own = [row for row in rows if row.system_id == side.system][:_CONDITIONS]
+    found = run.run.find([(side.system, row.case_id) for row in own])
+    records = {row.case_id: one for row, one in zip(own, found, strict=True) if one is not None}
+    names = _varying(canvas, list(records.values()))
+    linked = [
+        LinkedRecord(
+            names[row.case_id] or row.case_id, row.status, row.answer, case_address(request, side, row.case_id),
+            beside_address(request, [(side, record.case.id), (side, row.case_id)]),
+        )
+        for row in own if row.case_id in records and row.case_id != record.case.id
+    ]  # fmt: skip
+    return linked, question_html(canvas, run.benchmark, list(records.values()))
+
+
+def _varying(canvas: Canvas, records: Sequence[Record]) -> dict[str, str]:
+    """The parts of each condition in which these cases differ, by case id."""
+    conditions = {record.case.id: record.case.condition for record in records}
+    names = dict.fromkeys(name for condition in conditions.values() for name in condition)
+    varying = [name for name in names if len({str(one.get(name)) for one in conditions.values()}) > 1]
+    return {
+        case: ", ".join(condition_name(canvas, name, condition[name]) for name in varying if name in condition)
+        for case, condition in conditions.items()
+    }
+
+
+def _systems(request: Request, side: Side, record: Record, rows: Sequence[CaseRow]) -> list[LinkedRecord]:
+    """The same case in the other systems of the run; in one that has it under no equal id, its first answer to the
+    question."""
+    by_system: dict[str, CaseRow] = {}
+    for row in rows:
+        if row.system_id != side.system and (row.system_id not in by_system or row.case_id == record.case.id):
+            by_system[row.system_id] = row
+    return [_linked(request, side, record, Side(side.run, name), row, name)
+            for name, row in list(by_system.items())[:_SYSTEMS]]  # fmt: skip
+
+
+def _linked(request: Request, side: Side, record: Record, other: Side, row: CaseRow, name: str) -> LinkedRecord:
+    return LinkedRecord(
+        name, row.status, row.answer, case_address(request, other, row.case_id),
+        beside_address(request, [(side, record.case.id), (other, row.case_id)]),
+    )  # fmt: skip
+
+
+def _add_later(
+    request: Request, canvas: Canvas, w: Mapping[str, str], parts: list[tuple[str, str, Markup]], side: Side,
+    case_id: str,
+) -> None:  # fmt: skip
+    """Adds what other runs have, which the page fetches after it is shown."""
+    href = address(request, "/case/elsewhere", [*side.pairs, ("id", case_id)])
+    later = canvas.html(_LATER, w=w, href=href)
+    for place, (name, title, body) in enumerate(parts):
+        if name == "elsewhere":
+            parts[place] = (name, title, body + later)
+            return
+    place = next((place for place, part in enumerate(parts) if part[0] == "course"), len(parts))
+    parts.insert(place, ("elsewhere", w["elsewhere"], later))
+
+
+def _elsewhere(request: Request) -> Response:
+    """The answers of other runs to the question, as a part of the page."""
+    side, case_id = Side(parameter(request, "run"), parameter(request, "system")), parameter(request, "id")
+    library = library_of(request)
+    with library.index(side.run) as index:
+        record, language = index.record(side.system, case_id), language_of(request, index.language)
+    canvas, w = Canvas(language), messages(__name__, language)
+    linked = list(_other_runs(request, side, record, language))
+    body = (
+        related_html(canvas, linked, w["elsewhere"], w["where"])
+        if linked
+        else canvas.html("<p>{{ text }}</p>", text=w["nowhere"])
+    )
+    if request.headers.get("hx-request"):
+        return HTMLResponse(str(body), headers={"Cache-Control": "no-store"})
+    return page(request, canvas, [("elsewhere", w["elsewhere"], body)], heading=case_id[:120], run=side.run)
+
+
+def _other_runs(request: Request, side: Side, record: Record, language: str) -> Iterator[LinkedRecord]:
+    library = library_of(request)
+    names = [name for name in library.runs() if name != side.run][:_RUNS]
+    for name in names:
+        try:
+            with library.index(name) as index:
+                rows = current(request, name, index).same_sample(record.case.sample.id, language=language)
+        except RagstoneError:  # a damaged file, or one of a benchmark that is not installed: not this page's business
+            continue
+        best: dict[str, CaseRow] = {}
+        for row in rows:
+            if row.system_id not in best or row.case_id == record.case.id:
+                best[row.system_id] = row
+        for row in list(best.values())[:_SYSTEMS]:
+            other = Side(name, row.system_id)
+            yield _linked(request, side, record, other, row, " · ".join(dict.fromkeys((row.system_id, name))))
+
+
+ROUTES = (Route("/case", _case), Route("/case/elsewhere", _elsewhere))

@@ -1,0 +1,237 @@
+"""`/compare`: which answers of two systems differ, as a matrix that leads to the cases; `/beside`: cases side by
+side."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from itertools import combinations
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ragstone.analysis.case_index import CaseIndex, CaseRow
+from ragstone.analysis.flips import CELLS, Cell, Flips, flips_of
+from ragstone.errors import UnknownName, UsageError
+from ragstone.messages import messages
+from ragstone.report.flips import cell_label, differences_html, flips_html, flips_verdict, matrix_html
+from ragstone.report.html import lang_attribute
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Canvas
+from ragstone.report.side_by_side import MOST, side_by_side
+from ragstone.web.page import address, language_of, library_of, page
+from ragstone.web.pages._sides import Side, asked, beside_address, columns_of, current, named, sides_of
+from ragstone.web.pending import pending_of, waiting_html
+
+__all__ = ["ROUTES"]
+
+_SIZE = 25  # cases of a page
+_LARGE = 50_000  # answers: a page does not wait for more
+_WAIT_LARGE, _WAIT = 0.1, 60.0  # seconds
+
+_PAIR = """<p class="verdict"><bdi>{{ verdict }}</bdi></p>
+{% if behind %}<p class="notice" role="status">{{ behind }}</p>{% endif %}
+<div class="opening"><div>{{ flips }}</div><div><h3>{{ w.next }}</h3><ol class="todo">{% for text, href in todo %}<li><a href="{{ href }}"><bdi>{{ text }}</bdi></a></li>{% endfor %}</ol>
+<p class="legend">{{ w.command }} <code>{{ command }}</code></p></div></div>
+"""  # noqa: E501  a template
+
+_LIST = """<p class="count"><b>{{ count }}</b> <a data-up href="{{ up }}">{{ w.back }}</a></p>
+{% if rows %}<ol class="cases" start="{{ start }}">{% for row in rows %}<li data-row><a href="{{ row.href }}"><span class="q"{{ row.lang }}><bdi>{{ row.question }}</bdi></span></a>
+{% for name, answer, tone, status in row.answers %}<span class="a"><span class="badge {{ tone }}">{{ status }}</span> <b><bdi>{{ name }}</bdi></b> <bdi>{{ answer or w.no_answer }}</bdi></span>
+{% endfor %}<span class="who"><b class="mono"><bdi>{{ row.id }}</bdi></b></span></li>
+{% endfor %}</ol>{% endif %}
+{% if previous or next %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.following }}</a>{% endif %}</p>{% endif %}
+"""  # noqa: E501  a template
+
+_NAV = """<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous_case }}</a> {% endif %}{% if next %}<a data-next href="{{ next }}">{{ w.next_case }}</a> {% endif %}<a data-up href="{{ up }}">{{ w.to_comparison }}</a></p>
+"""  # noqa: E501  a template
+
+
+def _compare(request: Request) -> Response:
+    sides = sides_of(request)
+    with ExitStack() as stack:
+        library = library_of(request)
+        indices = [current(request, side.run, stack.enter_context(library.index(side.run))) for side in sides]
+        canvas = Canvas(language_of(request, indices[0].language))
+        w = messages(__name__, canvas.language)
+        made = {
+            pair: _flips(request, [sides[place] for place in pair], [indices[place] for place in pair])
+            for pair in combinations(range(len(sides)), 2)
+        }
+        heading = w["heading"]
+        if any(flips is None for flips in made.values()):
+            parts = [("compare", heading, waiting_html(canvas, f"{request.url.path}?{request.url.query}"))]
+        elif len(sides) > 2:
+            parts = _matrix(request, canvas, w, sides, {pair: flips for pair, flips in made.items() if flips})
+        else:
+            flips = made[0, 1]
+            assert flips is not None
+            if cell := request.query_params.get("cell"):
+                parts = [_list(request, canvas, w, sides, indices, flips, _cell(cell))]
+            else:
+                parts = _pair(request, canvas, w, sides, indices, flips)
+    return page(request, canvas, parts, heading=heading, systems=named(sides), run=sides[0].run)
+
+
+def _flips(request: Request, sides: Sequence[Side], indices: Sequence[CaseIndex]) -> Flips | None:
+    """The flips of two sides; None while they are being counted."""
+    states = [index.progress() for index in indices]
+    key = (*sides, *((state.done, state.total, state.current) for state in states))
+    large = max(state.done for state in states) > _LARGE
+    library = library_of(request)
+
+    def make() -> Flips:
+        with library.index(sides[0].run) as a, library.index(sides[1].run) as b:
+            return flips_of(*(
+                index.outcomes(asked(index, side.system), index.metrics)
+                for index, side in zip((a, b), sides, strict=True)
+            ))  # fmt: skip
+
+    return pending_of(request).of(key, make, wait=_WAIT_LARGE if large else _WAIT)
+
+
+def _cell(name: str) -> Cell:
+    for cell in CELLS:
+        if cell == name:
+            return cell
+    raise UnknownName("cell", name, CELLS)
+
+
+def _pairs(sides: Sequence[Side]) -> list[tuple[str, str]]:
+    return [pair for side in sides for pair in side.pairs]
+
+
+def _pair(
+    request: Request, canvas: Canvas, w: Mapping[str, str], sides: Sequence[Side], indices: Sequence[CaseIndex],
+    flips: Flips,
+) -> list[tuple[str, str, Markup]]:  # fmt: skip
+    names = (named(sides)[0], named(sides)[1])
+    links: dict[Cell, str] = {
+        cell: address(request, "/compare", [*_pairs(sides), ("cell", cell)]) for cell in CELLS
+    }  # fmt: skip
+    states = [index.progress() for index in indices]
+    done, total = sum(state.done for state in states), sum(state.total for state in states)
+    todo = [
+        (f"{cell_label(cell, names, canvas.language)}: {flips.counts[cell]:,}", links[cell])
+        for cell in ("lost", "won", "both_wrong") if flips.counts[cell]
+    ]  # fmt: skip
+    swapped = address(request, "/compare", _pairs(sides[::-1]))
+    body = canvas.html(
+        _PAIR, w=w, verdict=flips_verdict(flips, names, canvas.language), flips=flips_html(canvas, flips, names, links),
+        todo=[*todo, (w["swap"], swapped)], command=_command(sides),
+        behind=w["behind"].format(done=f"{done:,}", total=f"{total:,}") if done < total else "",
+    )  # fmt: skip
+    parts = [("compare", w["heading"], body)]
+    if table := differences_html(canvas, flips.scores, names):
+        parts.append(("metrics", w["metrics"], table))
+    return parts
+
+
+def _command(sides: Sequence[Side]) -> str:
+    """The command that tests the differences."""
+    files = [one_line(side.run, 200) for side in sides]
+    files = files[:1] if files[0] == files[1] else files
+    quoted = " ".join(f"'{name}'" if set(name) & set(" '\"$`\\") else name for name in files)
+    return f"ragstone compare {quoted} --report compare.html"
+
+
+def _matrix(
+    request: Request, canvas: Canvas, w: Mapping[str, str], sides: Sequence[Side],
+    made: Mapping[tuple[int, int], Flips],
+) -> list[tuple[str, str, Markup]]:  # fmt: skip
+    gains = {pair: flips.right for pair, flips in made.items()}
+    gains |= {(b, a): None if flips.right is None else flips.right.turned for (a, b), flips in made.items()}
+    links = {
+        (a, b): address(request, "/compare", _pairs([sides[a], sides[b]])) for a, b in gains
+    }  # fmt: skip
+    names = named(sides)
+    body = matrix_html(canvas, names, gains, links)
+    return [("compare", w["heading"], body)]
+
+
+def _list(
+    request: Request, canvas: Canvas, w: Mapping[str, str], sides: Sequence[Side], indices: Sequence[CaseIndex],
+    flips: Flips, cell: Cell,
+) -> tuple[str, str, Markup]:  # fmt: skip
+    """The cases of a cell, each a link to both answers side by side."""
+    names = (named(sides)[0], named(sides)[1])
+    places = flips.places[cell]
+    text = request.query_params.get("page", "1")
+    number = max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
+    start = (number - 1) * _SIZE
+    shown = places[start : start + _SIZE]
+    found = [index.rows(shown[:, side].tolist()) for side, index in enumerate(indices)]
+
+    def at(number: int) -> str:
+        return address(request, "/compare", [*_pairs(sides), ("cell", cell), ("page", str(number))])
+
+    rows = [
+        _row(request, w, sides, names, pair, cell, start + offset)
+        for offset, pair in enumerate(zip(*found, strict=True))
+    ]  # fmt: skip
+    last = max(1, -(-len(places) // _SIZE))
+    title = cell_label(cell, names, canvas.language)
+    body = canvas.html(
+        _LIST, w=w, rows=rows, start=start + 1, count=w["count"].format(cell=title, n=f"{len(places):,}"),
+        up=address(request, "/compare", _pairs(sides)), previous=at(min(number - 1, last)) if number > 1 else "",
+        next=at(number + 1) if number < last else "", pages=w["pages"].format(page=number, pages=last),
+    )  # fmt: skip
+    return ("compare", title, body)
+
+
+_TONES = {"right": "good", "wrong": "bad", "failed": "bad", "unscored": ""}
+
+
+def _row(
+    request: Request, w: Mapping[str, str], sides: Sequence[Side], names: Sequence[str], rows: Sequence[CaseRow],
+    cell: Cell, number: int,
+) -> dict[str, Any]:  # fmt: skip
+    href = beside_address(request, [(side, row.case_id) for side, row in zip(sides, rows, strict=True)])
+    return {
+        "href": f"{href}&cell={cell}&n={number}", "question": one_line(rows[0].question, 200) or rows[0].sample_id,
+        "lang": lang_attribute(rows[0].language), "id": one_line(rows[0].sample_id, 80),
+        "answers": [(one_line(name, 60), one_line(row.answer, 200), _TONES[row.status], w[row.status])
+                    for name, row in zip(names, rows, strict=True)],
+    }  # fmt: skip
+
+
+def _beside(request: Request) -> Response:
+    """These cases side by side; those of a cell lead to the one before and the one after."""
+    runs, systems, ids = (request.query_params.getlist(name) for name in ("run", "system", "id"))
+    if not len(runs) == len(systems) == len(ids) or not 1 <= len(ids) <= MOST:
+        raise UsageError(
+            f"The address needs run=, system= and id= of each case, of at most {MOST}: open it from a link."
+        )
+    cases = [(Side(run, system), case) for run, system, case in zip(runs, systems, ids, strict=True)]
+    with library_of(request).opened(runs[0]) as run:
+        language = language_of(request, run.language)
+    canvas, w = Canvas(language), messages(__name__, language)
+    body = side_by_side(canvas, list(columns_of(request, cases, language)))
+    nav = canvas.html(_NAV, w=w, **_neighbours(request, [side for side, _ in cases]))
+    return page(request, canvas, [("beside", w["beside"], nav + body)], heading=w["beside"],
+                systems=named([side for side, _ in cases]), run=runs[0])  # fmt: skip
+
+
+def _neighbours(request: Request, sides: Sequence[Side]) -> dict[str, str]:
+    """The cases before and after this one in its cell, if it was opened from one."""
+    links = {"previous": "", "next": "", "up": address(request, "/cases", {"run": sides[0].run})}
+    if len({*sides}) == len(sides) > 1:
+        links["up"] = address(request, "/compare", _pairs(sides))
+    cell, text = request.query_params.get("cell"), request.query_params.get("n", "")
+    if len(sides) != 2 or cell not in CELLS or not (text.isascii() and text.isdecimal() and len(text) < 9):
+        return links
+    links["up"] = address(request, "/compare", [*_pairs(sides), ("cell", cell), ("page", str(int(text) // _SIZE + 1))])
+    with ExitStack() as stack:
+        indices = [stack.enter_context(library_of(request).index(side.run)) for side in sides]
+        flips = _flips(request, sides, indices)
+        places = flips.places[_cell(cell)] if flips is not None else ()
+        for name, number in (("previous", int(text) - 1), ("next", int(text) + 1)):
+            if 0 <= number < len(places):
+                ((a,), (b,)) = (index.rows([int(place)]) for index, place in zip(indices, places[number], strict=True))
+                href = beside_address(request, [(sides[0], a.case_id), (sides[1], b.case_id)])
+                links[name] = f"{href}&cell={cell}&n={number}"
+    return links
+
+
+ROUTES = (Route("/compare", _compare), Route("/beside", _beside))

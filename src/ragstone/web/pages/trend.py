@@ -1,0 +1,75 @@
+"""`/trend`: runs over time, those of the address or all of the folder that are of one benchmark and system."""
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ragstone.api.trend import trend
+from ragstone.errors import RagstoneError, UsageError
+from ragstone.messages import messages
+from ragstone.report.section import Canvas
+from ragstone.web.page import address, language_of, library_of, page
+from ragstone.web.pending import pending_of, waiting_html
+
+if TYPE_CHECKING:
+    from ragstone.report.page import Part
+
+__all__ = ["ROUTES"]
+
+_MOST = 100  # runs of a trend
+_AT_ONCE_BYTES, _WAIT, _WAIT_LARGE = 20_000_000, 60.0, 0.1
+
+_CHOICE = """{% if others %}<p class="go">{{ w.of.format(system=system) }}{% for name, href in others %} <a href="{{ href }}"><bdi>{{ name }}</bdi></a>{% endfor %}</p>{% endif %}
+{% if left_out %}<p class="legend">{{ w.left_out.format(n=left_out) }}</p>{% endif %}
+"""  # noqa: E501  a template
+
+
+def _trend(request: Request) -> Response:
+    library = library_of(request)
+    chosen = list(dict.fromkeys(request.query_params.getlist("run")))
+    with library.opened(chosen[-1] if chosen else _newest(request)) as run:
+        language, systems, name = language_of(request, run.language), list(run.run.systems), run.benchmark.name
+    canvas, w = Canvas(language), messages(__name__, language)
+    system = request.query_params.get("system") or systems[0]
+    wanted = chosen or list(library.runs())[:_MOST]
+    names = [run for run in wanted if _is_of(request, run, name, system)]
+    if len(names) < 2:
+        raise UsageError(w["too_few"].format(system=system))
+    paths = [library.path(run) for run in names]
+    key = ("trend", system, *((run, library.found(run).size, library.found(run).modified) for run in names))
+    large = sum(library.found(run).size for run in names) > _AT_ONCE_BYTES
+    made = pending_of(request).of(key, lambda: trend(paths, system=system), wait=_WAIT_LARGE if large else _WAIT)
+    others = [
+        (other, address(request, "/trend", [*(("run", run) for run in chosen), ("system", other)]))
+        for other in systems if other != system
+    ]  # fmt: skip
+    head = canvas.html(_CHOICE, w=w, system=system, others=others, left_out=len(wanted) - len(names))
+    if made is None:
+        parts: list[Part] = [
+            ("trend", w["heading"], head + waiting_html(canvas, f"{request.url.path}?{request.url.query}"))
+        ]
+    else:
+        parts = made.parts(canvas)
+        parts[0] = (parts[0][0], parts[0][1], head + parts[0][2])
+    return page(request, canvas, parts, heading=w["heading"], systems=[system])
+
+
+def _newest(request: Request) -> str:
+    names = list(library_of(request).runs())
+    if not names:
+        raise UsageError("A trend needs at least two runs: the folder has none.")
+    return names[0]
+
+
+def _is_of(request: Request, name: str, benchmark: str, system: str) -> bool:
+    """Whether a run is of this benchmark and has answers of this system; a run that cannot be read is not."""
+    try:
+        with library_of(request).opened(name) as run:
+            return run.benchmark.name == benchmark and system in run.run.systems
+    except RagstoneError:
+        return False
+
+
+ROUTES = (Route("/trend", _trend),)

@@ -1,0 +1,136 @@
+"""The pages of a case, of a comparison and of a trend, as a reader meets them."""
+
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.analysis.case_runs import record, write
+from tests.report.hostile import PAYLOADS
+from tests.web.conftest import Browse
+
+RUN = {"run": "sub/a.run"}
+
+
+def links(html: str, start: str) -> list[str]:
+    return [unescape(href) for href in re.findall(rf'href="({re.escape(start)}[^"]*)"', html)]
+
+
+@pytest.fixture
+def client(folder: Path, browse: Browse) -> TestClient:
+    return browse(folder)
+
+
+@pytest.fixture
+def case(client: TestClient) -> str:
+    """The address of the first wrong case of a list."""
+    return links(client.get("/cases", params={**RUN, "status": "wrong"}).text, "/case?")[0]
+
+
+def test_a_case_of_the_list_opens_with_its_neighbours_in_the_same_list(client: TestClient, case: str) -> None:
+    first = client.get(case)
+    assert first.status_code == 200
+    assert "<h2" in first.text
+    (following,) = re.findall(r'data-next href="([^"]*)"', first.text)
+    assert "status=wrong" in following
+    second = client.get(unescape(following)).text
+    (previous,) = re.findall(r'data-previous href="([^"]*)"', second)
+    assert client.get(unescape(previous)).text == first.text
+    (up,) = re.findall(r'data-up href="([^"]*)"', first.text)
+    assert up.startswith("/cases?")
+    assert "status=wrong" in up
+
+
+def test_the_other_systems_answer_to_the_question_stands_beside_it(client: TestClient, case: str) -> None:
+    page = client.get(case).text
+    assert 'id="elsewhere"' in page
+    beside = client.get(links(page.partition('id="elsewhere"')[2], "/beside?")[0]).text
+    assert beside.count('<section class="side"') == 2
+    assert "local/extractive" in beside
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Time and cost"), ("zh", "用时与成本")])
+def test_a_case_is_shown_in_the_language_of_the_reader(
+    client: TestClient, case: str, language: str, words: str
+) -> None:
+    assert words in client.get(f"{case}&lang={language}").text
+
+
+@pytest.mark.parametrize("path", [
+    "/case?run=sub/a.run", "/case?run=sub/a.run&id=1", "/case?run=sub/a.run&system=none&id=1", "/compare",
+    "/compare?run=sub/a.run&system=none&run=sub/a.run&system=other", "/compare?run=sub/a.run&cell=odd",
+    "/beside?run=sub/a.run", "/trend", "/case?run=sub/a.run&system=a&id=1&sort=none",
+])  # fmt: skip
+def test_an_address_that_lacks_something_is_one_readable_line(client: TestClient, path: str) -> None:
+    page = client.get(path)
+    assert page.status_code in (400, 404)
+    assert page.text.count('role="alert"') == 1
+    assert "Traceback" not in page.text
+
+
+def test_a_cell_of_the_comparison_leads_to_cases_and_these_to_both_answers(client: TestClient) -> None:
+    page = client.get("/compare", params=RUN).text
+    assert '<p class="verdict">' in page
+    counts = dict(re.findall(r"cell=(\w+)\"><b>([\d,]+)</b>", page))
+    assert counts
+    cell, count = max(counts.items(), key=lambda item: int(item[1]))
+    cases = client.get(next(href for href in links(page, "/compare?") if href.endswith(f"cell={cell}"))).text
+    assert min(25, int(count)) == cases.count("<li data-row>")
+    beside = links(cases, "/beside?")
+    shown = client.get(beside[0]).text
+    assert shown.count('<section class="side"') == 2
+    assert unescape(re.findall(r'data-next href="([^"]*)"', shown)[0]) == beside[1]
+
+
+def test_two_runs_are_compared_by_question_and_three_as_a_matrix_of_pairs(browse: Browse, tmp_path: Path) -> None:
+    for place, name in enumerate(("a", "b", "c")):
+        items = [record(f"{n}", answer="yes", scores={"answer_match": float(n % (place + 2) == 0)}) for n in range(30)]
+        write(tmp_path / "runs" / f"{name}.run", items, question={"benchmark": "eval", "version": 1})
+    client = browse(tmp_path / "runs")
+    page = client.get("/compare?run=a.run&run=b.run").text
+    assert ("a.run" in page and "No difference seen" in page) or "better than" in page
+    matrix = client.get("/compare?run=a.run&run=b.run&run=c.run").text
+    assert len(links(matrix.partition("<main")[2], "/compare?")) == 6
+
+
+def test_a_trend_is_over_all_runs_of_the_folder_or_those_chosen(folder: Path, browse: Browse, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        shutil.copy(folder / "sub" / "a.run", tmp_path / "runs" / f"{name}.run")
+    client = browse(tmp_path / "runs")
+    page = client.get("/trend").text
+    assert 'id="verdict"' in page
+    assert links(page, "/trend?system=") != []
+    assert client.get("/trend?run=a.run&run=b.run&lang=zh").status_code == 200
+    assert client.get("/trend?run=a.run").status_code == 400
+
+
+def test_what_a_run_file_holds_is_text_on_every_page(browse: Browse, tmp_path: Path) -> None:
+    evil = [text for text in PAYLOADS if "<" in text][:12]
+    items = [
+        record(f"case {text}", f"system {number % 2} {evil[0]}", question=text, answer=text, columns={text[:40]: text})
+        for number, text in enumerate(evil)
+    ]
+    write(tmp_path / "runs" / "a.run", items, question={"benchmark": "eval", "version": 1})
+    client = browse(tmp_path / "runs")
+    cases = links(client.get("/cases?run=a.run").text, "/case?")
+    assert len(cases) == len(evil)
+    for href in (*cases, "/compare?run=a.run"):
+        page = client.get(href)
+        assert page.status_code == 200, page.text[:2000]
+        assert not re.search(r"<(script|img|iframe|svg on)[^>]*(owned|evil\.example)", page.text)
+
+
+def test_the_same_question_is_found_in_other_runs_later(folder: Path, browse: Browse, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    for name in ("a", "b"):
+        shutil.copy(folder / "sub" / "a.run", tmp_path / "runs" / f"{name}.run")
+    client = browse(tmp_path / "runs")
+    href = links(client.get("/cases?run=a.run").text, "/case?")[0]
+    later = links(client.get(href).text, "/case/elsewhere?")[0]
+    part = client.get(later, headers={"hx-request": "true"}).text
+    assert part.lstrip().startswith("<div")
+    assert links(part, "/case?run=b.run")
+    assert "<html" in client.get(later).text
