@@ -7,8 +7,8 @@ from tests.analysis.trends import night, nights, records, trend
 from tests.golden import golden
 
 from ragstone.api.trend import TrendResult
-from ragstone.api.trend_tables import trend_charts
-from ragstone.api.trend_verdict import trend_actions, trend_notes, verdict_kind
+from ragstone.api.trend_verdict import verdict_kind
+from ragstone.report.section import Canvas
 from ragstone.report.trend import render
 
 _TAGS = re.compile(r"<(style|svg).*?</\1>|<[^>]+>", re.DOTALL)
@@ -22,9 +22,7 @@ def test_the_words_of_the_page(language: str) -> None:
     found = trend(sides)
     assert verdict_kind(found) == "regression"
     result = TrendResult(found, language)
-    page = render(
-        result.verdict(), trend_charts(found, language), trend_actions(found, language), result.tables(),
-        trend_notes(found, language), [run.path for run in found.runs], systems=["app"], language=language,
-    )  # fmt: skip
+    canvas = Canvas(language)
+    page = render(canvas, result.parts(canvas), ["app"])
     lines = [" ".join(line.split()) for line in _TAGS.sub("\n", page.partition("<body>")[2]).splitlines()]
     golden(f"trend/page-{language}", "\n".join(line for line in lines if line))
