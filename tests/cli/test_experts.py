@@ -9,7 +9,7 @@ import pytest
 from ragstone import evaluate
 from ragstone.analysis.calibration import Calibrated
 from ragstone.analysis.expert_agreement import Refused
-from ragstone.api.experts import agreement_of_experts
+from ragstone.api.experts import agreement_of_experts, next_to_label
 from ragstone.api.label_round import label_round
 from ragstone.errors import DataError, UsageError
 from ragstone.labels import Label
@@ -180,3 +180,25 @@ def test_labels_of_the_most_doubtful_answers_calibrate_nothing(tmp_path: Path) -
         value = found.calibrated["correct", "answer_match"]
         assert isinstance(value, Refused) == (by == "uncertainty")
         assert ("drawn at random; nothing is known" in found.summary()) == (by == "uncertainty")
+
+
+def test_annotate_goes_on_with_what_narrows_the_interval_most(tmp_path: Path) -> None:
+    run = evaluate(data(120), ["answer_match"], run=tmp_path / "e.run").run
+    path = tmp_path / "labels.sqlite"
+    with label_round(path, run, tasks=["correct"], sample=60) as store:
+        for item in store.items():
+            right = item.answers[0] != "1000000"
+            store.put(Label(item.id, "correct", "ann", "yes" if right else "no"))
+        before = {label.item for label in store.labels()}
+    _, plan = next_to_label(path, run, 10)
+    with label_round(path, run, tasks=["correct"], sample=10, by="interval") as store:
+        new = [item for item in store.items() if item.id not in before]
+        assert {item.sample_id for item in new} == {*plan.ids}
+        assert {store.origins()[item.id].drawn for item in new} == {"interval"}
+        for item in new:
+            store.put(Label(item.id, "correct", "ann", "no"))
+    value = agreement_of_experts(path, run).calibrated["correct", "answer_match"]
+    assert isinstance(value, Calibrated)
+    assert value.n == 70
+    with pytest.raises(UsageError, match="interval chooses answers of a run with scores"):
+        label_round(tmp_path / "o.sqlite", run, tasks=["correct"], by="interval")

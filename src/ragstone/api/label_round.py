@@ -8,6 +8,7 @@ from typing import Any
 from ragstone.analysis.fields import fields_of
 from ragstone.api.blocking import public
 from ragstone.api.experts import TASKS as METRICS
+from ragstone.api.experts import next_to_label
 from ragstone.api.open_run import benchmark_of, is_run_file, open_checked, viewed
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
@@ -45,8 +46,9 @@ def label_round(
     """Opens a file of labels, and with a `source` (a run, or data in any format of `ragstone eval`) adds its items.
 
     `tasks`: correct, faithful, relevant, better, or rubric.NAME of one of `rubrics` (correct). `sample`: so many
-    answers, pairs or questions with passages, chosen `by` random, uncertainty, or stratified by `strata`: "cause",
-    a condition, a column or a derived field of the data. `systems`: of the run (all). `experts`: the team; each item
+    answers, pairs or questions with passages, chosen `by` random, uncertainty, interval (answers whose labels narrow
+    the interval of the calibrated mean most, by the labels that there are), or stratified by `strata`: "cause", a
+    condition, a column or a derived field of the data. `systems`: of the run (all). `experts`: the team; each item
     goes to `per_item` of them (1), as evenly as possible. Without a team, everybody who labels gets what still lacks
     labels. Calling it again adds what is new and changes nothing else. Raises UsageError and DataError."""
     with ExitStack() as undo:
@@ -113,10 +115,26 @@ def _add(
         for task in tasks:
             if not any(candidate.key[0] == task.kind for candidate in found):
                 raise UsageError(f"{source} has nothing for the task {task.name}: {_LACKS[task.kind]}")
-        chosen = draw(found, count, by, seed=seed)
+        if by == "interval":
+            cases = _narrowing(store, source, tasks, systems, count, seed, records())
+            chosen = {one.key: one for one in found if one.key[0] == "answer" and one.key[2] in cases}
+        else:
+            chosen = draw(found, count, by, seed=seed)
         store.add_samples(_samples(records()))
         store.set("mapping", columns)
         return store.add_items(items_of(records(), chosen, source=name, seed=seed, by=by if count else ""))
+
+
+def _narrowing(
+    store: LabelStore, source: Any, tasks: Sequence[Task], systems: Sequence[str], count: int | None, seed: int,
+    records: Iterable[Record],
+) -> set[str]:  # fmt: skip
+    """The cases whose labels narrow the interval of the first task's calibrated mean most."""
+    if count is None or not (isinstance(source, str | Path) and is_run_file(source)) or tasks[0].kind != "answer":
+        raise UsageError("--by interval chooses answers of a run with scores: name a run, --sample N and such a task.")
+    there = store.path if store.labels(tasks[0].name) else None
+    _, plan = next_to_label(there, source, count, task=tasks[0].name, system=systems[0] if systems else None, seed=seed)
+    return {record.case.id for record in records if record.case.sample.id in {*plan.ids}}
 
 
 _LACKS = {

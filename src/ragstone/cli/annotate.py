@@ -45,9 +45,10 @@ round_options = both(
                  help="The team; without one, everybody who labels gets what still lacks labels."),
     click.option("--per-item", type=click.IntRange(1, 20), help="Experts for each item.  [default: 1]"),
     click.option("--sample", type=click.IntRange(1), help="Number of answers, pairs or questions to label."),
-    click.option("--by", type=click.Choice(["random", "uncertainty", "stratified"]), default="random",
+    click.option("--by", type=click.Choice(["random", "uncertainty", "stratified", "interval"]), default="random",
                  show_default=True,
-                 help="random; uncertainty: scores near the bar, judges that differ; stratified: by --strata."),
+                 help="random; uncertainty: scores near the bar, judges that differ; stratified: by --strata; "
+                      "interval: what narrows the calibrated mean's interval most."),
     click.option("--strata", default="language", show_default=True, metavar="NAME",
                  help="cause, language, a column of the data or a condition."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample and of the order."),

@@ -9,7 +9,8 @@ from ragstone.labels.items import Candidate, Key, drawn
 
 __all__ = ["By", "assigned_evenly", "draw"]
 
-By: TypeAlias = Literal["random", "uncertainty", "stratified"]
+By: TypeAlias = Literal["random", "uncertainty", "stratified", "interval"]
+"""How items are chosen; "interval" is not drawn here but by what the labels so far say (`api.label_round`)."""
 _LEAST = 2  # of each stratum: its variance is not known from one
 
 
