@@ -35,8 +35,9 @@ def test_the_verdict_comes_last_and_names_those_who_decided(ragstone: Callable[.
     assert told.code == 1
     lines = told.out.splitlines()
     assert "gate" not in told.err
-    assert lines[-2].startswith("gate failed: token_f1 ≥ 0.9: 0.")
-    assert lines[-1].strip().startswith("decided by: q-")
+    assert lines[-3].startswith("gate failed: token_f1 ≥ 0.9: 0.")
+    assert lines[-2].strip().startswith("decided by: q-")
+    assert lines[-1].strip() == "read them: ragstone view bad.run"
     assert "token_f1" in told.out  # the tables are there all the same
 
 

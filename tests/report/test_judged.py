@@ -414,7 +414,12 @@ def test_no_payload_in_evidence_runs_or_fetches_anything(opened: Open, hostile_h
     assert page.evaluate("window.owned") is None
     assert seen.quiet(), (seen.console, seen.dialogs, seen.requests)
     assert page.locator("details.judged").count() >= 5
-    assert page.locator("script, iframe, object, embed, img, form, base, video, input").count() == 0
+    assert (
+        page.locator(
+            "script, iframe, object, embed, img, form, base, video, input:not([id^=f][type=radio], #more-cases)"
+        ).count()
+        == 0
+    )
     attributes = "[...document.querySelectorAll('*')].flatMap(element => [...element.attributes])"
     assert page.evaluate(f"{attributes}.filter(a => /^on|^style$/.test(a.name)).length") == 0
     assert page.evaluate(f"{attributes}.filter(a => a.name == 'href' && !/^(#|data:,$)/.test(a.value)).length") == 0

@@ -186,7 +186,7 @@ def _print(
             if trials is not None:
                 say_text(table_text(trials_table(trials, language=language), language=language))
                 say_text(config_diff(trials, plan))
-            code, _ = report_gates(view, values, system=result.system, language=language)
+            code, _ = report_gates(view, values, system=result.system, language=language, run_file=result.run)
     if not plan.recorded:
         say_reused(outcome, result.run, language)
     if not outcome.complete:

@@ -217,7 +217,9 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
 
 def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
     with result.open() as run:
-        return report_gates(run.run, values, scored=result.summary, system=result.system, language=run.language)
+        return report_gates(
+            run.run, values, scored=result.summary, system=result.system, language=run.language, run_file=result.run
+        )
 
 
 async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:

@@ -1,6 +1,7 @@
 """Gates on metrics, for `eval` and `gate`."""
 
 import math
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ragstone.types import Run
 
 __all__ = ["check_gate_options", "command", "gate_options", "report_gates", "thresholds_of"]
+
+_LINKED = 3  # samples of a gate
 
 
 class Threshold(click.ParamType[tuple[str, float]]):
@@ -102,11 +105,13 @@ def report_gates(
     scored: Collection[str] | None = None,
     system: str | None = None,
     language: str,
+    run_file: Path | None = None,
 ) -> tuple[int, list[dict[str, Any]]]:
     """Checks the gates of the command and of the project, and prints them unless `--json`. Returns the exit code (0
     passed or warned, 1 failed, 3 too few scored) and the results as JSON. `scored`: the metrics of the run; project
     gates on other metrics are skipped with a message, and without it they are an error. `system`: check only this
-    one."""
+    one. The samples that decide are linked: to the cards of the report of this command, else to the viewer of
+    `run_file`."""
     from ragstone.api.gates import check_gates, project_gates  # noqa: PLC0415
 
     texts = messages(__name__, language)
@@ -133,9 +138,20 @@ def report_gates(
             if result.verdict != "passed" and result.worst:
                 samples = ", ".join(f"{sample} ({value:.2f})" for sample, value in result.worst)
                 say("     " + texts["decided"].format(samples=samples))
+                if place := _place([sample for sample, _ in result.worst], values.get("report_file"), run_file):
+                    say("     " + texts["open"].format(place=place))
     verdicts = {result.verdict for result in results}
     code = 1 if "failed" in verdicts else 3 if "unknown" in verdicts else 0
     return code, [_as_json(result) for result in results]
+
+
+def _place(samples: Sequence[str], report: Path | None, run_file: Path | None) -> str:
+    """Where the samples can be read: their cards in the report, else the command that opens the run."""
+    from ragstone.report.metadata import case_anchor  # noqa: PLC0415
+
+    if report is not None:
+        return " ".join(f"{report}#{case_anchor(sample)}" for sample in samples[:_LINKED])
+    return "" if run_file is None else shlex.join(["ragstone", "view", str(run_file)])
 
 
 def _as_json(result: "GateResult") -> dict[str, Any]:
@@ -165,7 +181,7 @@ def command(run: Path, **values: Any) -> int:
         raise UsageError("--where says which cases --fail-under and --fail-over are about: add one of them.")
     with open_checked(run) as opened:
         language = values["language"] or language_of(opened.meta)
-        code, results = report_gates(viewed(opened), values, system=values["system"], language=language)
+        code, results = report_gates(viewed(opened), values, system=values["system"], language=language, run_file=run)
     if not results:
         raise UsageError("No gate is set: add --fail-under METRIC=NUMBER, or [gates] to ragstone.toml.")
     if values["as_json"]:

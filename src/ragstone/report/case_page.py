@@ -13,6 +13,7 @@ from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.case_course import course_html, prompt_html
 from ragstone.report.html import marked, score_entries
+from ragstone.report.metadata import condition_of
 from ragstone.report.passage_path import PassagePath, passage_paths
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
@@ -26,7 +27,7 @@ from ragstone.report.sections._judged_case import (
     replies_html,
 )
 from ragstone.report.sections._judged_rubric import rubrics_html
-from ragstone.report.sections.worst_answers import condition_of, fakes_of
+from ragstone.report.sections.worst_answers import fakes_of
 from ragstone.types import Record, Template
 
 __all__ = ["TONES", "LinkedRecord", "ShownCase", "case_parts", "related_html", "status_of"]
@@ -231,5 +232,9 @@ def _made(canvas: Canvas, w: Mapping[str, str], record: Record) -> Markup:
     plain = [(name, value) for name, value in case.sample.meta.items() if isinstance(value, str | int | float | bool)]
     notes = [(one_line(str(name), 80), one_line(str(value), _LINE)) for name, value in plain[:_NOTES]]
     return canvas.html(
-        _MADE, w=w, id=one_line(case.id, _LINE), condition=list(condition_of(case.condition)), notes=notes
+        _MADE,
+        w=w,
+        id=one_line(case.id, _LINE),
+        condition=list(condition_of(case.condition, canvas.language)),
+        notes=notes,
     )

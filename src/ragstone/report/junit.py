@@ -5,6 +5,7 @@ from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from ragstone.display import Diagnosis
+from ragstone.report.metadata import case_anchor
 from ragstone.report.sanitize import cut, readable
 from ragstone.types import Benchmark, Record, Run
 
@@ -69,9 +70,13 @@ def _case(record: Record, diagnosis: Diagnosis) -> str:
 
 
 def _text(record: Record) -> str:
-    expected = " + ".join(" | ".join(slot) for slot in record.case.sample.references)
+    sample = record.case.sample
+    expected = " + ".join(" | ".join(slot) for slot in sample.references)
     answer = record.response.answer if record.response else ""
-    return f"question: {record.case.query.question}\nexpected: {expected}\nanswer: {answer}"
+    return (
+        f"question: {record.case.query.question}\nexpected: {expected}\nanswer: {answer}\n"
+        f"in the report: #{case_anchor(sample.id)}"
+    )
 
 
 def _attribute(text: str) -> str:

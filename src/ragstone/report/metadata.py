@@ -1,10 +1,16 @@
 """The metadata of a run file as flat names and short texts, for the sections on configuration and reproduction. Run
 files are untrusted, so nothing here relies on their structure."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["first", "flattened", "notices"]
+from ragstone.messages import messages
+from ragstone.report.sanitize import one_line
+from ragstone.structs import Scalar
+from ragstone.types import Benchmark
+
+__all__ = ["case_anchor", "condition_of", "first", "flattened", "notices"]
 
 # Times and process ids, which are not part of the configuration.
 _CLOCK = {
@@ -12,6 +18,25 @@ _CLOCK = {
 }  # fmt: skip
 _MOST = 200  # entries of a run file that are shown
 _DEEPEST = 8
+_CONDITIONS, _LINE = 24, 180  # parts of a condition, and characters of each
+_SHARED = "ragstone.benchmarks.base"  # whose folder has the names of what several benchmarks vary
+
+
+def case_anchor(sample: str) -> str:
+    """The id on a page of the first case of a sample."""
+    return "case-" + re.sub(r"[^\w.-]+", "-", one_line(sample, 60))
+
+
+def condition_of(
+    condition: Mapping[str, Scalar], language: str, benchmark: Benchmark | None = None
+) -> Iterator[tuple[str, str]]:
+    """The name and the value of each part of a condition, in the words of its benchmark as far as it has some
+    (`field_NAME`, `field_NAME_VALUE` in its messages)."""
+    words = messages(_SHARED if benchmark is None else type(benchmark).__module__, language)
+    for name, value in list(condition.items())[:_CONDITIONS]:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        key = f"field_{text}" if isinstance(value, bool) else f"field_{name}_{text}"
+        yield one_line(words.get(f"field_{name}", name), 80), one_line(words.get(key, text), _LINE)
 
 
 def flattened(value: object, prefix: str = "") -> dict[str, str]:

@@ -23,6 +23,7 @@ from ragstone.metrics.judge.record import (
 )
 from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.judged import goodness
+from ragstone.report.metadata import condition_of
 from ragstone.report.number_format import number
 from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import cut, one_line
@@ -106,7 +107,7 @@ _PASSAGES = """
 {% if more %}<p class="legend">{{ w.more_passages.format(n=more) }}</p>{% endif %}{% endif %}
 """  # noqa: E501  a template
 
-_QUESTION, _LINE, _SCORES, _CONDITIONS, _SLOTS = 1_000, 180, 30, 24, 8
+_QUESTION, _LINE, _SCORES, _SLOTS = 1_000, 180, 30, 8
 
 
 @dataclass(frozen=True)
@@ -202,10 +203,7 @@ def case_html(
         claims=claims_html(sample),
         expected=[one_line(slot[0], CARD.text) for slot in case.sample.references[:_SLOTS] if slot],
         passages=passages_html(sample), replies=replies_html(sample),
-        condition=[
-            (one_line(name, 80), one_line(str(value), _LINE))
-            for name, value in list(case.condition.items())[:_CONDITIONS]
-        ],
+        condition=list(condition_of(case.condition, canvas.language)),
     )  # fmt: skip
 
 

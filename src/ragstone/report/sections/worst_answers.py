@@ -1,7 +1,7 @@
 """The worst answers: the question, the expected and actual answer, the reason for the score, and the passages."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,27 +11,31 @@ from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked, score_entries
+from ragstone.report.metadata import case_anchor, condition_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections._judged_case import case_html
-from ragstone.structs import Scalar
 from ragstone.types import Passage, Record
 
-__all__ = ["JUDGED_BYTES", "OWN_CASES", "PLUGINS", "Card", "cards", "condition_of", "fakes_of", "free_anchor"]
+__all__ = ["JUDGED_BYTES", "OWN_CASES", "PLUGINS", "Card", "cards", "fakes_of", "free_anchor"]
 
 OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows the cases
 
 _SECTION = """
-{% if not groups %}<p>{{ w.none if decided else w.undecided }}</p>{% else %}
+{% if not cases %}<p>{{ w.none if decided else w.undecided }}</p>{% else %}
 <p>{{ intro }} {{ w.open_entry }}</p>
 <p class="legend">{{ w.marks }} <mark class="match">{{ words.match }}</mark> <mark class="wrong">{{ words.wrong }}</mark> <mark class="refusal">{{ words.refusal }}</mark></p>
-{% for group, cases in groups %}
-{% if group %}<h3><bdi>{{ group }}</bdi></h3>{% endif %}
-{% for case in cases[:shown] %}{{ case }}{% endfor %}
-{% if cases | length > shown %}<details class="more"><summary>{{ w.more_cases.format(n=cases | length - shown) }}</summary>
-{% for case in cases[shown:] %}{{ case }}{% endfor %}
-</details>{% endif %}
+<div class="filtered">
+{% for name, number, options in facets %}<fieldset class="facet"><legend>{{ name }}</legend>
+<input type="radio" name="f{{ number }}" id="f{{ number }}-all" class="all" checked><label for="f{{ number }}-all">{{ w.every }}</label>
+{% for option, n in options %}<input type="radio" name="f{{ number }}" id="f{{ number }}-{{ loop.index0 }}"><label for="f{{ number }}-{{ loop.index0 }}"><bdi>{{ option }}</bdi> <small>{{ n }}</small></label>
+{% endfor %}</fieldset>
 {% endfor %}
+<p class="legend"><bdi>{{ w.find }}</bdi> <code>ragstone view RUN</code></p>
+{% for classes, case in cases %}<div class="hit{{ classes }}">{{ case }}</div>
+{% endfor %}
+{% if cases | length > shown %}<input type="checkbox" id="more-cases" class="more-cases"><label for="more-cases" class="button">{{ w.more_cases.format(n=cases | length - shown) }}</label>{% endif %}
+</div>
 {% endif %}
 """  # noqa: E501  a template
 
@@ -62,8 +66,9 @@ _CASE = """
 
 _QUESTION, _LINE, _ANSWER, _REASONING, _PASSAGE, _NOISE, _REASON = 1_000, 180, 2_400, 1_200, 900, 420, 1_000
 JUDGED_BYTES = 420_000  # the limit of samples that are shown claim by claim
-_OPEN = 3  # cases of a group that are not folded away
-_PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown per case
+_OPEN = 8  # cases that are not folded away, as in the style sheet
+_FILTERS = 12  # of a kind, as in the style sheet
+_PASSAGES, _ALIASES, _SCORES = 20, 12, 24  # shown per case
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Card:
 
 def free_anchor(name: str, used: set[str]) -> str:
     """An id of the page for the user's own id, with a number where it is used already."""
-    slug = "case-" + re.sub(r"[^\w.-]+", "-", one_line(name, 60))
+    slug = case_anchor(name)
     number, free = 1, slug
     while free in used:
         number += 1
@@ -119,11 +124,8 @@ def _body(view: View) -> Markup | None:
     if OWN_CASES in view.shared:
         return None
     w = messages(__name__, view.language)
-    groups: dict[str, list[Card]] = {}
     judged = {*view.judged.worst}
-    others = [card for key, card in cards(view).items() if key not in judged]
-    for card in others:
-        groups.setdefault(card.group, []).append(card)
+    others = {key: card for key, card in cards(view).items() if key not in judged}
     if judged and not others:
         return None
     shown, wrong = len(others), view.digest.wrong
@@ -132,14 +134,27 @@ def _body(view: View) -> Markup | None:
         if shown == wrong
         else w["shown_some"].format(shown=f"{shown:,}", wrong=f"{wrong:,}")
     )
-    by_group = [
-        (group, [card.html for card in sorted(groups[group], key=lambda card: card.order)])
-        for group in view.digest.groups
-        if group in groups
+    ordered = sorted(others, key=lambda key: others[key].order)
+    names = {key: (view.digest.labels.get(card.cause, card.cause), card.group, key[0]) for key, card in others.items()}
+    facets = [_facet(number, [names[key][number] for key in ordered]) for number in range(3)]
+    listed = [
+        ("".join(option[name] for (option, _), name in zip(facets, names[key], strict=True)), others[key].html)
+        for key in ordered
     ]
     return view.html(
-        _SECTION, w=w, words=view.words, groups=by_group, shown=_OPEN, intro=intro, decided=view.digest.decided
-    )
+        _SECTION, w=w, words=view.words, cases=listed, shown=_OPEN, intro=intro, decided=view.digest.decided,
+        facets=[(w[name], number, options) for number, (name, (_, options)) in
+                enumerate(zip(("by_cause", "by_condition", "by_system"), facets, strict=True)) if len(options) > 1],
+    )  # fmt: skip
+
+
+def _facet(number: int, names: Sequence[str]) -> tuple[dict[str, str], list[tuple[str, int]]]:
+    """The class of each name as a filter, and the names with their counts, the most frequent first. The style sheet
+    knows so many filters; further names have none."""
+    options = [(one_line(name, 80), n) for name, n in Counter(names).most_common()]
+    classes = {name: f" f{number}-{place}" if place < _FILTERS else "" for place, name in
+               enumerate(name for name, _ in Counter(names).most_common())}  # fmt: skip
+    return classes, options[:_FILTERS]
 
 
 def _rendered(view: View) -> dict[CaseKey, Card]:
@@ -176,7 +191,8 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
         reasoning=marked(view, response.reasoning, (), limit=_REASONING) if response and response.reasoning else "",
         passages=[_passage(view, w, passage, case.sample.meta, diagnosis) for passage in passages[:_PASSAGES]],
         more=max(0, len(passages) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
-        scores=score_entries(view, record.scores, w, limit=_SCORES), condition=list(condition_of(case.condition)),
+        scores=score_entries(view, record.scores, w, limit=_SCORES),
+        condition=list(condition_of(case.condition, view.language, view.benchmark)),
     )  # fmt: skip
 
 
@@ -209,12 +225,6 @@ def _passage(
         "kind": one_line(str(kind), 60),
         "text": marked(view, passage.text, spans, limit=limit),
     }
-
-
-def condition_of(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
-    """The name and the value of each part of a condition."""
-    for name, value in list(condition.items())[:_CONDITIONS]:
-        yield one_line(name, 80), one_line(str(value).lower() if isinstance(value, bool) else str(value), _LINE)
 
 
 PLUGINS = {"worst_answers": Section(19, {"en": "The worst answers", "zh": "最差的回答"}, _body)}
