@@ -26,7 +26,7 @@ class Answers:
 
 
 class Retrieving(Answers):
-    retrieves: ClassVar[bool] = True
+    accepts: ClassVar[tuple[str, ...]] = ("history",)
 
 
 @pytest.mark.parametrize("benchmark", ["rgb", "mirage", "niah"])

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ragstone.analysis.pairing import Side, SideScores
 from ragstone.errors import UsageError
 from ragstone.metrics import find_metric
+from ragstone.metrics.traits import traits_of
 
 __all__ = ["Reason", "question_of", "refused"]
 
@@ -95,7 +96,7 @@ def _uses(name: str) -> set[str]:
     if name.startswith("rubric."):
         return {"model"}
     try:
-        return set(getattr(find_metric(name), "uses", ()))
+        return {*traits_of(find_metric(name)).uses}
     except UsageError:  # the user's own metric
         return set()
 

@@ -15,6 +15,7 @@ from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, open_tools
 from ragstone.api.questions import QuestionPlan, default_question_run, fitted_questions
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.metrics import steps_of
+from ragstone.metrics.traits import estimate_of, traits_of
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
@@ -82,7 +83,7 @@ async def estimate_questions(plan: QuestionPlan, run: Path | None = None) -> Run
     target: Any = plan.system
     template: Template = plan.benchmark.template
     chunks = _chunks(target) if isinstance(target, RagTarget) else []
-    passages = _assumed_passages(chunks, getattr(target, "k", _PASSAGES))
+    passages = _assumed_passages(chunks, target.k if isinstance(target, RagTarget) else _PASSAGES)
 
     def respond(case: Case) -> Response:
         reference = " ".join(slot[0] for slot in case.sample.references if slot)
@@ -125,9 +126,8 @@ async def _judged(
                 shared = opened.tools.judge.estimate(case, response, steps=steps)
                 usage += sum([shared] * len(judging.judges), Usage())
             for metric in missing:
-                if hasattr(metric, "estimate"):
-                    usage += metric.estimate(case, response)
-            if any("embedder" in getattr(metric, "uses", ()) for metric in missing):
+                usage += estimate_of(metric, case, response)
+            if any("embedder" in traits_of(metric).uses for metric in missing):
                 embedded += _embedded(case, response)
     chosen = judging.embedder or DEFAULT_EMBEDDER
     name = chosen if isinstance(chosen, str) else chosen.id

@@ -17,6 +17,7 @@ import platformdirs
 from ragstone.api.judging import Judging, Opened, open_tools
 from ragstone.api.otlp_export import exporting
 from ragstone.errors import DataError, Unfinished
+from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
@@ -207,7 +208,7 @@ def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
         "license": benchmark.license,
         "citation": benchmark.citation,
         "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
-        "better": {**old.get("better", {}), **{metric.name: getattr(metric, "better", "higher") for metric in metrics}},
+        "better": {**old.get("better", {}), **{metric.name: traits_of(metric).better for metric in metrics}},
         "scored_later": sorted(
             {*old.get("scored_later", ()), *(metric.name for metric in metrics if is_async(metric))}
         ),

@@ -11,6 +11,7 @@ from ragstone.metrics import GROUPS, METRICS, Tools, check_metrics, find_metric,
 from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts, open_judge
 from ragstone.metrics.judge.panel import Combine, paneled
 from ragstone.metrics.rubric import rubric_names
+from ragstone.metrics.traits import prompt_hash_of, rubric_hash_of, traits_of
 from ragstone.models import ModelOptions, open_embedder, open_model
 from ragstone.models.embedder_own import can_embed
 from ragstone.types import Embedder, Metric, Model
@@ -132,7 +133,7 @@ class Judging:
         if self.embedder is None and self.embedder_base_url is None:
             return
         if not any("embedder" in _uses(name) for name in self.names(requested)):
-            users = ", ".join(name for name, plugin in METRICS if "embedder" in getattr(plugin, "uses", ()))
+            users = ", ".join(name for name, plugin in METRICS if "embedder" in traits_of(plugin).uses)
             option = "--embedder" if self.embedder is not None else "--embedder-base-url"
             raise UsageError(
                 f"{option} has no effect: no chosen metric uses an embedder. Add one of these with --metrics, or leave "
@@ -191,7 +192,7 @@ async def open_tools(
             spec["protocol"] = judging.protocol
         if prompts is not None:
             spec["prompts"] = _hashes(metrics, tools.judge, prompts.spec)
-            spec["rubrics"] = {metric.name: metric.hash for metric in metrics if hasattr(metric, "hash")}
+            spec["rubrics"] = {metric.name: value for metric in metrics if (value := rubric_hash_of(metric))}
         if len(models) > 1:
             spec |= {"others": [model.id for model in models[1:]], "combine": judging.combine}
             metrics = paneled(by_judge, judging.combine)
@@ -227,16 +228,16 @@ def _tools(
 
 def _uses(name: str | Metric) -> tuple[str, ...]:
     """The tools that a metric needs; an object needs none."""
-    return tuple(getattr(find_metric(name), "uses", ())) if isinstance(name, str) else ()
+    return traits_of(find_metric(name)).uses if isinstance(name, str) else ()
 
 
 def _hashes(metrics: Sequence[Metric], judge: Any, known: Mapping[str, str]) -> dict[str, str]:
     """The hashes of the prompts that these metrics use, by name and language."""
     hashes = dict(judge.spec["prompts"]) if judge is not None else {}
     for metric in metrics:
-        if hasattr(metric, "prompt_hash"):
-            hashes[metric.name] = metric.prompt_hash
-        for name in getattr(metric, "asks", ()):
+        if own := prompt_hash_of(metric):
+            hashes[metric.name] = own
+        for name in traits_of(metric).asks:
             hashes |= {key: value for key, value in known.items() if key.split("/")[0] == name}
     if any(metric.name.startswith("ragas.") for metric in metrics):
         hashes |= {key: value for key, value in known.items() if key.startswith("ragas_")}

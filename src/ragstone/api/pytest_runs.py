@@ -25,7 +25,9 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.runs import open_run
 from ragstone.systems import system_settings
+from ragstone.systems.http import HttpTarget
 from ragstone.systems.with_retriever import SystemTarget
+from ragstone.types import System
 
 __all__ = ["LiveRun", "ask_system", "diagnose_system"]
 
@@ -153,7 +155,7 @@ def diagnose_system(
 def _identity(system: Any, test: str) -> str:
     """What tells two live systems of the same name apart: where a function or class is defined; any other object
     belongs to its test."""
-    if isinstance(system, str) or hasattr(system, "spec"):
+    if isinstance(system, str | HttpTarget | System):
         return ""
     function = system.func if isinstance(system, functools.partial) else system
     named = inspect.isroutine(function) or inspect.isclass(function)

@@ -169,8 +169,8 @@ def _toml(value: Any) -> str:
 def _workflow(starter: Starter, target: Any) -> str:
     """A workflow of GitHub Actions that asks, scores and gates, and keeps the report."""
     texts = messages(__name__, starter.language)
-    variables = re.findall(r"\$\{?(\w+)", " ".join(getattr(target, "headers", {}).values()))
-    for model in (starter.judge, getattr(target, "model", "")):
+    variables = re.findall(r"\$\{?(\w+)", " ".join(target.headers.values() if isinstance(target, HttpTarget) else ()))
+    for model in (starter.judge, target.model if isinstance(target, RagTarget) else ""):
         name = model.partition("/")[0]
         if name in PROVIDERS and (key := getattr(PROVIDERS.get(name), "key", "")):
             variables.append(key)

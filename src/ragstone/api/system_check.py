@@ -12,6 +12,7 @@ from ragstone.api.execute import cache_folder
 from ragstone.errors import ModelError, RagstoneError, SystemFailed
 from ragstone.models import ModelOptions
 from ragstone.systems import ACCEPTED, accepts_of, open_system
+from ragstone.systems.accepted import printed_by
 from ragstone.systems.probes import Probe, probe_interventions
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Query, Response, System
@@ -71,9 +72,8 @@ async def check_system(
         answered = [query for query, item in zip(queries, checked, strict=True) if item.response is not None]
         interventions = await probe_interventions(system, [*answered, *queries][0])
         accepts = accepts_of(system)
-        printed = getattr(system, "printed", str)()
         known = tuple(name for name in ACCEPTED if name in accepts)
-        return SystemCheck(system.id, system.spec, known, tuple(checked), interventions, printed)
+        return SystemCheck(system.id, system.spec, known, tuple(checked), interventions, printed_by(system))
 
 
 async def _checked(system: System, query: Query) -> Checked:

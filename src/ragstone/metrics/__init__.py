@@ -17,9 +17,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, cast, runtime_checkable
 
 from ragstone.errors import UnknownName, UsageError
+from ragstone.metrics.traits import Better, traits_of
 from ragstone.registry import Registry, is_place
 from ragstone.responses.stages import STAGE_WORDS
 from ragstone.types import Embedder, Metric, Model
@@ -64,6 +65,13 @@ class Family(Protocol):
     @property
     def name(self) -> str: ...
     def at(self, k: int, /) -> Metric: ...
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """A measure of a list, which may be that at a stage of the system (`STAGE_WORDS`); "": that of the answer."""
+
+    stage: str
 
 
 MetricPlugin: TypeAlias = Metric | type[Maker] | Family
@@ -118,20 +126,19 @@ def check_metrics(names: Sequence[str | Metric], have: Collection[str]) -> None:
 
 def steps_of(metrics: Iterable[Metric]) -> frozenset[str]:
     """The steps of the judge ("decompose", "verify", "similarities") that these metrics take between them."""
-    return frozenset(step for metric in metrics for step in getattr(metric, "steps", ()))
+    return frozenset(step for metric in metrics for step in traits_of(metric).steps)
 
 
-def better(name: str, meta: Mapping[str, Any] | None = None) -> Literal["higher", "lower", "neither"]:
+def better(name: str, meta: Mapping[str, Any] | None = None) -> Better:
     """Which values of the metric of this name are the better ones; "higher" for a name that is not known here. `meta`:
     of a run, which says it of metrics that are the user's own."""
     directions = (meta or {}).get("better")
     if isinstance(directions, Mapping) and directions.get(name) in ("higher", "lower", "neither"):
-        return cast('Literal["higher", "lower", "neither"]', directions[name])
+        return cast("Better", directions[name])
     try:
-        plugin = find_metric(name)
+        return traits_of(find_metric(name)).better
     except UsageError:
         return "higher"
-    return cast('Literal["higher", "lower", "neither"]', getattr(plugin, "better", "higher"))
 
 
 def _checked(names: Sequence[str | Metric], have: Collection[str]) -> list[Any]:
@@ -143,7 +150,7 @@ def _checked(names: Sequence[str | Metric], have: Collection[str]) -> list[Any]:
             raise UsageError(f"{name!r} is no metric: name one, or give an object with a `score`.")
         plugin = find_metric(name) if isinstance(name, str) else name
         # What is made already has its tools.
-        missing = [tool for tool in getattr(plugin, "uses", ()) if tool not in have] if isinstance(name, str) else []
+        missing = [tool for tool in traits_of(plugin).uses if tool not in have] if isinstance(name, str) else []
         for tool in missing[:1]:
             unmet.setdefault(_LACKING[tool], []).append(str(name))
         plugins.append(plugin)
@@ -181,6 +188,6 @@ def find_metric(name: str) -> Any:
 
 def _at_stage(metric: Any, stage: str) -> Any:
     """The measure of the list at a stage of the system. Raises UsageError for what is no measure of a list."""
-    if not hasattr(metric, "stage"):
+    if not isinstance(metric, Staged):
         raise UsageError(f"{metric.name} has no stages: only measures of a ranked list do, such as recall@5 {stage}.")
-    return replace(metric, stage=stage)
+    return replace(cast("Any", metric), stage=stage)

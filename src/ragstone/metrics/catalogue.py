@@ -7,6 +7,7 @@ from typing import Any
 
 from ragstone.messages import help_texts
 from ragstone.metrics import GROUPS, METRICS, Family, better, find_metric
+from ragstone.metrics.traits import traits_of
 from ragstone.types import Need
 
 __all__ = ["Entry", "catalogue", "entry", "in_language"]
@@ -56,7 +57,7 @@ def _entry(name: str, plugin: Any) -> Entry:
         _about(doc),
         tuple(group for group, names in GROUPS.items() if name.partition("@")[0] in names),
         tuple(need.value for need in Need if isinstance(needs, frozenset) and need in needs),
-        tuple(getattr(metric, "uses", ())),
+        traits_of(metric).uses,
         _section(doc, "Range").rstrip("."),
         better(name),
         version if isinstance(version, int) else 1,

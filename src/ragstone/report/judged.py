@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ragstone.metrics import GROUPS, better, find_metric
 from ragstone.metrics.judge.record import judged_scores, requests_of
+from ragstone.metrics.traits import traits_of
 from ragstone.report.digest import OTHER, CaseKey, WorstCases, in_turn
 from ragstone.report.sanitize import one_line
 from ragstone.types import Run, Score
@@ -123,7 +124,7 @@ def _is_judged(name: str, known: dict[str, bool]) -> bool:
         if len(known) >= 10 * _MOST_METRICS:
             return False
         try:
-            uses = set() if name.startswith("rubric:") else set(getattr(find_metric(name), "uses", ()))
+            uses = set() if name.startswith("rubric:") else {*traits_of(find_metric(name)).uses}
         except Exception:  # run files may hold any name
             uses = set()
         known[name] = bool(uses & {"judge", "model"}) or name.startswith("rubric.")

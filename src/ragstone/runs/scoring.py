@@ -7,6 +7,7 @@ from typing import Any
 
 from ragstone.errors import EndpointRefused, StorageError
 from ragstone.metrics.answerable import refusal_expected
+from ragstone.metrics.traits import traits_of
 from ragstone.runs.entries import ScoreRow
 from ragstone.runs.schema import encode_score, key_of
 from ragstone.text.redaction import redact
@@ -69,7 +70,7 @@ def _missing(metric: Metric, case: Case, response: Response) -> str:
     `NO_ANSWER` marks a row of the user's data without one. A ranking that found nothing counts as passages. A metric
     with `scores_refusals` needs no reference where the question cannot be answered."""
     passages = response.passages or case.query.passages or ()
-    refusals = getattr(metric, "scores_refusals", False) and refusal_expected(case)
+    refusals = traits_of(metric).scores_refusals and refusal_expected(case)
     has: Mapping[Need, bool] = {
         Need.ANSWER: response.finish_reason != NO_ANSWER,
         Need.REFERENCES: any(alias.strip() for slot in case.sample.references for alias in slot) or refusals,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ragstone.errors import SystemFailed
 from ragstone.types import Query, System
 
-__all__ = ["ACCEPTED", "USUAL_K", "accepts_of", "check_accepted"]
+__all__ = ["ACCEPTED", "USUAL_K", "accepts_of", "check_accepted", "printed_by"]
 
 ACCEPTED = ("passages", "history", "k", "language", "retrieve")
 """What a system may take: given passages (with none of them it answers closed book); the history of a conversation;
@@ -25,6 +25,11 @@ def accepts_of(system: System) -> frozenset[str]:
     """The part of `ACCEPTED` that a system takes. A system without `accepts` is one that takes passages, history and
     language."""
     return frozenset(getattr(system, "accepts", ("passages", "history", "language")))
+
+
+def printed_by(system: System) -> str:
+    """The last line that the system's code printed, by its method `printed`; "" without one."""
+    return str(getattr(system, "printed", str)())
 
 
 def check_accepted(query: Query, accepts: frozenset[str], name: str, advice: Mapping[str, str]) -> None:

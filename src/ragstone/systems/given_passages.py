@@ -13,9 +13,9 @@ __all__ = ["GivenPassages"]
 
 
 class GivenPassages:
-    """Passes queries to `inner`. Raises UsageError if that retrieves for itself: it declares so (`retrieves = True`, or
-    `accepts` without "passages"), or it returns passages of which none was given. After the first such answer it is
-    not called again."""
+    """Passes queries to `inner`. Raises UsageError if that retrieves for itself: it declares so (`accepts`
+    without "passages"), or it returns passages of which none was given. After the first such answer it is not called
+    again."""
 
     def __init__(self, inner: System, benchmark: str) -> None:
         self.inner, self._refused = inner, ""
@@ -24,7 +24,7 @@ class GivenPassages:
             "is how these passages are used. Evaluate the part that answers from given passages (a function with a "
             "parameter `passages`, an address with {passages} in its body), or the whole system with `ragstone run`"
         )
-        if getattr(inner, "retrieves", False) or "passages" not in accepts_of(inner):
+        if "passages" not in accepts_of(inner):
             raise UsageError(f"{self._reason}.")
 
     @property

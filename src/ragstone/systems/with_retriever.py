@@ -10,7 +10,7 @@ from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.responses.stages import search_response
 from ragstone.retrieval import brings_documents, check_retriever, code_of, open_retriever, retriever_name
-from ragstone.systems.accepted import USUAL_K, accepts_of
+from ragstone.systems.accepted import USUAL_K, accepts_of, printed_by
 from ragstone.types import Query, Response, Retriever, System
 
 __all__ = ["SystemTarget", "WithRetriever", "open_own_retriever"]
@@ -43,7 +43,7 @@ class WithRetriever:
 
     def printed(self) -> str:
         """The last line that the system's code printed; "" if none."""
-        return str(getattr(self._system, "printed", str)())
+        return printed_by(self._system)
 
     async def answer(self, query: Query, /) -> Response:
         if not query.retrieve_only:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import united
+from ragstone.metrics.traits import estimate_of, traits_of
 from ragstone.models.concurrency import gather_all
 from ragstone.types import Case, Metric, Need, Record, Response, Score, Usage
 
@@ -47,8 +48,7 @@ class Panel:
 
     def estimate(self, case: Case, response: Response, /) -> Usage:
         """What the judges' own requests are likely to take together; those for claims are counted elsewhere."""
-        own = [metric.estimate(case, response) for metric in self.metrics.values() if hasattr(metric, "estimate")]
-        return sum(own, Usage())
+        return sum((estimate_of(metric, case, response) for metric in self.metrics.values()), Usage())
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ def paneled(metrics: Mapping[str, Sequence[Metric]], combine: Combine) -> tuple[
         raise UsageError(f"Unknown way to combine judges {combine!r}: choose majority, mean or each.")
     combined: list[Metric] = []
     for same in zip(*metrics.values(), strict=True):
-        one = same[0]
-        if not {"judge", "model"} & set(getattr(one, "uses", ())):
+        one, traits = same[0], traits_of(same[0])
+        if not {"judge", "model"} & {*traits.uses}:
             combined.append(one)
             continue
-        about: Any = (one.version, one.needs, getattr(one, "better", "higher"), getattr(one, "steps", frozenset()))
+        about: Any = (one.version, one.needs, traits.better, frozenset(traits.steps))
         judged = dict(zip(metrics, same, strict=True))
         if combine == "each":
             combined += [
