@@ -24,6 +24,8 @@ from ragstone.benchmarks.interventions.causes import cause_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.report.opening_text import opening_text
+from ragstone.report.section import Canvas
+from ragstone.report.sections.diagnosed import condition_name, question_html
 from ragstone.types import NO_ANSWER, Query, Response, Run
 
 FAULTS: Mapping[str, range] = {
@@ -214,6 +216,21 @@ def test_a_comparison_shows_the_causes_before_and_after(
     report = tmp_path / "compare.html"
     write_comparison(compare(mixed.run, fixed.run), report, more=[table])
     assert "Causes before and after" in text_of(report.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("language", "cause"), [("en", "rewriting the query"), ("zh", "查询改写")])
+def test_all_answers_to_one_question_show_its_cause(mixed: DiagnosisResult, language: str, cause: str) -> None:
+    canvas = Canvas(language)
+    with read_run(mixed.run) as run:
+        first = next(item for item in diagnosed(run.run, next(iter(run.run.systems)), takes=frozenset({"passages"}))
+                     if item.cause.name == "rewriting")  # fmt: skip
+        html = str(question_html(canvas, run.benchmark, list(first.evidence.records.values())))
+        alone = [record for name, record in first.evidence.records.items() if name != "as_is"]
+        assert question_html(canvas, run.benchmark, alone) == ""
+    assert f"<b>{cause}</b>" in html
+    assert html.count("<details open") + html.count('<details class="case" open') == 1
+    assert text_of(html).count(condition_name(canvas, "intervention", "as_is")) >= 1
+    assert condition_name(canvas, "k", 3) == "k=3"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

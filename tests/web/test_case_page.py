@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from tests.analysis.case_runs import record, write
 from tests.report.hostile import PAYLOADS
 from tests.web.conftest import Browse
+from tests.web.rounds import labels_file
 
 RUN = {"run": "sub/a.run"}
 
@@ -134,3 +135,28 @@ def test_the_same_question_is_found_in_other_runs_later(folder: Path, browse: Br
     assert part.lstrip().startswith("<div")
     assert links(part, "/case?run=b.run")
     assert "<html" in client.get(later).text
+
+
+def test_a_comparison_of_very_many_answers_is_counted_while_the_page_says_so(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.web.pages.compare._LARGE", -1)
+    monkeypatch.setattr("ragstone.web.pages.compare._WAIT_LARGE", 0.0)
+    started = client.get("/compare", params=RUN).text
+    assert "The answers are being compared" in started or "verdict" in started
+    while '<p class="verdict">' not in started:
+        started = client.get("/compare", params=RUN).text
+
+
+def test_a_comparison_that_fails_is_tried_again(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr("ragstone.web.pages.compare.flips_of", lambda a, b: 1 / 0)
+        assert client.get("/compare", params=RUN).status_code == 500
+    assert client.get("/compare", params=RUN).status_code == 200
+
+
+def test_a_case_leads_to_its_label_where_labels_are_kept(
+    folder: Path, browse: Browse, tmp_path: Path, case: str
+) -> None:
+    assert 'action="/annotate/case' not in browse(folder).get(case).text
+    assert 'action="/annotate/case' in browse(folder, labels=labels_file(tmp_path / "labels.sqlite")).get(case).text

@@ -20,6 +20,7 @@ from ragstone.report.sections.diagnosed import condition_name, question_html
 from ragstone.types import Record
 from ragstone.web.page import address, language_of, library_of, page, parameter
 from ragstone.web.pages._sides import Side, beside_address, case_address, current
+from ragstone.web.pages.pick import label_buttons
 
 __all__ = ["ROUTES"]
 
@@ -58,7 +59,8 @@ def _case(request: Request) -> Response:
             conditions=conditions, elsewhere=_systems(request, side, record, rows), cause=cause,
         )  # fmt: skip
         parts = case_parts(canvas, shown)
-    parts[0] = (parts[0][0], parts[0][1], canvas.html(_NAV, w=w, **links) + parts[0][2])
+    head = canvas.html(_NAV, w=w, **links) + label_buttons(request, canvas, run_name, record)
+    parts[0] = (parts[0][0], parts[0][1], head + parts[0][2])
     if len(library.runs()) > 1:
         _add_later(request, canvas, w, parts, side, case_id)
     heading = one_line(record.case.sample.id, 120) or w["case"]
