@@ -9,6 +9,7 @@ from ragstone import bench, evaluate
 from ragstone.api import read_run
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.display import Chart, Point, Series
+from ragstone.messages import messages
 from ragstone.report.chart_text import chart_lines
 from ragstone.report.opening_text import opening_text
 
@@ -106,3 +107,21 @@ def test_a_heat_map_is_drawn_from_empty_to_full_and_what_was_not_measured_is_mar
 def test_curves_over_different_axes_are_left_to_the_page() -> None:
     curves = (Series("a", (Point(1, 0.5), Point(2, 0.6))), Series("b", (Point(3, 0.5),)))
     assert chart_lines(Chart("c", "Cost", "lines", curves)) == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_frequent_cause_comes_with_what_to_try(run_file: Path, language: str) -> None:
+    with read_run(run_file) as run:
+        texts = messages(type(run.benchmark).__module__, language)
+        actions = [action for summary in run.summaries(language=language).values() for action in summary.actions]
+    advice = [text for key, text in texts.items() if key.startswith("try_")]
+    assert actions
+    assert any(action.text.endswith(tuple(advice)) for action in actions)
+
+
+@pytest.mark.parametrize("name", ["rgb", "mirage", "niah"])
+def test_advice_is_about_causes_that_exist(name: str) -> None:
+    texts = messages(f"ragstone.benchmarks.{name}.diagnosis", "en")
+    tried = {key.removeprefix("try_") for key in texts if key.startswith("try_")}
+    assert tried
+    assert {f"cause_{cause}" for cause in tried} <= {*texts}

@@ -37,13 +37,15 @@ def opening(
         if system not in unanswered
     }
     if summaries and not any(summary.bars for summary in summaries.values()):
-        summaries = _with_common(summaries, run, digest, words)
+        advice = messages(type(benchmark).__module__, language)
+        summaries = _with_common(summaries, run, digest, words, advice)
     return summaries | unanswered
 
 
 def _with_common(
-    summaries: dict[str, Summary], run: Run, digest: Callable[[], Digest], words: Mapping[str, str]
-) -> dict[str, Summary]:
+    summaries: dict[str, Summary], run: Run, digest: Callable[[], Digest], words: Mapping[str, str],
+    advice: Mapping[str, str],
+) -> dict[str, Summary]:  # fmt: skip
     """The summaries with the better one of two systems, and the most frequent causes where they name no actions."""
     common, verdict = summaries.pop("", Summary("", "")), ""
     acting = any(summary.actions for summary in summaries.values())
@@ -52,7 +54,7 @@ def _with_common(
         shares = {name: _share(system) for name, system in digest().systems.items()}
         summaries = dict(sorted(summaries.items(), key=lambda item: -shares.get(item[0], 0.0)))
     if not acting:
-        common = replace(common, actions=_causes(digest(), words))
+        common = replace(common, actions=_causes(digest(), words, advice))
     verdict = "\n".join(filter(None, (common.verdict, verdict)))
     common = _unbroken(replace(common, verdict=verdict), run.systems)
     return ({"": common} if common.verdict or common.actions else {}) | summaries
@@ -152,8 +154,8 @@ def _paired(a: SystemDigest, b: SystemDigest) -> tuple[list[float], list[float],
     return first, second, groups
 
 
-def _causes(digest: Digest, words: Mapping[str, str]) -> tuple[Action, ...]:
-    """The most frequent causes of wrong answers, each of a system."""
+def _causes(digest: Digest, words: Mapping[str, str], advice: Mapping[str, str]) -> tuple[Action, ...]:
+    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`)."""
     several = len(digest.systems) > 1
     actions = []
     for (name, cause), n in digest.causes()[:_ACTIONS]:
@@ -161,6 +163,15 @@ def _causes(digest: Digest, words: Mapping[str, str]) -> tuple[Action, ...]:
             cause=digest.labels.get(cause, cause), n=f"{n:,}",
             wrong=f"{digest.systems[name].counts.wrong:,}",
         )  # fmt: skip
+        if what := _advice(cause, advice):
+            text = words["tried"].format(text=text, advice=what)
         text = words["of_system"].format(system=name, text=text) if several else text
         actions.append(Action(text, cause=(name, cause)))
     return tuple(actions)
+
+
+def _advice(cause: str, advice: Mapping[str, str]) -> str:
+    """What to try about a cause, or about the one that it is a kind of ("misled" of "misled_far"); "" if unknown."""
+    while cause and f"try_{cause}" not in advice:
+        cause = cause.rpartition("_")[0]
+    return advice[f"try_{cause}"] if cause else ""
