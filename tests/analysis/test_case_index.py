@@ -74,7 +74,7 @@ def matches(chosen: CaseFilter, item: Record, without: str = "") -> bool:
         if value is None or not (low is None or value >= low) or not (high is None or value <= high):
             return False
     answer = item.response.answer if item.response is not None else item.error or ""
-    text = f"{item.case.id}\n{item.case.query.question}\n{answer}".casefold()
+    text = f"{item.case.id}\n{item.case.sample.id}\n{item.case.query.question}\n{answer}".casefold()
     return all(word in text for word in terms(chosen.text))
 
 

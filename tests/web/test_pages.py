@@ -1,10 +1,14 @@
 """The pages as a reader meets them: runs, a run, what is not there."""
 
+import html
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 from tests.web.conftest import Browse
+
+from ragstone import evaluate
+from ragstone.api.experts import agreement_of_experts
 
 
 def test_the_first_page_links_every_run(folder: Path, browse: Browse) -> None:
@@ -56,3 +60,18 @@ def test_the_language_is_that_of_the_address_the_command_or_the_browser(
     page = browse(folder, language=fixed).get(f"/{query}", headers={"accept-language": accept}).text
     assert ('<html lang="zh-CN">' in page) is chinese
     assert ("lang=" in page.split('<a href="/run?')[1].split('"')[0]) is bool(query)
+
+
+def test_a_run_shows_what_labels_say_of_it_and_links_where_they_differ(tmp_path: Path, browse: Browse) -> None:
+    data = [{"id": f"q{n}", "question": f"What is {n}?", "answer": f"{n}", "reference": f"{n}"} for n in range(60)]
+    run = evaluate(data, ["answer_match"], run=tmp_path / "e.run").run
+    reader = browse(tmp_path)
+    assert "Judge and experts" not in reader.get("/run", params={"run": "e.run"}).text
+    labels = [{"id": f"q{n}", "expert": "ann", "correct": "no" if n == 7 else "yes"} for n in range(55)]
+    agreement_of_experts(labels, run).keep()
+    page = reader.get("/run", params={"run": "e.run"}).text
+    assert "answer_match: the judge and the experts differ on 1:" in page
+    assert "calibrated by 55 labels" in page
+    link = html.unescape(page.split("differ on 1:")[1].split('href="')[1].split('"')[0])
+    assert link == "/cases?run=e.run&system=data&q=q7"
+    assert "What is 7?" in reader.get(link).text  # the user's own id is searched, too

@@ -92,7 +92,7 @@ def indexed(record: Record, diagnosis: Diagnosis, better: Mapping[str, str]) -> 
         printable(diagnosis.cause)[:SHOWN] if status == "wrong" else "", printable(diagnosis.group)[:SHOWN], language,
         scores,
     ]  # fmt: skip
-    searched = "\n".join(text[:SEARCHED] for text in (case.id, question, answer))
+    searched = "\n".join(text[:SEARCHED] for text in (*dict.fromkeys((case.id, case.sample.id)), question, answer))
     usage = None if response is None else response.usage
     counts = (0,) * 4 if usage is None else (
         usage.prompt_tokens, usage.completion_tokens, usage.requests, usage.cached

@@ -11,7 +11,10 @@ from ragstone.errors import DataError
 from ragstone.storage import write_file
 from ragstone.structs import from_json, to_json
 
-__all__ = ["keep", "kept", "kept_path"]
+__all__ = ["ENDING", "keep", "kept", "kept_path"]
+
+ENDING = ".experts.json"
+"""What the name of the file has after that of the run."""
 
 _LARGEST = 4 << 20  # bytes that are read
 
@@ -31,7 +34,7 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 def kept_path(run: Path) -> Path:
     """Where the findings on a run are kept."""
-    return run.with_name(f"{run.name}.experts.json")
+    return run.with_name(f"{run.name}{ENDING}")
 
 
 def keep(found: ExpertFindings, run: Path, file_id: str, *, labels: str, sha256: str) -> Path:

@@ -25,6 +25,7 @@ from ragstone import __version__
 from ragstone.api.case_index import open_index
 from ragstone.api.open_run import read_run
 from ragstone.errors import RagstoneError, StorageError
+from ragstone.report.kept_experts import ENDING
 from ragstone.storage import write_file
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.overview import MAKERS
@@ -48,9 +49,9 @@ class Known:
 
 
 def state_of(path: Path) -> str:
-    """A text that changes when the run file does; "" if it is gone."""
+    """A text that changes when the run file does, or what labels say of it; "" if it is gone."""
     parts = []
-    for tail in ("", "-wal"):
+    for tail in ("", "-wal", ENDING):
         with contextlib.suppress(OSError):
             found = os.stat(f"{path}{tail}")  # noqa: PTH116  (not the path of the file itself)
             parts.append(f"{found.st_size}:{found.st_mtime_ns}")

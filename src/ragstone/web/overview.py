@@ -53,7 +53,7 @@ def sections_of(run: OpenRun, language: str) -> dict[str, Any]:
     """The sections of the report: {"heading", "systems", "sections": [[id, title, HTML]], "folded": […]}."""
     counts = digest(run.run, run.benchmark, language=language, cases_shown=_CASES_SHOWN)
     view = View(
-        language, run.run, run.benchmark, counts, cases_shown=_CASES_SHOWN, case_bytes=CASE_BYTES,
+        language, run.run, run.benchmark, counts, cases_shown=_CASES_SHOWN, case_bytes=CASE_BYTES, experts=run.experts,
         case_list=lambda pairs: f"/cases?{urlencode([('run', RUN_NAME), *pairs], safe=RUN_NAME)}",
     )  # fmt: skip
     sections, folded = parts_of(view)

@@ -14,7 +14,7 @@ __all__ = ["PLUGINS"]
 _SHOWN = 20  # cases that are named
 _TEMPLATE = """
 {% for title, cases, more in differ %}
-<p><bdi>{{ title }}</bdi>{% for at, name in cases %} {% if at %}<a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% else %}<bdi>{{ name }}</bdi>{% endif %}{% endfor %}{% if more %} +{{ more }}{% endif %}</p>
+<p><bdi>{{ title }}</bdi>{% for at, name in cases %} {% if at %}<a href="{{ at }}"><bdi>{{ name }}</bdi></a>{% else %}<bdi>{{ name }}</bdi>{% endif %}{% endfor %}{% if more %} +{{ more }}{% endif %}</p>
 {% endfor %}
 {% for title, table in tables %}
 <h3><bdi>{{ title }}</bdi></h3>
@@ -28,10 +28,16 @@ def _body(view: View) -> Markup | None:
         return None
     words = messages(__name__, view.language)
     system = view.experts.system
-    places = {card.sample: card.at for (name, _), card in reversed(list(cards(view).items())) if name == system}
+    places = {card.sample: f"#{card.at}" for (name, _), card in reversed(list(cards(view).items())) if name == system}
+
+    def link(item: str) -> tuple[str, str]:
+        """Where a case is read, and its id: in the list of cases, or on its card if the page shows it."""
+        found = view.case_list([("system", system), ("q", item)]) if view.case_list else places.get(item, "")
+        return found, one_line(item, 40)
+
     differ = [
         (words["differ"].format(metric=one.metric, n=len(one.differ)),
-         [(places.get(item, ""), one_line(item, 40)) for item in one.differ[:_SHOWN]],
+         [link(item) for item in one.differ[:_SHOWN]],
          max(0, len(one.differ) - _SHOWN))
         for one in view.experts.judged if not one.part and one.differ
     ]  # fmt: skip
