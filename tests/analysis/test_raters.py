@@ -140,5 +140,6 @@ def test_the_published_correlations_of_ragchecker(
     filled = np.where(np.isnan(scores), np.nanmedian(scores), scores)
     gap = filled[:, 1] - filled[:, 0]
     twice, people = np.concatenate([gap, gap]), np.concatenate([labels[:, 0], labels[:, 1]])
-    found = (pearson(twice, people), spearman(twice, people))
-    assert [round(100 * (value or 0), 2) for value in found] == pytest.approx(list(judge), abs=0.35)
+    assert round(100 * (pearson(twice, people) or 0), 2) == judge[0]
+    # Differences that are equal but for the rounding of floats have one rank or two: the second decimal depends on it.
+    assert 100 * (spearman(twice, people) or 0) == pytest.approx(judge[1], abs=0.025)

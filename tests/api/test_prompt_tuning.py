@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.metrics.judge.judges import shown_in
+from tests.metrics.judge.judges import reply_to, shown_in
 
 from ragstone import evaluate
 from ragstone.api.judging import Judging
@@ -102,6 +102,28 @@ def test_a_planted_error_is_fixed_by_a_demonstration_and_kept(tmp_path: Path, la
     )
     last: Any = read.examples[-1].output
     assert last["score"] == 1
+
+
+def test_a_planted_error_of_verifying_is_fixed_too(tmp_path: Path) -> None:
+    def reply(request: Request) -> str:
+        said = reply_to(request)
+        if request.schema_name == "verify" and "blue" in shown_in(request)["answer_claims"].get("1", ""):
+            before = request.messages[:-1]
+            learnt = any("is blue" in turn.content and turn.role == "user" for turn in before)
+            if not learnt:
+                passage = shown_in(request)["passages"]["1"]
+                said["answer_claims"][0] |= {"quote": passage, "supported_by": [1], "contradicted_by": []}
+        return json.dumps(said, ensure_ascii=False)
+
+    data = [{"id": f"q{n}", "question": f"Which colour has part {n}?", "contexts": [f"Part {n} is red."],
+             "answer": f"Part {n} is {'blue' if n % 3 == 0 else 'red'}."} for n in range(60)]  # fmt: skip
+    model = Scripted(reply)
+    run = evaluate(data, ["faithfulness"], judge=model, run=tmp_path / "e.run", model_options=ModelOptions()).run
+    faithful = [{"id": f"q{n}", "expert": "ann", "faithful": "no" if n % 3 == 0 else "yes"} for n in range(60)]
+    made = plan_tuning(faithful, run, Judging(model))
+    (trial,) = tune_prompts(made, tmp_path / "tuned", model_options=ModelOptions()).trials
+    assert (trial.kept, trial.after, [*trial.examples]) == (True, 0.0, ["verify"])
+    assert trial.before > 0.2
 
 
 def test_an_error_that_no_demonstration_fixes_changes_nothing(tmp_path: Path) -> None:
