@@ -1,16 +1,14 @@
 """`ragstone run` in processes of its own: the user's code, an address, documents; what is printed and the exit code."""
 
 import asyncio
-import json
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.cli.tools import command, environment, one_line, process
+from tests.cli.tools import command, environment, json_server, one_line, process
 from tests.waiting import until
 
 from ragstone.runs import open_run
@@ -86,26 +84,11 @@ def test_documents_answer_without_a_key(folder: Path) -> None:
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            known = self.headers.get("X-Token") == "t0ken-value-123"
-            data = json.dumps({"out": "It is Paris. 它是巴黎。" if known else body["q"], "hits": [{"t": "c"}]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def reply(body: Any, token: str | None) -> Any:
+        return {"out": "It is Paris. 它是巴黎。" if token == "t0ken-value-123" else body["q"], "hits": [{"t": "c"}]}
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=serving.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{serving.server_address[1]}/ask"
-    serving.shutdown()
-    serving.server_close()
+    with json_server(reply) as address:
+        yield address
 
 
 def test_an_address_is_asked_with_headers_and_paths(folder: Path, server: str) -> None:

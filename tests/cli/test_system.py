@@ -1,13 +1,11 @@
 """`ragstone system check`, and `--system` of the benchmarks: what a system takes decides before anything is asked."""
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.cli.tools import one_line, process
+from tests.cli.tools import json_server, one_line, process
 
 from ragstone.runs import open_run
 
@@ -205,23 +203,8 @@ def test_a_benchmark_asks_an_address_with_its_body_and_paths(folder: Path, passa
 def passage_server() -> Iterator[str]:
     """Answers with the token, the number of passages and the first of them."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            text = f"{self.headers['X-Token']} {len(body['docs'])} {body['docs'][:1]}"
-            data = json.dumps({"out": {"text": text}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def reply(body: Any, token: str | None) -> Any:
+        return {"out": {"text": f"{token} {len(body['docs'])} {body['docs'][:1]}"}}
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=serving.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{serving.server_address[1]}/ask"
-    serving.shutdown()
-    serving.server_close()
+    with json_server(reply) as address:
+        yield address

@@ -1,11 +1,14 @@
 """What the tests of commands use: how a command ended, and real processes."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +75,29 @@ def commands(command: click.Command, name: str = "") -> Iterator[tuple[str, clic
             below = command.get_command(context, part)
             assert below is not None
             yield from commands(below, f"{name} {part}".strip())
+
+
+@contextlib.contextmanager
+def json_server(reply: Callable[[Any, str | None], Any]) -> Iterator[str]:
+    """The address of a server whose answer is what `reply` makes of the JSON body and the header X-Token."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            data = json.dumps(reply(body, self.headers["X-Token"])).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=serving.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{serving.server_address[1]}/ask"
+    finally:
+        serving.shutdown()
+        serving.server_close()

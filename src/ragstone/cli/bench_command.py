@@ -13,6 +13,7 @@ from ragstone.cli.options import (
     Address,
     Number,
     both,
+    cache_option,
     json_option,
     judge_options,
     judging_of,
@@ -20,6 +21,10 @@ from ragstone.cli.options import (
     limit_options,
     metrics_option,
     otlp_option,
+    quiet_option,
+    rate_options,
+    report_option,
+    run_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
@@ -58,20 +63,17 @@ model_options = both(
     click.option(
         "--concurrency", type=click.IntRange(1, 4096), help="Cases run concurrently.  [default: 16; 4 if local]"
     ),
-    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
-    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
+    rate_options,
     click.option(
         "--deadline", "--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
         help="Time limit of an answer, including its retries, in seconds.",
     ),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+    cache_option,
     limit_options,
 )  # fmt: skip
 
 run_options = both(
-    click.option(
-        "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
-    ),
+    run_option,
     metrics_option("Additional metrics (repeatable); `ragstone metrics` lists them."),
     click.option(
         "--dry-run", is_flag=True, help="Print the number of cases, requests and tokens and the cost, then stop."
@@ -80,11 +82,9 @@ run_options = both(
         "--price", metavar="IN/OUT", help="Price per million prompt and answer tokens, for --dry-run and --max-cost."
     ),
     click.option("--judge-price", metavar="IN/OUT", help="The judge's price, likewise.  [default: --price]"),
-    click.option(
-        "--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file."
-    ),
+    report_option,
     language_option,
-    click.option("--quiet", is_flag=True, help="Do not show progress."),
+    quiet_option,
     otlp_option,
     json_option,
 )

@@ -9,7 +9,16 @@ import click
 
 from ragstone.cli.bench_command import read_price
 from ragstone.cli.evaluate import model_options_of
-from ragstone.cli.options import Number, both, json_option, language_option, max_requests_option
+from ragstone.cli.options import (
+    Number,
+    both,
+    cache_option,
+    json_option,
+    language_option,
+    max_requests_option,
+    quiet_option,
+    rate_options,
+)  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import failures_of, say_failures, say_run
@@ -40,11 +49,10 @@ building_options = both(
                  help="Time limit of a request, in seconds."),
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Concurrent requests.  [default: 64; 4 if local]"),
-    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
-    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+    rate_options,
+    cache_option,
     language_option,
-    click.option("--quiet", is_flag=True, help="Do not show progress."),
+    quiet_option,
     json_option,
 )  # fmt: skip
 """The options of every construction."""

@@ -9,6 +9,7 @@ from ragstone.cli.evaluate import model_options_of
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     Number,
+    asking_options,
     json_option,
     judge_options,
     judging_of,
@@ -16,6 +17,8 @@ from ragstone.cli.options import (
     max_requests_option,
     metrics_option,
     once,
+    report_option,
+    run_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.run import question_options
@@ -41,10 +44,8 @@ __all__ = ["command"]
 @judge_options
 @click.option("--plan", type=click.Choice(["adaptive", "full"]), default="adaptive", show_default=True,
               help="adaptive: ask only what can change a verdict; full: every condition.")  # fmt: skip
-@click.option(
-    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
-)
-@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
+@run_option
+@report_option
 @click.option("--try", "changes", multiple=True, metavar="NAME=VALUE",
               help="Change to measure: k=10, retriever=…, chunk=…, template=strict, top=3, order=reversed, "
               "rewriting=off; auto: what may help (repeatable).")  # fmt: skip
@@ -54,14 +55,7 @@ __all__ = ["command"]
               help="Stop when --price times the tokens of models reaches this; a larger budget resumes.")  # fmt: skip
 @max_requests_option
 @language_option
-@click.option("--quiet", is_flag=True, help="Do not show progress.")
-@click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
-              help="Time limit of an answer, and of a call of the judge, in seconds.")  # fmt: skip
-@click.option("--concurrency", type=click.IntRange(1, 4096),
-              help="Questions asked concurrently.  [default: 64; 4 if local]")  # fmt: skip
-@click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute.")
-@click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies.")
+@asking_options
 @gate_options
 @json_option
 def command(**values: Any) -> int:

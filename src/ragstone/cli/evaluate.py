@@ -15,6 +15,7 @@ from ragstone.cli.options import (
     Number,
     Pairs,
     both,
+    cache_option,
     json_option,
     judge_options,
     judging_of,
@@ -24,7 +25,11 @@ from ragstone.cli.options import (
     no_judge,
     once,
     otlp_option,
+    quiet_option,
+    rate_options,
     references_option,
+    report_option,
+    run_option,
     seed_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalPlan, EvalResult
     from ragstone.models import ModelOptions
 
-__all__ = ["command", "model_options_of", "print_result", "rate_options"]
+__all__ = ["command", "model_options_of", "print_result"]
 
 
 file_options = both(
@@ -69,20 +74,14 @@ metric_options = both(
     click.option("--system-model", default="", metavar="NAME", help="The model that answered, if the data do not say."),
 )  # fmt: skip
 
-rate_options = both(
-    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
-    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
-    limit_options,
-)  # fmt: skip
-
-
 call_options = both(
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Samples scored concurrently.  [default: 64; 4 if local]"),
     click.option("--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
                  help="Time limit of a call including its retries, in seconds."),
     rate_options,
+    cache_option,
+    limit_options,
 )  # fmt: skip
 
 
@@ -92,10 +91,8 @@ call_options = both(
 @metric_options
 @click.option("--group-by", type=NameList(), default=(), help="Columns to group the tables by.")
 @click.option("--name", default="", help="Name of the system.  [default: the file's name]")
-@click.option(
-    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
-)
-@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
+@run_option
+@report_option
 @click.option(
     "--dry-run", is_flag=True, help="Print the number of samples, requests and tokens and the cost, then stop."
 )
@@ -108,7 +105,7 @@ call_options = both(
     help="The judge's price per million prompt and answer tokens.",
 )
 @language_option
-@click.option("--quiet", is_flag=True, help="Do not show progress.")
+@quiet_option
 @call_options
 @otlp_option
 @gate_options

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from ragstone.api.judging import Judging
 
 __all__ = [
-    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "both", "json_option", "judge_options",
-    "judging_of", "language_option", "limit_options",
-    "metrics_option", "no_judge", "once", "where_option",
+    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "asking_options", "both",
+    "cache_option", "json_option", "judge_options", "judging_of", "language_option", "limit_options",
+    "max_requests_option", "metrics_option", "no_judge", "once", "quiet_option", "rate_options", "report_option",
+    "run_option", "where_option",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,13 +101,35 @@ judge_options = both(
                  help="joint: one request verifies all passages; separate: one request per passage."),
     click.option("--reasons", is_flag=True, help="The judge says in a sentence why a claim is not supported."),
     click.option("--strict-quotes", is_flag=True,
-                 help="Leave scores out that rest on a quote which is in no passage."),
+                 help="Leave out scores whose quotes are in no passage."),
     click.option("--prompts", type=click.Path(path_type=Path),
                  help="Folder of your own prompts; start with `ragstone prompts copy`."),
     click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own rubric (repeatable)."),
 )  # fmt: skip
 
 
+run_option = click.option(
+    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
+)
+report_option = click.option(
+    "--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file."
+)
+quiet_option = click.option("--quiet", is_flag=True, help="Do not show progress.")
+cache_option = click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies.")
+rate_options = both(
+    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
+    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
+)
+# How a system of the user's own is asked, with the judge of its answers.
+asking_options = both(
+    quiet_option,
+    click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+                 help="Time limit of an answer, and of a call of the judge, in seconds."),
+    click.option("--concurrency", type=click.IntRange(1, 4096),
+                 help="Questions asked concurrently.  [default: 64; 4 if local]"),
+    rate_options,
+    cache_option,
+)  # fmt: skip
 max_requests_option = click.option(
     "--max-requests", type=click.IntRange(1),
     help="Stop after this many requests to models (not to a system of your own); a larger limit resumes.",

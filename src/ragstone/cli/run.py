@@ -9,22 +9,25 @@ import click
 
 from ragstone.cli.bench_command import cost_of, money, read_price, retriever_lines, say_cost
 from ragstone.cli.defaults import Configured
-from ragstone.cli.evaluate import model_options_of, print_result, rate_options
+from ragstone.cli.evaluate import model_options_of, print_result
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
     NameList,
-    Number,
     Pairs,
+    asking_options,
     both,
     json_option,
     judge_options,
     judging_of,
     language_option,
+    limit_options,
     metrics_option,
     once,
     otlp_option,
     references_option,
+    report_option,
+    run_option,
     seed_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
@@ -60,10 +63,8 @@ question_options = both(
 @click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
               help="How often the system is asked each question.")  # fmt: skip
 @click.option("--group-by", type=NameList(), default=(), help="Columns to group the tables by.")
-@click.option(
-    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
-)
-@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
+@run_option
+@report_option
 @click.option(
     "--dry-run", is_flag=True, help="Print the number of questions, requests and tokens and the cost, then stop."
 )
@@ -71,12 +72,8 @@ question_options = both(
               help="Price of the system's models per million prompt and answer tokens.")  # fmt: skip
 @click.option("--judge-price", metavar="IN/OUT", default="", help="The judge's price, likewise.  [default: --price]")
 @language_option
-@click.option("--quiet", is_flag=True, help="Do not show progress.")
-@click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
-              help="Time limit of an answer, and of a call of the judge, in seconds.")  # fmt: skip
-@click.option("--concurrency", type=click.IntRange(1, 4096),
-              help="Questions asked concurrently.  [default: 64; 4 if local]")  # fmt: skip
-@rate_options
+@asking_options
+@limit_options
 @otlp_option
 @gate_options
 @json_option
