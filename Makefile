@@ -25,9 +25,10 @@ $(VENV)/.dev: $(VENV)/.user
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view,files,dev]'
 	touch $@
 
-# A real Chromium and Chinese fonts for the tests of pages.
+# A real Chromium, Chinese fonts and axe for the tests of pages.
 system-packages:
 	@sh scripts/system-packages.sh
+	@sh scripts/axe.sh $(VENV)/axe
 
 demo: $(VENV)/.user
 	@sh scripts/demo.sh $(BIN)

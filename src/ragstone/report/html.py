@@ -103,7 +103,7 @@ _FIGURE = """
 </ul>{% endif %}
 <details class="figures"><summary>{{ words.figures }}</summary>
 {% if chart.alt %}<p><bdi>{{ chart.alt }}</bdi></p>{% endif %}
-<div class="scroll"><table>
+<div class="scroll" role="region" aria-label="{{ words.table_scrolls.format(title=chart.title) }}" tabindex="0"><table>
 <thead><tr><th scope="col">{{ chart.x_label or words.series }}</th>
 {% for name, _, published in legend %}<th scope="col" class="num"><bdi>{{ name }}</bdi>
 {%- if published %} <span class="tag">{{ words.published }}</span>{% endif %}</th>{% endfor %}

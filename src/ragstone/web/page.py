@@ -35,7 +35,7 @@ _BAR = """<div class="bar"><nav aria-label="{{ w.bar }}"><ul>
 {% endfor %}</dl></div></div>"""  # noqa: E501  a template
 
 _KEYS = (("j", "down"), ("k", "up"), ("Enter", "open"), ("/", "search"), ("n", "next"), ("p", "previous"),
-         ("u", "back"), ("?", "help"))  # fmt: skip
+         ("u", "back"), ("c", "cases"), ("?", "help"))  # fmt: skip
 _HTML_LANG = {"en": "en", "zh": "zh-CN"}
 
 

@@ -28,7 +28,7 @@ _SYSTEMS, _CAUSES = 12, 3
 
 _TOP = """<div id="progress" data-events="{{ events }}">{{ progress }}</div>
 {% if note %}<p class="notice" role="note">{{ note }}</p>{% endif %}
-<p class="go"><a href="{{ cases }}">{{ w.all_cases }}</a>{% if wrong %} <a href="{{ wrong }}">{{ w.wrong_cases }}</a>{% endif %}{% if compare %} <a href="{{ compare }}">{{ w.compare }}</a>{% endif %}</p>
+<p class="go"><a data-cases href="{{ cases }}">{{ w.all_cases }}</a>{% if wrong %} <a href="{{ wrong }}">{{ w.wrong_cases }}</a>{% endif %}{% if compare %} <a href="{{ compare }}">{{ w.compare }}</a>{% endif %}</p>
 """  # noqa: E501  a template
 
 _QUICK = """<div hx-get="{{ here }}" hx-trigger="every 3s" hx-select="main" hx-target="main" hx-swap="outerHTML"></div>

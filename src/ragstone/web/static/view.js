@@ -1,5 +1,6 @@
 "use strict";
-// Keys: j and k move through rows, Enter opens the row, / goes to the search, n and p turn pages, u goes up, ? shows keys.
+// Keys: j and k move through rows, Enter opens the row, / goes to the search, n and p turn pages, u goes up, c to
+// the cases of a run, ? shows keys.
 (() => {
   const rows = () => [...document.querySelectorAll("[data-row]")];
   const linkOf = (row) => row.matches("a") ? row : row.querySelector("a[href]");
@@ -25,6 +26,7 @@
   const typing = (element) => element.matches("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
   const actions = {
     j: () => move(1), k: () => move(-1), "?": toggleKeys, u: () => follow("[data-up]"),
+    c: () => follow("[data-cases]"),
     n: () => follow("[data-next]"), p: () => follow("[data-previous]"),
     "/": () => document.querySelector("input[type=search]")?.focus(),
   };
@@ -40,6 +42,8 @@
     event.preventDefault();
     action();
   });
+  // After a search the keys move through what was found.
+  document.addEventListener("submit", (event) => { if (event.target.matches(".search")) document.activeElement?.blur(); });
   document.addEventListener("click", (event) => {
     if (event.target.closest("#keys-button")) toggleKeys();
   });
