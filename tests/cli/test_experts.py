@@ -202,3 +202,25 @@ def test_annotate_goes_on_with_what_narrows_the_interval_most(tmp_path: Path) ->
     assert value.n == 70
     with pytest.raises(UsageError, match="interval chooses answers of a run with scores"):
         label_round(tmp_path / "o.sqlite", run, tasks=["correct"], by="interval")
+
+
+def test_labels_of_data_count_for_a_run_of_them_and_labels_of_another_run_do_not(tmp_path: Path) -> None:
+    source = tmp_path / "answers.jsonl"
+    source.write_text("\n".join(map(json.dumps, data(60))), encoding="utf-8")
+    run = evaluate(source, ["answer_match"], run=tmp_path / "e.run").run
+    other = evaluate([{**row, "answer": "0"} for row in data(60)], ["answer_match"], run=tmp_path / "o.run").run
+    path = tmp_path / "labels.sqlite"
+
+    def label(origin: Path, value: str) -> None:
+        with label_round(path, origin, tasks=["correct"]) as store:
+            done = {one.item for one in store.labels()}
+            for item in store.items():
+                if item.id not in done:
+                    store.put(Label(item.id, "correct", "ann", value))
+
+    label(source, "yes")
+    assert agreement_of_experts(path, run).judged[0].n == 60
+    label(Path(other), "no")
+    label(Path(run), "yes")
+    (whole, *_) = agreement_of_experts(path, run).judged
+    assert whole.confusion == (0, 20, 0, 40)  # every label that counts says yes

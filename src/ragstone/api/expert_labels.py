@@ -14,7 +14,7 @@ from ragstone.errors import DataError, UsageError
 from ragstone.labels import LabelStore
 from ragstone.structs import to_json
 
-__all__ = ["ExpertLabels", "read_labels"]
+__all__ = ["RECORDED", "ExpertLabels", "read_labels"]
 
 ByTask: TypeAlias = dict[str, dict[str, dict[str, float]]]
 
@@ -22,6 +22,8 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0, "是": 1.0, "否": 0
 _BLANK = ("", "cannot tell", "cannot_tell", "n/a", "无法判断")
 _NO_TASK = ("id", "expert", "comment", "seconds", "system")
 _SQLITE = b"SQLite format 3\x00"
+RECORDED = "recorded"
+"""The system of answers in data: a file of labels may be of the data that a run has scored."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,14 @@ class ExpertLabels:
 
 
 def read_labels(
-    labels: str | Path | Sequence[Mapping[str, Any]], scale: tuple[float, float] = (0.0, 1.0), *, system: str = ""
-) -> ExpertLabels:
+    labels: str | Path | Sequence[Mapping[str, Any]], scale: tuple[float, float] = (0.0, 1.0), *, system: str = "",
+    source: str = "",
+) -> ExpertLabels:  # fmt: skip
     """The labels of a table, of rows, or of a file that `ragstone annotate` made. `system`: of several, whose answers
-    these are. Raises UsageError and DataError."""
+    these are. `source`: the id of the run that they are about: where some are of this run, others do not count.
+    Raises UsageError and DataError."""
     if isinstance(labels, str | Path) and _is_store(Path(labels)):
-        return _of_store(Path(labels), system)
+        return _of_store(Path(labels), system, source)
     low, high = scale
     if not low < high:
         raise UsageError(f"The scale {low:g}..{high:g} should go from the lowest to the highest label.")
@@ -91,18 +95,21 @@ def _is_store(path: Path) -> bool:
         return False  # reported when it is read
 
 
-def _of_store(path: Path, system: str) -> ExpertLabels:
+def _of_store(path: Path, system: str, source: str) -> ExpertLabels:
     """The labels of answers in a file of labels; those of passages and pairs are about no metric's score."""
     table: ByTask = defaultdict(lambda: defaultdict(dict))
     settled: dict[str, dict[str, float]] = defaultdict(dict)
     comments: dict[str, dict[str, str]] = defaultdict(dict)
     with LabelStore.open(path, write=False) as store:
         origins, tasks = store.origins(), {task.name: task for task in store.tasks() if task.kind == "answer"}
+        known = any(origin.source == source for origin in origins.values())
         systems = {origin.systems for origin in origins.values() if len(origin.systems) == 1}
         drawn = set()
         for label in store.labels():
             origin, task = origins[label.item], tasks.get(label.task)
-            if task is None or (system and origin.systems != (system,)):
+            if task is None or (known and origin.source != source):
+                continue
+            if system and origin.systems not in ((system,), (RECORDED,)):
                 continue
             several = len(systems) > 1 and not system
             item = f"{origin.systems[0]}: {origin.sample_id}" if several and origin.systems else origin.sample_id

@@ -88,8 +88,8 @@ def agreement_of_experts(
     if run is None:
         read = read_labels(labels, scale)
         return ExpertAgreement(_agreed(read), labels=read.name, sha256=read.sha256)
-    name, scores = scores_of(Path(run), system, by)
-    read = read_labels(labels, scale, system=name)
+    name, source, scores = scores_of(Path(run), system, by)
+    read = read_labels(labels, scale, system=name, source=source)
     found, calibrated = [], {}
     for task, table in sorted(read.by_task.items()):
         if (compared := metric_of(task, scores, metric)) is None:
@@ -119,8 +119,8 @@ def next_to_label(
 ) -> tuple[str, NextLabels]:
     """The metric, and the `count` questions of the run whose labels narrow its calibrated interval most: of `task`, or
     of the first task that the labels and the run have. `labels` None: before the first label. Raises UsageError."""
-    name, scores = scores_of(Path(run), system, by)
-    read = None if labels is None else read_labels(labels, scale, system=name)
+    name, source, scores = scores_of(Path(run), system, by)
+    read = None if labels is None else read_labels(labels, scale, system=name, source=source)
     tasks = [task] if task else sorted(read.by_task if read else TASKS)
     found = [(one, of) for one in tasks if (of := metric_of(one, scores, metric)) is not None]
     if not found:
@@ -144,11 +144,11 @@ def _agreed(read: ExpertLabels) -> tuple[Agreed, ...]:
     return tuple(agreed(task, table) for task, table in sorted(read.by_task.items()))
 
 
-def scores_of(path: Path, system: str | None, by: str = "") -> tuple[str, dict[str, Scored]]:
-    """A system of a run (its only one by default), and its scores by metric. Raises UsageError."""
+def scores_of(path: Path, system: str | None, by: str = "") -> tuple[str, str, dict[str, Scored]]:
+    """A system of a run (its only one by default), the id of the run, and the scores by metric. Raises UsageError."""
     found: dict[str, Scored] = defaultdict(Scored)
     with open_checked(path) as opened:
-        run = viewed(opened)
+        run, source = viewed(opened), opened.file_id
         names = list(run.systems)
         if system is None and len(names) > 1:
             raise UsageError(f"{path} has {len(names)} systems: name one with --system; it has: {', '.join(names)}.")
@@ -166,4 +166,4 @@ def scores_of(path: Path, system: str | None, by: str = "") -> tuple[str, dict[s
                     one.lengths[sample.id] = len(response.answer)
                     if by:
                         one.strata[sample.id] = stratum
-    return system or names[0], found
+    return system or names[0], source, found

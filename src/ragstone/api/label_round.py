@@ -7,6 +7,7 @@ from typing import Any
 
 from ragstone.analysis.fields import fields_of
 from ragstone.api.blocking import public
+from ragstone.api.expert_labels import RECORDED
 from ragstone.api.experts import TASKS as METRICS
 from ragstone.api.experts import next_to_label
 from ragstone.api.open_run import benchmark_of, is_run_file, open_checked, viewed
@@ -22,7 +23,6 @@ from ragstone.types import Case, Query, Record, Run
 
 __all__ = ["label_round"]
 
-_RECORDED = "recorded"  # the system of answers in data
 # The metrics whose scores say how uncertain an item of a task is, where they are not those of `METRICS`.
 _UNCERTAIN = {"relevant": ("context_precision", "context_relevance"), "better": METRICS["correct"]}
 
@@ -162,7 +162,7 @@ def _recorded(data: EvalData) -> Iterator[Record]:
     for item in data.items:
         sample = item.sample
         query = Query(sample.question, history=item.history, language=sample.language)
-        yield Record(_RECORDED, Case(sample.id, sample, dict(item.extra), query), item.response, item.error or None)
+        yield Record(RECORDED, Case(sample.id, sample, dict(item.extra), query), item.response, item.error or None)
 
 
 def _samples(records: Iterable[Record]) -> Iterator[SourceSample]:
@@ -172,7 +172,7 @@ def _samples(records: Iterable[Record]) -> Iterator[SourceSample]:
         case = record.case
         if case.sample.id not in seen:
             seen.add(case.sample.id)
-            recorded = record.system_id == _RECORDED
+            recorded = record.system_id == RECORDED
             yield SourceSample(
                 case.sample, record.response if recorded else None, case.condition if recorded else {},
                 case.query.history, len(seen),

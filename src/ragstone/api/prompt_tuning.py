@@ -133,8 +133,8 @@ def plan_tuning(
     """What would be tuned. Raises UsageError where no label has a metric of a judge."""
     if judging.model is None or judging.others:
         raise UsageError("Prompts are tuned for one judge: name it with --judge PROVIDER/MODEL.")
-    name, scores = scores_of(Path(run), system)
-    read = read_labels(labels, scale, system=name)
+    name, source, scores = scores_of(Path(run), system)
+    read = read_labels(labels, scale, system=name, source=source)
     tasks = [task] if task else sorted(read.by_task)
     found = [(one, metric) for one in tasks if one in read.by_task and (metric := metric_of(one, scores)) is not None]
     if not found:
