@@ -59,6 +59,23 @@ def test_the_sentence_says_who_is_better_or_that_nobody_is_seen_to_be(won: int, 
     assert f"only B answered {won} right, only A {lost}" in sentence
 
 
+def test_long_names_are_letters_with_a_key() -> None:
+    long = ("rag(retriever=bm25, model=local/extractive, k=5)", "b")
+    assert flips_verdict(flips(), long, "en").startswith("B is better than A")
+    text = text_of(str(flips_html(Canvas("en"), flips(), long)))
+    assert "A rag(retriever=bm25, model=local/extractive, k=5) B b" in text
+
+
+def test_the_matrix_names_the_system_that_is_better_than_most() -> None:
+    up, even = flips(30, 2).right, flips(5, 5).right
+    assert up is not None
+    assert even is not None
+    gains = {(0, 1): up, (1, 0): up.turned, (0, 2): even, (2, 0): even.turned, (2, 1): up, (1, 2): up.turned}
+    assert "B is better than 2 of the 2 others" in text_of(str(matrix_html(Canvas("en"), ["A", "B", "C"], gains, {})))
+    same = {(0, 1): even, (1, 0): even.turned}
+    assert "No difference seen between these 2 systems" in text_of(str(matrix_html(Canvas("en"), ["A", "B"], same, {})))
+
+
 def test_without_a_verdict_nothing_is_compared() -> None:
     none = flips(0, 0, 0, 0, 5)
     assert "nothing to compare" in flips_verdict(none, ("A", "B"), "en")

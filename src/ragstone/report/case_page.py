@@ -28,7 +28,7 @@ from ragstone.report.sections._judged_case import (
 )
 from ragstone.report.sections._judged_rubric import rubrics_html
 from ragstone.report.sections.worst_answers import fakes_of
-from ragstone.types import Record, Template
+from ragstone.types import Benchmark, Record, Template
 
 __all__ = ["TONES", "LinkedRecord", "ShownCase", "case_parts", "related_html", "status_of"]
 
@@ -70,7 +70,7 @@ _CASE = """
 """  # noqa: E501  a template
 
 _PASSAGES = """
-{% if prompt or others %}<p class="legend">{{ w.marks }} <mark class="match">{{ judged.quoted }}</mark> <mark class="wrong">{{ judged.quoted_against }}</mark>{% if not staged %} {{ w.no_stages }}{% endif %}</p>{% endif %}
+{% if prompt or others %}<p class="legend">{{ w.marks }} <mark class="match">{{ kinds.match }}</mark> <mark class="wrong">{{ kinds.wrong }}</mark>{% if not staged %} {{ w.no_stages }}{% endif %}</p>{% endif %}
 <div class="case page"><div class="in">
 {% if prompt %}{{ prompt }}{% else %}<p>{{ empty }}</p>{% endif %}
 
@@ -109,9 +109,10 @@ class LinkedRecord:
 
 @dataclass(frozen=True)
 class ShownCase:
-    """What the page of a case is made of. `meta`: of the run; `spec`: of the system; `template`: of the benchmark;
-    `recipe`: the passages of the query are not in the file. `conditions`: the same question under other conditions;
-    `elsewhere`: in other systems and runs; `cause`: what all answers to the question together show."""
+    """What the page of a case is made of. `meta`: of the run; `spec`: of the system; `template`: of the `benchmark`,
+    whose words the condition has; `recipe`: the passages of the query are not in the file. `conditions`: the same
+    question under other conditions; `elsewhere`: in other systems and runs; `cause`: what all answers to the question
+    together show."""
 
     record: Record
     diagnosis: Diagnosis
@@ -119,6 +120,7 @@ class ShownCase:
     spec: Mapping[str, Any]
     template: Template | None = None
     recipe: bool = False
+    benchmark: Benchmark | None = None
     conditions: Sequence[LinkedRecord] = ()
     elsewhere: Sequence[LinkedRecord] = ()
     cause: Markup = field(default_factory=Markup)
@@ -146,7 +148,7 @@ def case_parts(canvas: Canvas, case: ShownCase) -> list[Part]:
         ("course", w["course"], course_html(canvas, record, case.meta)),
         ("prompts", w["prompts"],
          prompt_html(canvas, record, case.spec, case.template, recipe=case.recipe) + replies_html(sample)),
-        ("made", w["condition"], _made(canvas, w, record)),
+        ("made", w["condition"], _made(canvas, w, record, case.benchmark)),
     ]  # fmt: skip
     return [part for part in parts if part[2]]
 
@@ -195,7 +197,7 @@ def _passages(canvas: Canvas, w: Mapping[str, str], case: ShownCase, sample: Jud
     ][:_OTHERS]  # fmt: skip
     closed = record.case.query.passages == () and not paths
     return canvas.html(
-        _PASSAGES, w=w, judged=sample.w, lang=sample.lang, prompt=prompt, others=others,
+        _PASSAGES, w=w, kinds=sample.kinds, lang=sample.lang, prompt=prompt, others=others,
         empty=w["closed" if closed else "no_passages"], staged=any(set(path.ranks) - {"prompt"} for path in paths),
         gold_lost=any(path.gold and not path.in_prompt for path in paths),
     )  # fmt: skip
@@ -226,7 +228,7 @@ def related_html(canvas: Canvas, records: Sequence[LinkedRecord], title: str, he
     return canvas.html(_RELATED, w=w, card=card, rows=rows, title=title, head=head) if rows else Markup()
 
 
-def _made(canvas: Canvas, w: Mapping[str, str], record: Record) -> Markup:
+def _made(canvas: Canvas, w: Mapping[str, str], record: Record, benchmark: Benchmark | None) -> Markup:
     """The condition, and the other columns of the data."""
     case = record.case
     plain = [(name, value) for name, value in case.sample.meta.items() if isinstance(value, str | int | float | bool)]
@@ -235,6 +237,6 @@ def _made(canvas: Canvas, w: Mapping[str, str], record: Record) -> Markup:
         _MADE,
         w=w,
         id=one_line(case.id, _LINE),
-        condition=list(condition_of(case.condition, canvas.language)),
+        condition=list(condition_of(case.condition, canvas.language, benchmark)),
         notes=notes,
     )

@@ -16,6 +16,7 @@ from ragstone.report.section import Canvas
 __all__ = ["cell_label", "differences_html", "flips_html", "flips_verdict", "matrix_html"]
 
 _NAME = 60
+_SHORT = 26  # characters: longer names of systems are A and B in sentences and cells, with a key below the picture
 
 _FLIPS = """
 <table class="flips"><caption class="unseen">{{ w.caption.format(a=a, b=b) }}</caption>
@@ -24,10 +25,12 @@ _FLIPS = """
 {% for head, cells in rows %}<tr><th scope="row">{{ head }} <bdi>{{ a }}</bdi></th>{% for cell in cells %}<td class="{{ cell.name }}">{% if cell.href and cell.count %}<a href="{{ cell.href }}">{% endif %}<b>{{ "{:,}".format(cell.count) }}</b> <span>{{ cell.label }}</span>{% if cell.href and cell.count %}</a>{% endif %}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table>
+{% if key %}<dl class="facts">{% for letter, name in key %}<dt>{{ letter }}</dt><dd><bdi>{{ name }}</bdi></dd>{% endfor %}</dl>{% endif %}
 {% if notes %}<p class="legend">{% for note in notes %}{{ note }} {% endfor %}</p>{% endif %}
 """  # noqa: E501  a template
 
 _MATRIX = """
+<p class="verdict"><bdi>{{ verdict }}</bdi></p>
 <div class="scroll" role="region" aria-label="{{ w.matrix }}" tabindex="0"><table class="grid pairs-of">
 <thead><tr><td></td>{% for name in names %}<th scope="col" class="num"><bdi>{{ name }}</bdi></th>{% endfor %}</tr></thead>
 <tbody>{% for name, cells in rows %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>{% for cell in cells %}<td class="num {{ cell.tone }}">{% if cell.text %}{% if cell.href %}<a href="{{ cell.href }}">{% endif %}<b>{{ cell.text }}</b>{% if cell.href %}</a>{% endif %}<small>{{ cell.interval }}</small>{% else %}–{% endif %}</td>{% endfor %}</tr>
@@ -41,7 +44,7 @@ def flips_verdict(flips: Flips, names: tuple[str, str], language: str) -> str:
     w, gain = messages(__name__, language), flips.right
     if gain is None:
         return w["undecided"]
-    a, b = (one_line(name, _NAME) for name in names)
+    a, b = _short(names)
     better, worse = (b, a) if gain.difference > 0 else (a, b)
     key = "better" if gain.decided else "no_difference"
     won, lost = flips.counts["won"], flips.counts["lost"]
@@ -53,8 +56,13 @@ def flips_verdict(flips: Flips, names: tuple[str, str], language: str) -> str:
 
 def cell_label(cell: Cell, names: tuple[str, str], language: str) -> str:
     """What a cell has: what A and B got right and wrong."""
-    a, b = (one_line(name, _NAME) for name in names)
+    a, b = _short(names)
     return messages(__name__, language)[cell].format(a=a, b=b)
+
+
+def _short(names: tuple[str, str]) -> tuple[str, str]:
+    a, b = (one_line(name, _NAME) for name in names)
+    return (a, b) if max(len(a), len(b)) <= _SHORT else ("A", "B")
 
 
 def flips_html(
@@ -62,7 +70,7 @@ def flips_html(
 ) -> Markup:  # fmt: skip
     """The 2 × 2 table: what A and B have right and wrong. `links`: the address of the cases of each cell."""
     w, links = messages(__name__, canvas.language), links or {}
-    a, b = (one_line(name, _NAME) for name in names)
+    a, b = _short(names)
     cells = {
         name: {"name": name, "count": flips.counts[name], "href": links.get(name, ""),
                "label": cell_label(name, names, canvas.language)}
@@ -74,7 +82,8 @@ def flips_html(
         notes.append(w["open"].format(n=f"{flips.open:,}"))
     if any(flips.left_out):
         notes.append(w["left_out"].format(a=f"{flips.left_out[0]:,}", b=f"{flips.left_out[1]:,}"))
-    return canvas.html(_FLIPS, w=w, a=a, b=b, rows=rows, notes=notes)
+    key = [("A", one_line(names[0], 2 * _NAME)), ("B", one_line(names[1], 2 * _NAME))] if (a, b) == ("A", "B") else []
+    return canvas.html(_FLIPS, w=w, a=a, b=b, rows=rows, notes=notes, key=key)
 
 
 def matrix_html(
@@ -95,7 +104,19 @@ def matrix_html(
                 "interval": "" if gain is None else _interval(gain), "href": links.get((column, row), ""),
             })  # fmt: skip
         rows.append((one_line(name, _NAME), cells))
-    return canvas.html(_MATRIX, w=w, names=[one_line(name, _NAME) for name in names], rows=rows)
+    return canvas.html(
+        _MATRIX, w=w, verdict=_best(names, gains, w), names=[one_line(name, _NAME) for name in names], rows=rows
+    )
+
+
+def _best(names: Sequence[str], gains: Mapping[tuple[int, int], Gain | None], w: Mapping[str, str]) -> str:
+    """Which system is better than most others, or that none is seen to be better."""
+    wins = [0] * len(names)
+    for (_, better), gain in gains.items():
+        wins[better] += gain is not None and gain.decided and gain.difference > 0
+    best = max(range(len(names)), key=lambda place: wins[place])
+    key = "best" if wins[best] else "none_best"
+    return w[key].format(name=one_line(names[best], _NAME), n=wins[best], others=len(names) - 1, all=len(names))
 
 
 def differences_html(canvas: Canvas, gains: Mapping[str, Gain], names: tuple[str, str]) -> Markup:

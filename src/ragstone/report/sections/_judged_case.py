@@ -166,10 +166,17 @@ class JudgedSample:
         """The language attribute of its texts."""
         return lang_attribute(self.record.case.query.language or self.record.case.sample.language)
 
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """What highlights mean: what the judge quotes; without a judge, where the answer and false ones stand."""
+        words = self.canvas.words if not self.judged else {
+            "match": self.w["quoted"], "wrong": self.w["quoted_against"]
+        }  # fmt: skip
+        return {name: words[name] for name in ("match", "wrong")}
+
     def marked(self, text: str, spans: Sequence[Span], limit: int) -> Markup:
         """Text with highlights of what is quoted, cut to `limit` characters."""
-        kinds = {"match": self.w["quoted"], "wrong": self.w["quoted_against"]}
-        return marked(self.canvas, text, spans, limit=limit, kinds=kinds)
+        return marked(self.canvas, text, spans, limit=limit, kinds=self.kinds)
 
     def html(self, template: str, **values: Any) -> Markup:
         """Fills in a template of a part of the sample."""

@@ -18,11 +18,13 @@ from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.benchmarks.interventions.summary import group_of
 from ragstone.display import Span
 from ragstone.messages import messages
+from ragstone.report import metadata
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas, Section, View
 from ragstone.report.sections.opening import anchor
 from ragstone.report.sections.worst_answers import OWN_CASES, Card, free_anchor
+from ragstone.structs import Scalar
 from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
 from ragstone.types import Benchmark, Passage, Record
@@ -107,10 +109,10 @@ def _page(canvas: Canvas) -> _Page:
     return _Page(canvas, messages(__name__, canvas.language), names)
 
 
-def condition_name(canvas: Canvas, name: str, value: object) -> str:
+def condition_name(canvas: Canvas, benchmark: Benchmark, name: str, value: Scalar) -> str:
     """A part of a condition for a reader; that of a diagnosis has words of its own."""
     own = _page(canvas).names.get(f"condition_{value}") if name == "intervention" else None
-    return own or f"{name}={value}"
+    return own or " ".join(next(iter(metadata.condition_of({name: value}, canvas.language, benchmark))))
 
 
 def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record]) -> Markup:

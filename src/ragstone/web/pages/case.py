@@ -17,7 +17,7 @@ from ragstone.report.case_page import LinkedRecord, ShownCase, case_parts, relat
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.report.sections.diagnosed import condition_name, question_html
-from ragstone.types import Record
+from ragstone.types import Benchmark, Record
 from ragstone.web.page import address, language_of, library_of, page, parameter
 from ragstone.web.pages._sides import Side, beside_address, case_address, current
 from ragstone.web.pages.pick import label_buttons
@@ -56,7 +56,8 @@ def _case(request: Request) -> Response:
         shown = ShownCase(
             record, run.benchmark.explain(record, language=language), run.run.meta,
             run.run.systems.get(side.system, {}), run.benchmark.template, run.benchmark.expand is not None,
-            conditions=conditions, elsewhere=_systems(request, side, record, rows), cause=cause,
+            benchmark=run.benchmark, conditions=conditions, cause=cause,
+            elsewhere=_systems(request, side, record, rows),
         )  # fmt: skip
         parts = case_parts(canvas, shown)
     head = canvas.html(_NAV, w=w, **links) + label_buttons(request, canvas, run_name, record)
@@ -90,7 +91,7 @@ def _conditions(
     own = [row for row in rows if row.system_id == side.system][:_CONDITIONS]
     found = run.run.find([(side.system, row.case_id) for row in own])
     records = {row.case_id: one for row, one in zip(own, found, strict=True) if one is not None}
-    names = _varying(canvas, list(records.values()))
+    names = _varying(canvas, run.benchmark, list(records.values()))
     linked = [
         LinkedRecord(
             names[row.case_id] or row.case_id, row.status, row.answer, case_address(request, side, row.case_id),
@@ -101,13 +102,15 @@ def _conditions(
     return linked, question_html(canvas, run.benchmark, list(records.values()))
 
 
-def _varying(canvas: Canvas, records: Sequence[Record]) -> dict[str, str]:
+def _varying(canvas: Canvas, benchmark: Benchmark, records: Sequence[Record]) -> dict[str, str]:
     """The parts of each condition in which these cases differ, by case id."""
     conditions = {record.case.id: record.case.condition for record in records}
     names = dict.fromkeys(name for condition in conditions.values() for name in condition)
     varying = [name for name in names if len({str(one.get(name)) for one in conditions.values()}) > 1]
     return {
-        case: ", ".join(condition_name(canvas, name, condition[name]) for name in varying if name in condition)
+        case: ", ".join(
+            condition_name(canvas, benchmark, name, condition[name]) for name in varying if name in condition
+        )
         for case, condition in conditions.items()
     }
 
