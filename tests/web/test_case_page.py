@@ -160,3 +160,13 @@ def test_a_case_leads_to_its_label_where_labels_are_kept(
 ) -> None:
     assert 'action="/annotate/case' not in browse(folder).get(case).text
     assert 'action="/annotate/case' in browse(folder, labels=labels_file(tmp_path / "labels.sqlite")).get(case).text
+
+
+def test_of_a_diagnosis_the_answers_as_is_are_compared(browse: Browse, tmp_path: Path) -> None:
+    items = [
+        record(f"{number}/{name}", system, condition={"intervention": name}, scores={"answer_match": float(right)})
+        for system, right in (("s", 0), ("t", 1)) for number in range(4) for name in ("as_is", "gold_only")
+    ]  # fmt: skip
+    write(tmp_path / "runs" / "a.run", items, question={"benchmark": "eval", "version": 1})
+    page = browse(tmp_path / "runs").get("/compare?run=a.run").text
+    assert dict(re.findall(r"cell=(\w+)\"><b>([\d,]+)</b>", page)) == {"won": "4"}
