@@ -1,5 +1,6 @@
 """Makes what the READMEs show of a run, from a run: the first table, and the pictures of its report; and what they show
-of `diagnose` and `eval`, from the examples: verdict and first screen, the first table and the claims of one answer.
+of `diagnose` and `eval`, from the examples: verdict and first screen, the first table and the claims of one answer; and
+the viewer's pages of these runs.
 
     python docs/refresh.py [RUN] [--chromium PATH]
 
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urljoin
 
 from playwright.sync_api import Browser, FloatRect, sync_playwright
 
@@ -26,14 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 READMES = {"en": "README.md", "zh": "README.zh-CN.md"}
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTH = 1000
-# From the top of the first section with a figure ("At a glance") to the end of the first row of curves, in the next one.
-CLIP = """() => {
-    const drawn = [...document.querySelectorAll('section')].filter(section => section.querySelector('figure'));
-    const top = drawn[0].getBoundingClientRect().top;
-    const charts = [...drawn[1].querySelectorAll('figure')].slice(0, 2);
-    const ends = charts.map(chart => chart.getBoundingClientRect().bottom);
-    return [top + 20, Math.max(...ends) + 24];
-}"""
+SCREEN = (1280, 800)  # what a reader sees first
 
 
 # Of the example: the answer whose claims are shown, by the beginning of its question.
@@ -130,6 +125,25 @@ def retrievers(folder: Path) -> None:
         path.write_text(before + block + after, "utf-8")
 
 
+def viewer(browser: Browser, folder: Path) -> None:
+    """The viewer's page of the runs of a folder, and that of the run of the diagnosis."""
+    command = [sys.executable, "-m", "ragstone", "view", str(folder)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as server:
+        assert server.stdout is not None
+        found = re.search(r"http://[^\s，。]+", server.stdout.readline())
+        try:
+            assert found is not None
+            for language in READMES:
+                page = browser.new_page(viewport={"width": SCREEN[0], "height": SCREEN[1]})
+                for name, path in (("runs", "/"), ("run", "/run?run=diagnosis.run")):
+                    page.goto(urljoin(found[0], f"{path}{'&' if '?' in path else '?'}lang={language}"))
+                    page.wait_for_timeout(4_000)  # key figures are read while the page is open
+                    page.screenshot(path=ROOT / "docs" / "images" / f"view-{name}.{language}.png")
+                page.close()
+        finally:
+            server.terminate()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("run", type=Path, nargs="?")
@@ -148,14 +162,13 @@ def main() -> None:
             before, _, rest = path.read_text("utf-8").partition("<!-- excerpt -->")
             after = rest.partition("<!-- /excerpt -->")[2]
             path.write_text(before + block + after, "utf-8")
-            page = browser.new_page(viewport={"width": WIDTH, "height": 900})
+            page = browser.new_page(viewport={"width": SCREEN[0], "height": SCREEN[1]})
             page.goto(page_file.as_uri())
-            top, bottom = page.evaluate(CLIP)
-            clip: FloatRect = {"x": 0, "y": top, "width": WIDTH, "height": bottom - top}
-            page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png", full_page=True, clip=clip)
+            page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png")
         diagnosis(browser, Path(folder))
         retrievers(Path(folder))
         evaluation(browser, Path(folder))
+        viewer(browser, Path(folder))
         browser.close()
 
 

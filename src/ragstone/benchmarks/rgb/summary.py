@@ -16,21 +16,20 @@ _FIGURES = 2  # of a system and language in its sentence; the pictures beside it
 
 
 def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str, Summary]:
-    """The verdict of each system with scored answers."""
+    """The verdict of each system with scored answers: a sentence for each language of its questions."""
     counts = count_run(run, scoring=str(benchmark.options.get("scoring", "default")), kinds=False)
     words = messages(__name__, language)
     pairs = extra_tables.systems(counts)
     several = len({of for _, of in pairs}) > 1
-    parts: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     for system, of in pairs:
         if figures := list(_figures(counts, system, of, words))[:_FIGURES]:
             name = words["in_language"].format(language=language_name(of, words)) if several else ""
-            parts.setdefault(system, []).append(name + words["and"].join(figures))
-    return {
-        system: Summary("", words["verdict"].format(
-            system=system, figures=words["semicolon"].join(found), n=_asked(counts, system, language)))
-        for system, found in parts.items()
-    }  # fmt: skip
+            sentence = words["verdict"].format(
+                system=system, figures=name + words["and"].join(figures), n=_asked(counts, system, of, language)
+            )
+            sentences.setdefault(system, []).append(sentence)
+    return {system: Summary("", "\n".join(found)) for system, found in sentences.items()}
 
 
 def _figures(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) -> Iterator[str]:
@@ -54,8 +53,8 @@ def _figures(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) 
             yield words[f"verdict_{ability}"].format(figure=percent(pool[0].share()))
 
 
-def _asked(counts: RgbCounts, system: str, language: str) -> str:
-    cells = [cell for key, cell in counts.cells.items() if key.system == system]
+def _asked(counts: RgbCounts, system: str, of: str, language: str) -> str:
+    cells = [cell for key, cell in counts.cells.items() if (key.system, key.language) == (system, of)]
     scored = sum(
         max((tally.scored for (_, scoring), tally in cell.tallies.items() if scoring == counts.scoring),
             default=0) for cell in cells
