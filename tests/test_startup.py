@@ -40,3 +40,12 @@ def test_nothing_heavy_is_loaded_by(way: str) -> None:
 
 def test_the_functions_of_the_api_are_there_when_they_are_asked_for() -> None:
     assert "ragstone" in loaded("import ragstone; assert callable(ragstone.bench) and callable(ragstone.bench_async)")
+
+
+def test_a_part_of_the_api_loads_only_itself_and_hides_no_function() -> None:
+    code = "import ragstone.api.open_run, sys; assert 'ragstone.api.bench' not in sys.modules, 'bench'"
+    assert "ragstone" in loaded(code)
+    names = "bench, build_mirage, build_questions, build_rgb, compare, diagnose, evaluate, slices, trend"
+    modules = "\n".join(f"import ragstone.api.{name.strip()}" for name in names.split(","))
+    told = loaded(f"{modules}\nfrom ragstone.api import {names}\nassert all(map(callable, ({names})))")
+    assert "ragstone" in told

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / ".venv" / "axe" / "axe.min.js"
 RUN = "run=sub%2Fa.run"
-PAGES = ("/", f"/run?{RUN}", f"/cases?{RUN}&status=wrong", "/run?run=none")
+PAGES = ("/", f"/run?{RUN}", f"/cases?{RUN}&status=wrong", f"/compare?{RUN}&{RUN}", f"/trend?{RUN}", "/run?run=none")
 Tab = Callable[..., Any]
 
 

@@ -1,21 +1,28 @@
 """What a user calls from Python, and what the command line calls too.
 
-Each function is written once, as `NAME_async`; `NAME` is its blocking form.
+Each function is written once, as `NAME_async`; `NAME` is its blocking form. A function is loaded when it is first used,
+so that a command or a page waits only for what it needs.
 """
 
-from ragstone.api.bench import BenchResult, bench, bench_async
-from ragstone.api.build_mirage import BuiltMirage, build_mirage, build_mirage_async
-from ragstone.api.build_questions import BuiltQuestions, build_questions, build_questions_async
-from ragstone.api.build_rgb import BuiltRGB, build_rgb, build_rgb_async
-from ragstone.api.compare import Comparison, compare
-from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
-from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
-from ragstone.api.experts import ExpertAgreement, agreement_of_experts
-from ragstone.api.gates import Gate, GateResult, check_gates
-from ragstone.api.open_run import OpenRun, read_run
-from ragstone.api.questions import run, run_async
-from ragstone.api.slices import Slice, Slices, slices
-from ragstone.api.trend import TrendResult, trend
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragstone.api.bench import BenchResult, bench, bench_async
+    from ragstone.api.build_mirage import BuiltMirage, build_mirage, build_mirage_async
+    from ragstone.api.build_questions import BuiltQuestions, build_questions, build_questions_async
+    from ragstone.api.build_rgb import BuiltRGB, build_rgb, build_rgb_async
+    from ragstone.api.compare import Comparison, compare
+    from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
+    from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
+    from ragstone.api.experts import ExpertAgreement, agreement_of_experts
+    from ragstone.api.gates import Gate, GateResult, check_gates
+    from ragstone.api.open_run import OpenRun, read_run
+    from ragstone.api.questions import run, run_async
+    from ragstone.api.slices import Slice, Slices, slices
+    from ragstone.api.trend import TrendResult, trend
 
 __all__ = [
     "BenchResult",
@@ -53,3 +60,39 @@ __all__ = [
     "slices",
     "trend",
 ]  # fmt: skip
+
+_MODULES = {
+    "bench": ("BenchResult", "bench", "bench_async"),
+    "build_mirage": ("BuiltMirage", "build_mirage", "build_mirage_async"),
+    "build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
+    "build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
+    "compare": ("Comparison", "compare"),
+    "diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
+    "evaluate": ("EvalResult", "evaluate", "evaluate_async"),
+    "experts": ("ExpertAgreement", "agreement_of_experts"),
+    "gates": ("Gate", "GateResult", "check_gates"),
+    "open_run": ("OpenRun", "read_run"),
+    "questions": ("run", "run_async"),
+    "slices": ("Slice", "Slices", "slices"),
+    "trend": ("TrendResult", "trend"),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+class _Api(ModuleType):
+    """A module whose functions may have the names of the modules that they are in: the function is what the name means,
+    even where the module was imported before."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _PLACES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return value
+
+
+sys.modules[__name__].__class__ = _Api
