@@ -14,7 +14,11 @@ pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / ".venv" / "axe" / "axe.min.js"
 RUN = "run=sub%2Fa.run"
-PAGES = ("/", f"/run?{RUN}", f"/cases?{RUN}&status=wrong", f"/compare?{RUN}&{RUN}", f"/trend?{RUN}", "/run?run=none")
+CASE = "system=local%2Fextractive&id=counterfactual%2Fen_fact%2F0%2F0000"
+PAGES = (
+    "/", f"/run?{RUN}", f"/cases?{RUN}&status=wrong", "/run?run=none", f"/case?{RUN}&{CASE}", f"/compare?{RUN}&{RUN}",
+    f"/compare?{RUN}", f"/compare?{RUN}&cell=both_wrong", f"/beside?{RUN}&{CASE}&{RUN}&{CASE}", f"/trend?{RUN}",
+)  # fmt: skip
 Tab = Callable[..., Any]
 
 
