@@ -34,7 +34,7 @@ _ITEM = """
 {% if answers %}
 <div class="{{ 'sides' if answers|length > 1 else 'only' }}">
 {% for answer in answers %}
-<div><h3>{{ w["answer_%d" % loop.index0] if answers|length > 1 else w.answer }}</h3>
+<div><h3>{{ w.answer if answers|length == 1 else w.answer_0 if loop.first else w.answer_1 }}</h3>
 <div class="text answer subject" tabindex="0" role="group" aria-label="{{ w.subject }}" data-answer="{{ loop.index0 }}"{{ lang }}>{{ answer }}</div></div>
 {% endfor %}
 </div>
