@@ -5,15 +5,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.labelled import secret_work
+from tests.report.labelled import secret_work, work
 from tests.web.live import live
 from tests.web.rounds import labels_file, standing
 
-from ragstone.labels import LabelStore
+from ragstone.labels import Edit, Label, LabelStore, Marked
+from ragstone.report.offline_form import offline_form
 from ragstone.web.app import create_app
 from ragstone.web.library import Library
 
 pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[2] / ".venv" / "axe" / "axe.min.js"
+PAGES = (
+    "/annotate", "/annotate?expert=Ida&done=1", "/annotate/item?expert=Ida&task=correct&item=i-1",
+    "/annotate/item?expert=Ida&task=better&item=i-2", "/annotate/item?expert=Cy&task=correct&item=i-1&settles=1",
+    "/disputes?expert=Cy", "/gold", "/gold/question?id=q1",
+)  # fmt: skip
 
 Start = Callable[..., Any]
 
@@ -132,4 +140,28 @@ def test_hostile_items_run_nothing_and_fit_a_phone(chromium: Any, tmp_path: Path
             press(page, "m", "ArrowRight", "m")
             assert page.evaluate("[window.owned, document.documentElement.scrollWidth <= 390]") == [None, True]
         assert [url for url in asked if not url.startswith(address) and not url.startswith("data:")] == []
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_axe_finds_nothing_serious(chromium: Any, tmp_path: Path, labels: Path, language: str, scheme: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not here: sh scripts/axe.sh .venv/axe")
+    spans = (Marked(0, 6),)
+    with LabelStore.open(labels) as store:
+        store.put(Label("i-1", "correct", "Ida", "yes", spans, "as in § 2"))
+        store.put(Label("i-1", "correct", "Bo", "no", spans))
+        store.edit(Edit("q1", "Ida", "so", "How many days of paid leave?"))
+    form = tmp_path / "form.html"
+    form.write_text(offline_form(work(language), language=language), encoding="utf-8")
+    context = chromium.new_context(locale=language, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    with live(create_app(Library([tmp_path], labels))) as address:
+        for url in (*(f"{address}{path}" for path in PAGES), form.as_uri()):
+            page.goto(url)
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+            serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+            assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == [], url
     context.close()

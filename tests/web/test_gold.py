@@ -1,12 +1,14 @@
 """Editing the gold in the viewer: fields in, a version with who and why, differences by word, and back again."""
 
 import re
+import shlex
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.cli.tools import process
 from tests.report.hostile import PAYLOADS
 from tests.web.conftest import Browse
 from tests.web.rounds import OURS, SAMPLES, labels_file
@@ -163,6 +165,18 @@ def test_no_page_of_others_can_edit_or_revert(client: TestClient, labels: Path) 
             assert client.post(path, data=dict(fields), headers=headers).status_code == 403
         assert client.get(path).status_code in (404, 405)
     assert sample_of(labels, "q1") == SAMPLES[0]
+
+
+def test_the_list_names_the_command_that_writes_the_edited_data(
+    client: TestClient, labels: Path, tmp_path: Path
+) -> None:
+    change(client, "q2", ("question", 0, "When do we eat?"))
+    page = plain(client.get("/gold"))
+    words = shlex.split(page[page.index("ragstone data export") :])[:5]
+    assert words == ["ragstone", "data", "export", str(labels), "-o"]
+    done = process(*words[1:], "data.jsonl", folder=tmp_path)
+    assert done.code == 0, done.err
+    assert "When do we eat?" in (tmp_path / "data.jsonl").read_text(encoding="utf-8")
 
 
 def test_questions_are_found_by_any_text_and_by_being_edited(client: TestClient) -> None:

@@ -1,5 +1,6 @@
 """`/gold`: experts edit questions, references, gold passages and unanswerable marks; every edit is a version."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +21,7 @@ from ragstone.report.word_diff import word_diff
 from ragstone.types import Sample
 from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.gold_form import edit_of, fields_html
-from ragstone.web.page import address, language_of, parameter
+from ragstone.web.page import address, language_of, library_of, parameter
 from ragstone.web.pages.annotate import desk
 
 __all__ = ["ROUTES"]
@@ -38,7 +39,7 @@ _LIST = """<div class="desk">
 {% endfor %}</tbody></table></div>
 <p class="moves">{% if before %}<a class="button" data-key="p" href="{{ before }}">← {{ w.previous }} <kbd>p</kbd></a>{% endif %}
 {% if after %}<a class="button" data-key="n" href="{{ after }}">{{ w.next }} → <kbd>n</kbd></a>{% endif %}</p>
-<p>{{ w.export }}</p><pre>ragstone data export LABELS DATA</pre>
+<p>{{ w.export }}</p><pre>ragstone data export {{ file }} -o data.jsonl</pre>
 </div>
 """  # noqa: E501  a template
 
@@ -88,7 +89,7 @@ def _list(request: Request) -> Response:
     kept = [(name, request.query_params[name]) for name in ("by", "lang") if request.query_params.get(name)]
     body = canvas.html(
         _LIST, w=words, rows=rows, total=len(found), q=query.get("q", ""), only="edited" in query, kept=kept,
-        before=before, after=after,
+        before=before, after=after, file=shlex.quote(str(library_of(request).labels)),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)
 
