@@ -5,6 +5,7 @@ The prompts are `prompts/{en,zh}/STEP.toml`, in the format of `retrieval.llm_ran
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -38,7 +39,7 @@ class Step:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the reply, with every field required and no others, as providers want it."""
-        return _strict(msgspec.json.schema(self.kind))
+        return _schema_of(self.kind)
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,11 @@ def content_id(*parts: str) -> str:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()[:16]
+
+
+@cache
+def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return _strict(msgspec.json.schema(kind))
 
 
 def _strict(schema: Mapping[str, Any]) -> dict[str, Any]:

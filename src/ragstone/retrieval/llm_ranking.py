@@ -56,7 +56,7 @@ class Example(Frozen, frozen=True):
 
 
 class Prompt(Frozen, frozen=True):
-    """The prompt of one step, without the input."""
+    """The prompt of one step, without the input. `beginning`: its messages before the input."""
 
     name: str
     language: str
@@ -64,13 +64,11 @@ class Prompt(Frozen, frozen=True):
     instruction: str
     again: str
     examples: tuple[Example, ...] = ()
+    beginning: tuple[Turn, ...] = ()
 
     def turns(self, shown: Mapping[str, Any]) -> tuple[Turn, ...]:
         """The messages: the instruction, the examples as a conversation, and the input `shown`."""
-        turns = [Turn("system", self.instruction)]
-        for example in self.examples:
-            turns += [Turn("user", _written(example.input)), Turn("assistant", _compact(example.output))]
-        return (*turns, Turn("user", _written(shown)))
+        return (*self.beginning, Turn("user", _written(shown)))
 
 
 @cache
@@ -81,7 +79,12 @@ def read_prompt(name: str, language: str, *, package: str = "ragstone.retrieval"
     examples = tuple(
         Example(json.loads(example["input"]), json.loads(example["output"])) for example in read.get("examples", ())
     )
-    return Prompt(name, language, read["version"], read["instruction"].strip(), read["again"].strip(), examples)
+    turns = [Turn("system", read["instruction"].strip())]
+    for example in examples:
+        turns += [Turn("user", _written(example.input)), Turn("assistant", _compact(example.output))]
+    return Prompt(
+        name, language, read["version"], read["instruction"].strip(), read["again"].strip(), examples, tuple(turns)
+    )
 
 
 def prompt_for(name: str, question: str) -> Prompt:

@@ -1,0 +1,172 @@
+"""What the gates of `ragstone build questions` catch, and what the engine costs without a model's time.
+
+    python -m bench.build                  # both tables
+    python -m bench.build --chunks 10000   # the second one alone, of this size
+
+First table: documents with one fact each; a writer that spoils a tenth of its work in one way at a time, and a reader
+that makes no mistakes. Recall is the share of the spoiled items that are rejected, false rejections the share of good
+ones. Second table: seconds of CPU and peak memory of all passes over many chunks, of which a fifth become questions."""
+
+import argparse
+import asyncio
+import json
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ragstone.api.construction import construct
+from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.builders.template_model import TemplateModel
+from ragstone.models.scripted import Scripted
+from ragstone.text import detect
+from ragstone.types import Completion, Passage, Request
+
+Rule = Callable[[Mapping[str, Any], Any], Any]
+ANY = "; ".join(f"{height} metres" for height in range(300, 1000))
+
+
+def documents(count: int) -> list[Passage]:
+    """Chunks with one fact each, half of them in Chinese."""
+    found = []
+    for number in range(count):
+        name, height = f"{chr(65 + number % 26)}{_letters(number)}", 300 + number % 700
+        text = (
+            f"The tower of {name} was finished late. It is {height} metres tall, as all maps of {name} say."
+            if number % 2 == 0
+            else f"{name}塔建成得很晚，周围的居民都还记得当时的情形。塔高{height}米，{name}的地图都这样写。"
+        )
+        title = f"Tower {name}" if number % 2 == 0 else f"{name}塔"
+        found.append(Passage(f"doc{number}#1", text, title, meta={"document": f"doc{number}"}))
+    return found
+
+
+def _letters(number: int) -> str:
+    text = ""
+    while number:
+        number, rest = divmod(number, 26)
+        text += chr(97 + rest)
+    return text or "a"
+
+
+class Spoiling:
+    """`local/template`, whose replies to one step about every tenth document a rule changes."""
+
+    def __init__(self, step: str, rule: Rule) -> None:
+        self.step, self.rule, self.spoiled = step, rule, set[str]()
+        self.template = TemplateModel()
+
+    def is_spoiled(self, text: str) -> bool:
+        """Whether the document that a request is about is one of those that are spoiled."""
+        return sum(map(ord, _name_in(text))) % 10 == 0
+
+    async def __call__(self, request: Request) -> Completion:
+        turns = tuple(turn for turn in request.messages if turn.content[:1] == "{")
+        request = replace(request, messages=turns[:-1] if turns[-1].role == "assistant" else turns)
+        completion = await self.template.generate(request)
+        text = request.messages[-1].content
+        if request.schema_name != self.step or not self.is_spoiled(text):
+            return completion
+        reply = self.rule(json.loads(text), json.loads(completion.text))
+        return replace(completion, text=json.dumps(reply))
+
+
+class Timed(TemplateModel):
+    """`local/template`, whose own time is told apart."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    async def generate(self, request: Request, /) -> Completion:
+        started = time.process_time()
+        completion = await super().generate(request)
+        self.seconds += time.process_time() - started
+        return completion
+
+
+def _name_in(text: str) -> str:
+    """The name of the tower that a request is about."""
+    for mark in ("Tower ", "tower of "):
+        if mark in text:
+            return text.partition(mark)[2].split()[0].strip('"),.:”')
+    return text.partition("塔")[0][-4:].lstrip("（ \"'“:")
+
+
+def _each(key: str, name: str, value: Any) -> Rule:
+    return lambda _, reply: {key: [{**one, name: value} for one in reply[key]]}
+
+
+KINDS: Mapping[str, tuple[str, Rule]] = {
+    "evidence that the document does not have": ("facts", _each("facts", "evidence", "No such sentence.")),
+    "a value that the evidence does not state": ("facts", _each("facts", "value", "9 miles")),
+    "an answer that the evidence does not state": ("question", lambda _, r: {**r, "answers": [["9 miles"]]}),
+    "the answer in the question": (
+        "question", lambda s, r: {**r, "question": f"{r['question']} {s['facts'][0]['value']}?"},
+    ),
+    "a question that cannot be answered from its passages": ("read", lambda s, r: {"answer": "", "found": False}),
+    "known without documents": ("read", lambda s, r: r if s["passages"] else {"answer": ANY, "found": True}),
+    "answered without its evidence": (
+        "read", lambda s, r: {"answer": ANY, "found": True} if any("…" in t for t in s["passages"].values()) else r,
+    ),
+    "a paraphrase with another answer": (
+        "read", lambda s, r: {"answer": "9", "found": True} if "“" in s["question"] else r,
+    ),
+    "the same fact twice": ("facts", lambda _, r: {"facts": [*r["facts"], *r["facts"]]}),
+}  # fmt: skip
+
+
+def planted(count: int) -> None:
+    """Prints recall and false rejections for each kind of bad item."""
+    print(f"{'spoiled':54} {'recall':>12} {'false rejections':>18}")
+    for kind, (step, rule) in KINDS.items():
+        spoiling = Spoiling(step, rule)
+        state = _run(count, Scripted(spoiling, id="scripted/spoiling"))
+        docs = documents(count)
+        bad = {one.id for one in docs if spoiling.is_spoiled(f"{one.title} {one.text}")}
+        accepted = [draft.facts[0].chunk.id for draft in state.items]
+        through = len(bad & set(accepted)) if "twice" not in kind else len(accepted) - len(set(accepted))
+        good = {one.id for one in docs} - bad
+        lost = len(good - set(accepted))
+        print(f"{kind:54} {len(bad) - through:>5} of {len(bad):<4} {lost:>10} of {len(good)}")
+
+
+def _run(count: int, model: Any) -> Any:
+    settings = QuestionSettings(2 * count, {"single": 1.0})
+    with tempfile.TemporaryDirectory() as folder:
+        pipeline = questions_pipeline(documents(count), settings)
+        models: Any = dict.fromkeys(("writer", "checker"), model)
+        return asyncio.run(construct(pipeline, models, run=Path(folder) / "b.run", concurrency=64)).state
+
+
+def engine(chunks: int) -> None:
+    """Prints seconds of CPU and peak memory of all passes over so many chunks."""
+    started, wall = time.process_time(), time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        pipeline = questions_pipeline(documents(chunks), QuestionSettings(max(1, chunks // 5)))
+        model = Timed()
+        models: Any = dict.fromkeys(("writer", "checker"), model)
+        state = asyncio.run(construct(pipeline, models, run=Path(folder) / "b.run", concurrency=64)).state
+        size = (Path(folder) / "b.run").stat().st_size
+    asked = sum(one.asked for one in state.yields)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{chunks:,} chunks, {asked:,} requests: {time.process_time() - started - model.seconds:.0f} s of CPU beside "
+        f"{model.seconds:.0f} s of the model, {time.perf_counter() - wall:.0f} s, {peak:.0f} MiB, "
+        f"file {size / 2**20:.0f} MiB, {len(state.items):,} accepted"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chunks", type=int)
+    parser.add_argument("--documents", type=int, default=300)
+    arguments = parser.parse_args()
+    assert detect("塔高300米") == "zh"
+    if arguments.chunks is None:
+        planted(arguments.documents)
+    for size in [arguments.chunks] if arguments.chunks else [1_000, 2_000]:
+        engine(size)
