@@ -16,6 +16,7 @@ from ragstone import evaluate
 from ragstone.api.label_round import label_round
 from ragstone.cli.labelling import Session
 from ragstone.labels import LabelStore
+from ragstone.labels.settled import settled
 
 
 def rows(count: int = 6) -> list[dict[str, Any]]:
@@ -142,6 +143,32 @@ def test_wrong_use_is_one_line(typed: Callable[..., Told], data: Path, arguments
     assert len(told.err.splitlines()) == 1
     for word in words:
         assert word in told.err
+
+
+def test_disputes_are_shown_with_what_was_said_and_the_adjudicators_label_wins(
+    typed: Callable[..., Told], data: Path
+) -> None:
+    typed("m It is\ny\nn wrong year\ny\n?\ny\ny\n", data, "--as", "ann", "--per-item", "2")
+    typed("n no source\nn\ny\ny\ny\ny\n", "--as", "bo")
+    told = typed("s\nn settled\nq\n", "--adjudicate", "--as", "cy")
+    assert told.code == 0
+    assert "1 of 2 · correct" in told.out
+    assert 'ann: yes [marked: "It is"]' in told.out
+    assert "bo: no (no source)" in told.out
+    assert "ann: cannot tell" in told.out
+    assert "1 labels in" in told.out
+    found = typed("", "--adjudicate", "--json").document["disputes"]
+    assert [bool(one["ruling"]) for one in found] == [False, True]
+    with LabelStore.open("labels.sqlite") as store:
+        (ruling,) = [one for one in store.labels() if one.adjudicated]
+        assert (ruling.expert, ruling.value, ruling.comment) == ("cy", "no", "settled")
+        assert settled(store, "correct")[ruling.item] == "no"
+        assert len([one for one in store.labels() if not one.adjudicated]) == 12
+    told = typed("u\nq\n", "--adjudicate", "--as", "cy", "--language", "zh")
+    assert "专家的标注" in told.out
+    assert "已撤销：否" in told.out
+    assert [bool(one["ruling"]) for one in typed("", "--adjudicate", "--json").document["disputes"]] == [False, False]
+    assert "Nobody to settle disputes" in typed("", "--adjudicate").err
 
 
 def test_labels_go_out_and_come_back_and_conflicts_are_told(typed: Callable[..., Told], data: Path) -> None:

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.labels.rounds import a_round, label
 
 from ragstone import evaluate
 from ragstone.analysis.calibration import Calibrated
 from ragstone.analysis.expert_agreement import Refused
+from ragstone.analysis.expert_pairs import confusions, one_by_one
 from ragstone.api.experts import agreement_of_experts, next_to_label
 from ragstone.api.label_round import label_round
 from ragstone.errors import DataError, UsageError
@@ -65,7 +67,9 @@ def test_the_command_prints_tables_in_both_languages(tmp_path: Path, ragstone: A
     told = ragstone("agreement", "experts", str(path), "--run", str(run), "--language", "zh", "--by", "part")
     assert "校准后的均值" in told.out
     document = json.loads(ragstone("agreement", "experts", str(path), "--json").out)
-    assert [table["id"] for table in document["tables"]] == ["experts-agreed"]
+    assert [table["id"] for table in document["tables"]] == [
+        "experts-agreed", "experts-by-expert", "experts-confusion-correct",
+    ]  # fmt: skip
 
 
 def test_fewer_than_fifty_labels_give_no_calibrated_mean(tmp_path: Path) -> None:
@@ -124,7 +128,7 @@ def test_the_answer_comes_first_and_the_questions_to_label_next_last(tmp_path: P
     document = json.loads(ragstone("agreement", "experts", str(path), "--run", str(run), "--next", "7", "--json").out)
     assert document["next"]["ids"] == ids
     chinese = ragstone("agreement", "experts", str(path), "--language", "zh").out
-    assert chinese.startswith("正确：2 位专家对 79 个至少有两份标注的答案中的 90% 意见一致，κ 0.78")
+    assert chinese.startswith("正确：2 位专家对 79 个至少有两份标注的条目中的 90% 意见一致，κ 0.78")
     refused = ragstone("agreement", "experts", str(path), "--next", "7")
     assert (refused.code, "add --run RUN" in refused.err) == (2, True)
 
@@ -224,3 +228,45 @@ def test_labels_of_data_count_for_a_run_of_them_and_labels_of_another_run_do_not
     label(Path(run), "yes")
     (whole, *_) = agreement_of_experts(path, run).judged
     assert whole.confusion == (0, 20, 0, 40)  # every label that counts says yes
+
+
+def test_each_expert_is_compared_with_the_others_and_labels_are_tabled(tmp_path: Path, ragstone: Any) -> None:
+    (agreed,) = agreement_of_experts(labels(80)).agreed
+    ann, bo = agreed.by_expert
+    assert (ann.expert, ann.items, bo.items) == ("ann", 79, 79)
+    assert ann.equal == bo.equal == agreed.equal
+    assert ann.kappa == pytest.approx(agreed.statistics["kappa"][0] if agreed.statistics["kappa"] else None)
+    assert (ann.bias.value or 0) == pytest.approx(-(bo.bias.value or 0))
+    (confusion,) = agreed.confusions
+    assert sum(count for *_, count in confusion.counts) == 79
+    assert sum(count for a, b, count in confusion.counts if a != b) == len(agreed.disputed)
+    path = tmp_path / "labels.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in labels(60)), encoding="utf-8")
+    told = ragstone("agreement", "experts", str(path), "--language", "zh")
+    assert "每位专家与其他专家的一致性" in told.out
+    assert "专家两两之间的标注分布：correct" in told.out
+
+
+def test_three_experts_are_compared_in_pairs() -> None:
+    items = {"a": {"x": 1.0, "y": 1.0, "z": 0.0}, "b": {"x": 0.0, "y": 0.0}, "c": {"z": 1.0}}
+    x, y, z = one_by_one(items)
+    assert (x.items, x.pairs) == (2, 3)
+    assert x.equal == pytest.approx(2 / 3)
+    assert (z.items, z.pairs, z.equal, z.bias.value) == (1, 2, 0.0, -1.0)
+    assert y.bias.value == pytest.approx(0.25)
+    assert [(one.first, one.second, one.counts) for one in confusions(items)] == [
+        ("x", "y", ((0.0, 0.0, 1), (1.0, 1.0, 1))), ("x", "z", ((1.0, 0.0, 1),)), ("y", "z", ((1.0, 0.0, 1),)),
+    ]  # fmt: skip
+
+
+def test_agreement_on_passages_and_pairs_of_a_file_of_labels_is_measured(tmp_path: Path) -> None:
+    with a_round(tmp_path / "l.sqlite", 6, "relevant", "better", systems=("s", "tt")) as store:
+        store.set("per_item", 2)
+        for expert in ("ann", "bo"):
+            for task, value in (("relevant", "yes" if expert == "ann" else "no"), ("better", "first")):
+                for _ in range(4):
+                    label(store, expert, value, task)
+    found = {one.task: one for one in agreement_of_experts(tmp_path / "l.sqlite").agreed}
+    assert (found["relevant"].items, found["relevant"].equal) == (4, 0.0)
+    assert "gold-1" in found["relevant"].disputed[0] or "noise-2" in found["relevant"].disputed[0]
+    assert (found["better"].items, found["better"].equal) == (4, 1.0)

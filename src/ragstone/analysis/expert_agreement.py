@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ragstone.analysis.calibration import LEAST_LABELS, Calibrated, calibrated_mean
+from ragstone.analysis.expert_pairs import Confusion, OneExpert, confusions, one_by_one
 from ragstone.analysis.next_labels import score_strata
 from ragstone.analysis.raters import alpha, bootstrap, complete, fleiss_kappa, pearson, spearman, weighted_kappa
 from ragstone.stats import Array, Estimate
@@ -25,7 +26,8 @@ _HALF = 0.5
 @dataclass(frozen=True)
 class Agreed:
     """Agreement on one task: `items` with two labels or more, by `experts`. `equal`: the share of pairs of labels that
-    are equal. Each statistic is (value, low, high), or None if it is undefined."""
+    are equal. Each statistic is (value, low, high), or None if it is undefined. `disputed`: the furthest apart first.
+    `by_expert`: each expert against the others; `confusions`: of every two experts."""
 
     task: str
     items: int
@@ -33,6 +35,8 @@ class Agreed:
     equal: float
     statistics: Mapping[str, Statistic]
     disputed: tuple[str, ...]
+    by_expert: tuple[OneExpert, ...] = ()
+    confusions: tuple[Confusion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ def agreed(task: str, items: Mapping[str, Mapping[str, float]]) -> Agreed:
         task, len(several), tuple(experts), sum(a == b for a, b in pairs) / len(pairs) if pairs else math.nan,
         statistics,
         tuple(item for item in disputed if len({*several[item].values()}) > 1),
+        one_by_one(several), confusions(several),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
 from ragstone.errors import DataError, UsageError
-from ragstone.labels import LabelStore
+from ragstone.labels import LabelStore, Origin
 from ragstone.structs import to_json
 
 __all__ = ["RECORDED", "ExpertLabels", "read_labels"]
@@ -96,12 +96,13 @@ def _is_store(path: Path) -> bool:
 
 
 def _of_store(path: Path, system: str, source: str) -> ExpertLabels:
-    """The labels of answers in a file of labels; those of passages and pairs are about no metric's score."""
+    """The labels in a file of labels: of the answers of a `system`; without one, also those of passages and of pairs,
+    which are about no metric's score."""
     table: ByTask = defaultdict(lambda: defaultdict(dict))
     settled: dict[str, dict[str, float]] = defaultdict(dict)
     comments: dict[str, dict[str, str]] = defaultdict(dict)
     with LabelStore.open(path, write=False) as store:
-        origins, tasks = store.origins(), {task.name: task for task in store.tasks() if task.kind == "answer"}
+        origins, tasks = store.origins(), {task.name: task for task in store.tasks()}
         known = any(origin.source == source for origin in origins.values())
         systems = {origin.systems for origin in origins.values() if len(origin.systems) == 1}
         drawn = set()
@@ -111,8 +112,7 @@ def _of_store(path: Path, system: str, source: str) -> ExpertLabels:
                 continue
             if system and origin.systems not in ((system,), (RECORDED,)):
                 continue
-            several = len(systems) > 1 and not system
-            item = f"{origin.systems[0]}: {origin.sample_id}" if several and origin.systems else origin.sample_id
+            item = _name(origin, several=len(systems) > 1 and not system)
             drawn.add(origin.drawn)
             number = task.choice(label.value).number
             if number is None:
@@ -127,9 +127,18 @@ def _of_store(path: Path, system: str, source: str) -> ExpertLabels:
             if label.comment:
                 comments[task.name][item] = label.comment
     if not table:
-        raise UsageError(f"{path} has no label of an answer{f' of {system}' if system else ''} yet.")
+        raise UsageError(f"{path} has no label{f' of an answer of {system}' if system else ''} yet.")
     content = sha256(to_json([table, settled]).encode()).hexdigest()
     return ExpertLabels(str(path), table, settled, comments, "uncertainty" in drawn, content)
+
+
+def _name(origin: Origin, *, several: bool) -> str:
+    """The name of an item for those who read the figures: its question, with the passage or the systems if needed."""
+    if origin.passage or not origin.systems:
+        return f"{origin.sample_id} · {origin.passage}"
+    return (
+        f"{', '.join(origin.systems)}: {origin.sample_id}" if several or len(origin.systems) > 1 else origin.sample_id
+    )
 
 
 def _hash(labels: Any, table: ByTask) -> str:

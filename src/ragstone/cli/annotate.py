@@ -66,6 +66,8 @@ round_options = both(
 @file_options
 @click.option("--web", is_flag=True, help="Label in a browser instead, several experts at once, until Ctrl-C.")
 @server_options
+@click.option("--adjudicate", is_flag=True,
+              help="Settle items on which experts differ: shows their labels; yours wins.")  # fmt: skip
 @click.option("--as", "expert", metavar="NAME", help="Who labels now.  [default: the only expert, else asked]")
 @language_option
 @json_option
@@ -81,12 +83,15 @@ def command(source: Path | None, **values: Any) -> int:
     language = chosen or preferred_language()
     expert, labels = values.pop("expert"), values.pop("labels")
     mapping = once(values.pop("mapping"), "--map")
+    adjudicate = values.pop("adjudicate")
     names = ("as_json", "export", "import_", "kind", "rename", "replace", "force")
     files = {name: values.pop(name) for name in names}
     web, server = values.pop("web"), {name: values.pop(name) for name in ("port", "host", "token", "open_browser")}
     with label_round(labels, source, mapping=mapping, **values) as store:
         if files["import_"] is not None or files["export"] is not None:
             return _exchange(store, expert, values["tasks"], language, files)
+        if adjudicate:
+            return _settle(store, expert, values["tasks"], language, as_json=files["as_json"])
         if files["as_json"]:
             say_json({"labels": str(labels), "progress": msgspec.to_builtins(store.progress())})
             return 0
@@ -95,6 +100,21 @@ def command(source: Path | None, **values: Any) -> int:
     serving = messages(__name__, language)["serving"]
     query = {"expert": expert} if expert else {}
     return serve((), labels, language=chosen or "", serving=serving, path="annotate", query=query, **server)
+
+
+def _settle(store: "LabelStore", expert: str | None, tasks: tuple[str, ...], language: str, *, as_json: bool) -> int:
+    """Settles disputes in the terminal, or prints the queue as JSON."""
+    from ragstone.cli.labelling import Settling  # noqa: PLC0415
+    from ragstone.labels.settled import disputes  # noqa: PLC0415
+
+    if as_json:
+        say_json({"disputes": [msgspec.to_builtins(one) for one in disputes(store, tasks)]})
+        return 0
+    expert = expert or ask(messages(__name__, language)["name"])
+    if not expert:
+        raise UsageError("Nobody to settle disputes: add --as NAME.")
+    Settling(store, expert, language, tasks).run()
+    return 0
 
 
 def _exchange(

@@ -4,12 +4,14 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ragstone.cli.output import ask, say, say_parts
 from ragstone.labels import Assigned, Label, LabelItem, LabelStore, Marked, Task
+from ragstone.labels.settled import Dispute, disputes
 from ragstone.messages import messages, wrapped
 
-__all__ = ["Session", "say_item"]
+__all__ = ["Session", "Settling", "say_item"]
 
 _WIDEST = 100
 _WORDS = {"是": "y", "否": "n", "对": "y", "错": "n", "？": "?", "＝": "=", "yes": "y", "no": "n"}
@@ -18,8 +20,9 @@ _WORDS = {"是": "y", "否": "n", "对": "y", "错": "n", "？": "?", "＝": "="
 @dataclass
 class Session:
     """A session of one expert, with some tasks or all. `read` returns the next line, or None at the end; `clock`
-    counts seconds."""
+    counts seconds. `settles`: its labels settle disputes."""
 
+    settles: ClassVar[bool] = False
     store: LabelStore
     expert: str
     language: str
@@ -33,11 +36,15 @@ class Session:
     def run(self) -> int:
         """Labels until the expert leaves or nothing is left; returns the number of labels."""
         self._texts = messages(__name__, self.language)
-        while (assigned := self.store.next_item(self.expert, *self.tasks, skip=self._skipped)) is not None:
+        while (assigned := self._next()) is not None:
             if not self._item(assigned):
                 break
         self._end()
         return len(self._times)
+
+    def _next(self) -> Assigned | None:
+        """What is labelled next; None at the end."""
+        return self.store.next_item(self.expert, *self.tasks, skip=self._skipped)
 
     def _item(self, assigned: Assigned) -> bool:
         """Shows one item and reads keys until it is labelled, skipped or undone; False to leave."""
@@ -47,6 +54,7 @@ class Session:
             self._explained.add(task.name)
             self._guideline(task)
         say_item(assigned.item, task, self.language)
+        self._said(assigned, task)
         shown, spans, comment = self.clock(), list[Marked](), ""
         self._keys(task)
         while True:
@@ -75,9 +83,13 @@ class Session:
                 say(self._texts["unknown"].format(key=(line or "")[:20]))
                 self._keys(task)
 
+    def _said(self, assigned: Assigned, task: Task) -> None:
+        """What others said of the item: nothing, as experts label on their own."""
+
     def _put(self, assigned: Assigned, value: str, spans: tuple[Marked, ...], comment: str, seconds: float) -> None:
         label = Label(
-            assigned.item.id, assigned.task, self.expert, value, spans, comment, seconds, source="terminal"
+            assigned.item.id, assigned.task, self.expert, value, spans, comment, seconds, adjudicated=self.settles,
+            source="terminal",
         )  # fmt: skip
         self.store.put(label)
         self._times.append(seconds)
@@ -130,6 +142,34 @@ class Session:
         mine = [one for one in self.store.progress() if one.expert == self.expert]
         mine = [one for one in mine if not self.tasks or one.task in self.tasks]
         return sum(one.done for one in mine), sum(one.total for one in mine)
+
+
+class Settling(Session):
+    """A session that settles disputes: it shows what the experts said, and its labels win."""
+
+    settles: ClassVar[bool] = True
+
+    def _open(self) -> list[Dispute]:
+        return [one for one in disputes(self.store, self.tasks) if one.ruling is None]
+
+    def _next(self) -> Assigned | None:
+        for one in self._open():
+            if (one.item, one.task) not in self._skipped:
+                return Assigned(self.store.item(one.item), one.task)
+        return None
+
+    def _said(self, assigned: Assigned, task: Task) -> None:
+        dispute = next(one for one in self._open() if (one.item, one.task) == (assigned.item.id, task.name))
+        say_parts([(self._texts["said"] + "\n", True)])
+        for label in dispute.labels:
+            title = task.choice(label.value).title.to(self.language) or label.value
+            marks = "".join(self._texts["mark"].format(text=span.text[:60]) for span in label.spans)
+            comment = self._texts["comment"].format(text=label.comment) if label.comment else ""
+            say(f"  {label.expert}: {title}{comment}{marks}")
+
+    def _progress(self) -> tuple[int, int]:
+        found = list(disputes(self.store, self.tasks))
+        return sum(one.ruling is not None for one in found), len(found)
 
 
 def say_item(item: LabelItem, task: Task, language: str) -> None:

@@ -87,15 +87,26 @@ def _reason(refused: Refused, words: Mapping[str, str]) -> str:
 
 
 def expert_tables(found: ExpertFindings, *, language: str = "en") -> list[Table]:
-    """Agreement between experts; the judge against them; calibrated means."""
+    """Agreement between experts, of each with the others, and which labels differ; the judge against them; calibrated
+    means."""
     words = messages(__name__, language)
-    tables = [_agreed(found, words), _judged(found, words), _calibrated(found, words)]
+    tables = [
+        _agreed(found, words), _by_expert(found, words), *(_confusion(one, words) for one in found.agreed),
+        _judged(found, words), _calibrated(found, words),
+    ]  # fmt: skip
     return [table for table in tables if table.rows]
 
 
 def _table(words: Mapping[str, str], name: str, columns: Sequence[str], rows: Sequence[Row], keys: int = 1) -> Table:
     titles = tuple(words[column] for column in columns)
-    return Table(f"experts-{name}", words[f"title_{name}"], titles, tuple(rows), (words[f"note_{name}"],), keys=keys)
+    return Table(
+        f"experts-{name.replace('_', '-')}",
+        words[f"title_{name}"],
+        titles,
+        tuple(rows),
+        (words[f"note_{name}"],),
+        keys=keys,
+    )
 
 
 def _value(value: Statistic) -> Cell:
@@ -115,6 +126,30 @@ def _agreed(found: ExpertFindings, words: Mapping[str, str]) -> Table:
         for one in found.agreed if one.items
     ]  # fmt: skip
     return _table(words, "agreed", ("task", "items", "experts", "equal", *shown, "disputed"), rows)
+
+
+def _by_expert(found: ExpertFindings, words: Mapping[str, str]) -> Table:
+    rows = [
+        Row((Cell(one.task), Cell(each.expert), Cell(str(each.items)), Cell("", each.equal, unit="%"),
+             _number(each.kappa), each.bias.cell()))
+        for one in found.agreed for each in one.by_expert
+    ]  # fmt: skip
+    return _table(words, "by_expert", ("task", "expert", "items", "equal", "kappa", "expert_bias"), rows, keys=2)
+
+
+def _confusion(one: Agreed, words: Mapping[str, str]) -> Table:
+    """Of every two experts: a row for each label of the first, a column for each of the second."""
+    values = sorted({value for pair in one.confusions for *both, _ in pair.counts for value in both})
+    counts = {(pair.first, pair.second, a, b): n for pair in one.confusions for a, b, n in pair.counts}
+    rows = [
+        Row((Cell(pair.first), Cell(pair.second), Cell(f"{value:g}"),
+             *(Cell(str(counts.get((pair.first, pair.second, value, other), 0))) for other in values)))
+        for pair in one.confusions[:_SHOWN]
+        for value in values
+    ]  # fmt: skip
+    columns = (words["first"], words["second"], words["label"], *(f"{value:g}" for value in values))
+    title = words["title_confusion"].format(task=one.task)
+    return Table(f"experts-confusion-{one.task}", title, columns, tuple(rows), (words["note_confusion"],), keys=3)
 
 
 def _judged(found: ExpertFindings, words: Mapping[str, str]) -> Table:
