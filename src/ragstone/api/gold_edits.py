@@ -76,8 +76,8 @@ def edits_table(labels: str | Path, *, language: str = "en") -> list[Table]:
     found = edits_of(labels)
     columns = tuple(words[name] for name in ("version", "id", "by", "when", "why", "change"))
     rows = [
-        Row((Cell(str(edit["version"])), Cell(edit["sample_id"]), Cell(edit["by"]), Cell(edit["when"]),
-             Cell(edit.get("why", "")), Cell(_change(edit, words))))
+        Row((Cell(str(edit["version"])), Cell(edit["sample_id"]), Cell(edit["by"]),
+             Cell(edit["when"][:16].replace("T", " ")), Cell(edit.get("why", "")), Cell(_change(edit, words))))
         for edit in found["edits"]
     ]  # fmt: skip
     written = [
