@@ -117,6 +117,27 @@ def test_a_page_has_what_reading_every_record_finds(index: CaseIndex, chosen: Ca
     assert (page.total, page.exact) == (len(expected), True)
 
 
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(FILTERS)
+def test_of_frequent_words_the_cases_that_are_shown_have_them(index: CaseIndex, chosen: CaseFilter) -> None:
+    expected = {(item.system_id, item.case.id) for item in RECORDS if matches(chosen, item)}
+    whole = index.page(chosen, size=1_000).rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ragstone.analysis.case_index_text.MOST", 5)
+        index._searches.clear()
+        page = index.page(chosen, size=1_000)
+        neighbours = [index.neighbours(chosen, (row.system_id, row.case_id)) for row in page.rows[:9]]
+        first = index.page(chosen, size=7).rows
+    index._searches.clear()
+    assert page.rows == whole
+    assert first == whole[:7]
+    assert {(row.system_id, row.case_id) for row in page.rows} == expected
+    assert page.total >= len(expected)
+    assert page.total == len(expected) or not page.exact
+    keys = [(row.system_id, row.case_id) for row in page.rows]
+    assert neighbours == list(zip([None, *keys], [*keys[1:], None], strict=False))[: min(9, len(keys))]
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(FILTERS)
 def test_a_facet_counts_what_would_match_with_each_of_its_values(index: CaseIndex, chosen: CaseFilter) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index_build import Builder, IndexProgress, progress_of
-from ragstone.analysis.case_index_query import Selection, top
+from ragstone.analysis.case_index_query import SearchKey, Selection
 from ragstone.analysis.case_index_rows import PAIR, SAMPLE, CaseRow, is_number, number_of, row_of
 from ragstone.analysis.case_index_store import IndexDamaged, Store, open_store, remove_store
 from ragstone.errors import UsageError
@@ -26,6 +26,8 @@ from ragstone.types import Benchmark, Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ragstone.analysis.case_index_text import Found
 
 __all__ = ["CaseIndex", "CaseKey", "CasePage", "CaseRow", "Facet", "IndexProgress", "Outcomes"]
 
@@ -42,7 +44,8 @@ MOST_FACETS = 50
 
 @dataclass(frozen=True)
 class CasePage:
-    """Some of the cases that match a filter, in its order. `total`: how many match; at least so many if not `exact`."""
+    """Some of the cases that match a filter, in its order. `total`: how many match; if not `exact`, some of them
+    only have all parts of the words that are searched."""
 
     rows: tuple[CaseRow, ...]
     total: int
@@ -81,6 +84,7 @@ class CaseIndex:
         self._run, self._benchmark, self._state = run, benchmark, state
         self._lock, self._building = threading.RLock(), threading.RLock()
         self._labels: dict[tuple[str, str, str], str] = {}
+        self._searches: dict[SearchKey, Found] = {}
         self._store, self._builder = self._opened()
 
     @classmethod
@@ -134,6 +138,7 @@ class CaseIndex:
             self._store.close()
             remove_store(self.path)
             self._store, self._builder = self._opened()
+            self._searches.clear()
 
     def progress(self) -> IndexProgress:
         """How much is indexed, without any work."""
@@ -146,16 +151,16 @@ class CaseIndex:
         if not (offset >= 0 and 1 <= size <= MOST_ROWS):
             raise UsageError(f"A page has 1 to {MOST_ROWS:,} cases, from 0 on; got {size} from {offset}.")
         with self._lock, self._store.reading():
-            selection = Selection(self._store, chosen)
+            selection = self._selection(chosen)
             mask = selection.mask()
-            places = [int(place) for place in top(selection.order, mask, offset, size)]
+            places = selection.page(offset, size)
             return CasePage(self._rows(selection, places, language), int(mask.sum()), selection.exact)
 
     def facets(self, chosen: CaseFilter, *, language: str = "") -> Mapping[str, tuple[Facet, ...]]:
         """The values of each field by which cases can be filtered, the most frequent first, and those that are chosen.
         The names are "system", "status", "cause", "group", "language", "c.NAME" and "label.NAME"."""
         with self._lock, self._store.reading():
-            selection = Selection(self._store, chosen)
+            selection = self._selection(chosen)
             mask = selection.mask()
             facets = {}
             for name, column in selection.columns.items():
@@ -177,25 +182,25 @@ class CaseIndex:
             position = self._position(key)
             if position is None:
                 return None, None
-            previous, following = Selection(self._store, chosen).neighbours(position)
+            previous, following = self._selection(chosen).neighbours(position)
             return self._key(previous), self._key(following)
 
     def same_sample(self, sample_id: str, *, language: str = "") -> tuple[CaseRow, ...]:
         """All answers to one question, of every system and condition, in the order of the run; at most 200."""
         with self._lock, self._store.reading():
-            selection = Selection(self._store, CaseFilter())
+            selection = self._selection(CaseFilter())
             places = np.flatnonzero(selection.numbers(SAMPLE) == number_of(sample_id))[:MOST_SAME]
             return self._rows(selection, [int(place) for place in places], language)
 
     def rows(self, places: Sequence[int], *, language: str = "") -> tuple[CaseRow, ...]:
         """The rows of these positions, as `outcomes` names them."""
         with self._lock, self._store.reading():
-            return self._rows(Selection(self._store, CaseFilter()), places, language)
+            return self._rows(self._selection(CaseFilter()), places, language)
 
     def outcomes(self, chosen: CaseFilter, metrics: Sequence[str] = ()) -> Outcomes:
         """How each case that matches a filter ended, with its scores by these metrics: for comparisons."""
         with self._lock, self._store.reading():
-            selection = Selection(self._store, chosen)
+            selection = self._selection(chosen)
             places = np.flatnonzero(selection.mask())
             column = selection.columns.get("status")
             names = (
@@ -224,6 +229,9 @@ class CaseIndex:
         with self._lock:
             totals = self._store.note("usage") or {}
             return {text_of(system): (counts[0], counts[1], counts[2], counts[3]) for system, counts in totals.items()}
+
+    def _selection(self, chosen: CaseFilter) -> Selection:
+        return Selection(self._store, chosen, self._searches)
 
     def _rows(self, selection: Selection, places: Sequence[int], language: str) -> tuple[CaseRow, ...]:
         query = (

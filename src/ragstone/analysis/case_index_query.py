@@ -1,26 +1,29 @@
 """Applies a filter to the columns of a case index: which records match, in which order, and how many there are of each
 value. Everything is computed over whole columns, for any combination of conditions, and nothing is kept."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ragstone.analysis.case_filter import CaseFilter, terms
+from ragstone.analysis.case_filter import CaseFilter, Range, terms
 from ragstone.analysis.case_index_store import Codes, Numbers, Store
-from ragstone.analysis.case_index_text import having
+from ragstone.analysis.case_index_text import Found, contain, having
 from ragstone.errors import UnknownName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Selection", "top"]
+__all__ = ["SearchKey", "Selection"]
 
 Mask: TypeAlias = "NDArray[np.bool_]"
 Positions: TypeAlias = "NDArray[np.int64]"
 
+SearchKey: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, Range], ...], int]
+
+_SEARCHES = 8  # results that are kept
 _WORST, _ID = "worst", "id"
 
 
@@ -30,6 +33,7 @@ class Selection:
 
     store: Store
     chosen: CaseFilter
+    searches: MutableMapping[SearchKey, Found] = field(default_factory=dict)
 
     @cached_property
     def size(self) -> int:
@@ -72,21 +76,31 @@ class Selection:
         return mask
 
     @cached_property
-    def _found(self) -> tuple[Mask, bool]:
-        """Which records have the text, as far as they match otherwise, and whether these are all."""
-        words = terms(self.chosen.text)
-        if not words:
-            return np.ones(self.size, bool), True
-        return having(self.store, words, self._ranges)  # facets count what would match without a choice
+    def words(self) -> tuple[str, ...]:
+        """The words of the text."""
+        return terms(self.chosen.text)
+
+    @cached_property
+    def _found(self) -> Found:
+        """Which records have the words, as far as they match the ranges: facets count what would match without a
+        choice. The page, its facets and the neighbours of its cases search for the same."""
+        if not self.words:
+            return Found(np.ones(self.size, bool), exact=True, compared=True)
+        key = (self.words, tuple(self.chosen.metrics.items()), self.store.version)
+        if key not in self.searches:
+            while len(self.searches) >= _SEARCHES:
+                self.searches.pop(next(iter(self.searches)))
+            self.searches[key] = having(self.store, self.words, self._ranges)
+        return self.searches[key]
 
     @property
     def exact(self) -> bool:
-        """Whether every match was found."""
-        return self._found[1]
+        """Whether exactly the matches were found."""
+        return self._found.exact
 
     def mask(self, without: str = "") -> Mask:
         """Which records match, apart from the choice in one column."""
-        mask = self._ranges & self._found[0]
+        mask = self._ranges & self._found.mask
         for name, test in self._tests.items():
             if name != without:
                 mask &= test
@@ -125,30 +139,35 @@ class Selection:
         counts = np.bincount(self.codes(name)[mask])
         return {int(code): int(counts[code]) for code in np.flatnonzero(counts) if code}
 
+    def page(self, offset: int, size: int) -> list[int]:
+        """The matches `offset` to `offset + size`, in order."""
+        return self._first(self.order, self.mask(), offset + size)[offset:]
+
+    def _first(self, order: Numbers, mask: Mask, count: int, *, backwards: bool = False) -> list[int]:
+        """The first matches of a mask, or the last ones. What only may have the words is compared, as many records as
+        it takes."""
+        if backwards:
+            order, mask = -order[::-1], mask[::-1]
+        matches: list[int] = []
+        start, batch = 0, count if self._found.compared else 4 * count + 100
+        while len(matches) < count and len(places := _top(order, mask, start, batch)):
+            places = self.size - 1 - places if backwards else places
+            matches += (places if self._found.compared else contain(self.store, places, self.words)).tolist()
+            start, batch = start + batch, 2 * batch
+        return matches[:count]
+
     def neighbours(self, position: int) -> tuple[int | None, int | None]:
         """The matches before and after a record in the order, whether it matches or not."""
-        order, places = self.order, np.arange(self.size)
-        order = np.where(np.isnan(order), np.inf, order)
-        here = order[position]
-        before = (order < here) | ((order == here) & (places < position))
-        mask = self.mask()
-        after = mask & ~before
-        after[position] = False
-        before &= mask
-        previous = _extreme(order, before, np.max, -1)
-        following = _extreme(order, after, np.min, 0)
-        return previous, following
+        order = np.where(np.isnan(self.order), np.inf, self.order)
+        here, mask = order[position], self.mask()
+        mask[position] = False
+        earlier = (order < here) | ((order == here) & (np.arange(self.size) < position))
+        following = self._first(order, mask & ~earlier, 1)
+        previous = self._first(order, mask & earlier, 1, backwards=True)
+        return previous[0] if previous else None, following[0] if following else None
 
 
-def _extreme(order: Numbers, mask: Mask, pick: Callable[..., np.float64], index: int) -> int | None:
-    places = np.flatnonzero(mask)
-    if not len(places):
-        return None
-    keys = order[places]
-    return int(places[keys == pick(keys)][index])
-
-
-def top(order: Numbers, mask: Mask, offset: int, size: int) -> Positions:
+def _top(order: Numbers, mask: Mask, offset: int, size: int) -> Positions:
     """The matches `offset` to `offset + size`, in order; those without a number are last."""
     places = np.flatnonzero(mask)
     keys, end = order[places], offset + size

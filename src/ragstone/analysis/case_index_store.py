@@ -9,6 +9,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,6 +36,7 @@ _SYSTEMS = 0  # in place of a column: the keys of systems, whole
 _CACHED = 20_000  # codes of values kept in memory
 
 _GRAMS = "text, tokenize='trigram case_sensitive 1', content='', detail=none, columnsize=0"
+_PAIRS = "text, tokenize='unicode61 remove_diacritics 0', content='', detail=none, columnsize=0"
 
 # A value of a column has a code from 1 (0: none). `details` is what a list of cases shows, as JSON.
 LAYOUT = Layout(
@@ -52,6 +54,7 @@ LAYOUT = Layout(
         "CREATE TABLE rows (n INTEGER PRIMARY KEY, details TEXT NOT NULL)",
         "CREATE TABLE texts (n INTEGER PRIMARY KEY, text TEXT NOT NULL)",
         f"CREATE VIRTUAL TABLE grams USING fts5({_GRAMS})",
+        f"CREATE VIRTUAL TABLE pairs USING fts5({_PAIRS})",
         "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(grams, instance)",
     ),
     durable=False,
@@ -174,6 +177,16 @@ class Store:
         with _errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
+    def integers(self, query: str, *values: Any) -> "NDArray[np.int64]":
+        """The only column of a query."""
+        with _errors(self.path):
+            return np.fromiter(chain.from_iterable(self._connection.execute(query, values)), np.int64)
+
+    @property
+    def version(self) -> int:
+        """A number that changes when another connection writes into the file."""
+        return int(self.all("PRAGMA data_version")[0][0])
+
     def many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Writes rows, inside a transaction."""
         self._connection.executemany(statement, rows)
@@ -204,7 +217,8 @@ class Store:
         for table in ("columns", "names", "chunks", "keys", "rows", "texts"):
             self._connection.execute(f"DELETE FROM {table}")
         self._connection.execute("DELETE FROM meta WHERE key <> 'state'")
-        self._connection.execute("INSERT INTO grams (grams) VALUES ('delete-all')")
+        for table in ("grams", "pairs"):
+            self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
         self._codes.clear()
         self._pending.clear()
 

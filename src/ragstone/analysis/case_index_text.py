@@ -1,11 +1,14 @@
-"""Free text in a case index: SQLite's trigrams find the records in which a word can occur, their texts decide.
+"""Free text in a case index: SQLite's full-text search finds the records in which a word can occur, their texts decide.
 
-A word matches anywhere, also inside another, in any language. One of fewer than three characters, as many Chinese words
-have, is looked up as the beginning of a trigram; for that, each text ends with two more characters.
+A word matches anywhere, also inside another, in any language. Words of three and more characters are found by their
+trigrams. Of Chinese, whose words are often shorter, single characters and pairs are indexed, too; other words of one or
+two characters are looked up as the beginning of a trigram, for which each text ends with two more characters.
 """
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +18,26 @@ from ragstone.analysis.case_index_store import Store
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_texts", "contain", "having", "replace_text", "searchable"]
+__all__ = ["Found", "add_texts", "contain", "having", "replace_text", "searchable"]
 
 MOST = 20_000
-"""Records whose texts are compared for one query; a search with more matches than that is not exact."""
+"""Records whose texts are compared for one search. Of more, those that are shown are compared, and the count is of
+those that have the parts of the words."""
 _GRAM = 3  # characters
 _END = "\n\n"
 _LAST = "\U0010ffff"
+_FIRST_WIDE = "\u2e80"  # from here on: Chinese, Japanese and Korean characters
+_TABLES = ("grams", "pairs")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of a search: which records it finds. `exact`: each was compared, or need not be. `compared` is False
+    where some only have the parts of the words: compare those that are shown."""
+
+    mask: "NDArray[np.bool_]"
+    exact: bool
+    compared: bool
 
 
 def searchable(store: Store) -> int:
@@ -36,56 +52,91 @@ def replace_text(store: Store, position: int, text: str) -> str | None:
     if before != text:
         store.many("INSERT OR REPLACE INTO texts VALUES (?, ?)", [(position, text)])
         if before is not None and position < searchable(store):
-            store.many("INSERT INTO grams (grams, rowid, text) VALUES ('delete', ?, ?)", [(position, before + _END)])
-            store.many("INSERT INTO grams (rowid, text) VALUES (?, ?)", [(position, text + _END)])
+            for table in _TABLES:
+                delete = f"INSERT INTO {table} ({table}, rowid, text) VALUES ('delete', ?, ?)"
+                store.many(delete, [(position, _parts(table, before))])
+            _add(store, [(position, text)])
     return before
 
 
 def add_texts(store: Store, most: int) -> bool:
     """Makes the texts of more records searchable, inside a transaction. False if there are none left."""
-    start, size = searchable(store), store.size
-    end = min(size, start + most)
-    if start < end:
-        query = "INSERT INTO grams (rowid, text) SELECT n, text || ? FROM texts WHERE n >= ? AND n < ? ORDER BY n"
-        store.many(query, [(_END, start, end)])
-        store.set_note("searchable", end)
-    return start < end
+    start = searchable(store)
+    texts = store.all("SELECT n, text FROM texts WHERE n >= ? ORDER BY n LIMIT ?", start, most)
+    if texts:
+        _add(store, texts)
+        store.set_note("searchable", start + len(texts))
+    return bool(texts)
+
+
+def _add(store: Store, texts: Sequence[tuple[int, str]]) -> None:
+    for table in _TABLES:
+        store.many(f"INSERT INTO {table} (rowid, text) VALUES (?, ?)", [(n, _parts(table, text)) for n, text in texts])
+
+
+def _parts(table: str, text: str) -> str:
+    """What a table indexes of a text."""
+    return text + _END if table == "grams" else " ".join(_pairs(text))
+
+
+def _pairs(text: str) -> set[str]:
+    """The wide characters of a text, and the pairs of them that stand together."""
+    if text.isascii():
+        return set()
+    wide = [char if char >= _FIRST_WIDE and char.isalnum() else "" for char in text]
+    return {*filter(None, wide), *(one + two for one, two in pairwise(wide) if one and two)}
 
 
 def contain(store: Store, positions: Iterable[int], words: Sequence[str]) -> "NDArray[np.int64]":
-    """Which of these records have every word in their texts."""
+    """Which of these records have every word in their texts, in their order."""
     tests = "".join(" AND instr(t.text, ?) > 0" for _ in words)
     query = f"SELECT t.n FROM json_each(?) p CROSS JOIN texts t ON t.n = p.value{tests}"
     return np.array([n for (n,) in store.all(query, json.dumps([*map(int, positions)]), *words)], np.int64)
 
 
-def having(store: Store, words: Sequence[str], selected: "NDArray[np.bool_]") -> tuple["NDArray[np.bool_]", bool]:
-    """Which of the selected records have every word; and whether these are all."""
-    count = int(np.count_nonzero(selected))
-    candidates, exact = np.flatnonzero(selected), True
-    if count > MOST:
-        candidates, exact = _candidates(store, words)
-        candidates = candidates[selected[candidates]]
+def having(store: Store, words: Sequence[str], selected: "NDArray[np.bool_]") -> Found:
+    """Which of the selected records have every word."""
+    candidates, compared = np.flatnonzero(selected), False
+    if len(candidates) > MOST:
+        possible = np.zeros(len(selected), bool)
+        listed, compared = _candidates(store, words)
+        possible[listed[listed < len(selected)]] = True
+        possible[searchable(store) :] = True  # not searchable yet: to be compared
+        compared = compared and searchable(store) >= len(selected)
+        candidates = np.flatnonzero(possible & selected)
     mask = np.zeros(len(selected), bool)
-    mask[contain(store, candidates[:MOST], words)] = True
-    return mask, exact and len(candidates) <= MOST
+    if compared or len(candidates) > MOST:
+        mask[candidates] = True
+        return Found(mask, compared, compared)
+    mask[contain(store, candidates, words)] = True
+    return Found(mask, exact=True, compared=True)
 
 
 def _candidates(store: Store, words: Sequence[str]) -> tuple["NDArray[np.int64]", bool]:
-    """The records that may have the rarest of the words; and whether these are all."""
-    listed = [_listed(store, word) for word in words]
+    """The records that may have all these words; and whether they have them for certain."""
+    terms = {word: _terms(word) for word in words}
+    certain = all(len(found) == 1 for _, found in terms.values())
+    found: NDArray[np.int64] | None = None
+    for table in _TABLES:
+        if quoted := {part for name, parts in terms.values() if name == table for part in parts}:
+            match = " AND ".join('"' + part.replace('"', '""') + '"' for part in sorted(quoted))
+            places = store.integers(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", match)
+            found = places if found is None else np.intersect1d(found, places, assume_unique=True)
+    if found is not None:
+        return found, certain
+    listed = [_beginning(store, word) for word in words]
     best = min(listed, key=len)
-    fresh = np.arange(searchable(store), store.size)  # those that are not searchable yet
-    return np.union1d(best, fresh), len(best) <= MOST
+    return (best, False) if len(best) <= MOST else (np.arange(store.size), False)
 
 
-def _listed(store: Store, word: str) -> "NDArray[np.int64]":
-    """At most `MOST` + 1 records that may have this word."""
-    if len(word) < _GRAM:
-        query = "SELECT DISTINCT doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
-        rows = store.all(query, word, word + _LAST, MOST + 1)
-    else:
-        grams = {word[start : start + _GRAM] for start in range(len(word) - _GRAM + 1)}
-        quoted = " AND ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams))
-        rows = store.all("SELECT rowid FROM grams WHERE grams MATCH ? LIMIT ?", quoted, MOST + 1)
-    return np.array([n for (n,) in rows], np.int64)
+def _terms(word: str) -> tuple[str, list[str]]:
+    """The table in which a word is looked up, and its parts there; no parts if it is too short."""
+    if len(word) >= _GRAM:
+        return "grams", sorted({word[start : start + _GRAM] for start in range(len(word) - _GRAM + 1)})
+    return "pairs", [word] if all(char >= _FIRST_WIDE and char.isalnum() for char in word) else []
+
+
+def _beginning(store: Store, word: str) -> "NDArray[np.int64]":
+    """At most `MOST` + 1 records with a trigram that begins with this word."""
+    query = "SELECT DISTINCT doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
+    return store.integers(query, word, word + _LAST, MOST + 1)
