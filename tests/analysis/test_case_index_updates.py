@@ -301,3 +301,37 @@ def test_an_empty_run_has_no_cases(tmp_path: Path) -> None:
         assert index.page(CaseFilter(text="plum", sort="f1", metrics={"f1": (0, 1)})).rows == ()
         assert index.facets(CaseFilter(status=("wrong",))) == {}
         assert index.neighbours(CaseFilter(), ("s", "a")) == (None, None)
+
+
+def test_while_a_run_is_written_its_ids_are_ordered_only_now_and_then(tmp_path: Path) -> None:
+    run = tmp_path / "a.run"
+    write(run, [record("b"), record("d")])
+    with opened(run, tmp_path / "cache") as index:
+        with closing(sqlite3.connect(run)) as other:
+            other.execute("INSERT INTO leases VALUES ('s', 'case', 'x', 'elsewhere', 9e12)")
+            other.commit()
+        write(run, [record("a")])
+        index._builder._next_rank = float("inf")
+        finish(index)
+        assert [row.case_id for row in index.page(CaseFilter(sort="id")).rows] == ["b", "d", "a"]
+        with closing(sqlite3.connect(run)) as other:
+            other.execute("DELETE FROM leases")
+            other.commit()
+        finish(index)
+        assert [row.case_id for row in index.page(CaseFilter(sort="id")).rows] == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize(
+    "text", ["00\0", "\0\0\0\0", '"', '""" OR "', "a* NOT b", "NEAR(a b)", "text:why", "'", "\\", "(((", "的\0"]
+)
+def test_no_text_that_is_searched_costs_the_index(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tmp_path / "a.run"
+    write(run, [record(str(number)) for number in range(10)])
+    monkeypatch.setattr("ragstone.analysis.case_index_text.MOST", 3)
+    with opened(run, tmp_path / "cache") as index:
+        before = index.path.stat().st_ino
+        index.page(CaseFilter(text=text))
+        index.facets(CaseFilter(text=text))
+        finish(index)
+        assert index.path.stat().st_ino == before
+        assert index.page(CaseFilter()).total == 10

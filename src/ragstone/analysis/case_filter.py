@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 def terms(text: str) -> tuple[str, ...]:
     """The parts of a text to search for: each must occur, upper and lower case being equal."""
-    return tuple(dict.fromkeys(printable(text).casefold().split()))
+    return tuple(dict.fromkeys(printable(text).casefold().replace("\0", " ").split()))
 
 
 @dataclass(frozen=True)

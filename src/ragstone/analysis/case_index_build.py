@@ -96,11 +96,7 @@ class Builder:
         """One transaction of work. False: there is nothing to do."""
         state = _file_state(self._run)
         store = self._store
-        if (
-            store.note("swept") == state
-            and searchable(store) >= store.size
-            and (store.note("ranked") == store.size or time.monotonic() < self._next_rank)
-        ):
+        if store.note("swept") == state and searchable(store) >= store.size and not self._rank_due():
             return False
         with store.writing():
             until = time.monotonic() + _STEP_SECONDS
@@ -200,11 +196,17 @@ class Builder:
             totals[system] = [old + new for old, new in zip(before, kept.usage, strict=True)]
             self._store.set_note("usage", totals)
 
+    def _rank_due(self) -> bool:
+        """Whether records are new in the order of the ids, and it is worth it: while others write, not too often."""
+        if (self._store.note("ranked") or 0) == self._store.size:
+            return False
+        return time.monotonic() >= self._next_rank or not self._run.owners()
+
     def _rank(self) -> None:
         """Numbers the records in the order of their ids, inside a transaction, if there are new ones."""
         store = self._store
         size = store.size
-        if (store.note("ranked") or 0) == size or time.monotonic() < self._next_rank:
+        if not self._rank_due():
             return
         start = time.monotonic()
         column = store.add_column("id")

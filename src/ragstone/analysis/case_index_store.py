@@ -29,7 +29,7 @@ Numbers: TypeAlias = "NDArray[np.float64]"
 
 # Records in a chunk of a column: what is rewritten for one that changes.
 CHUNK = 8_192
-_LAYOUT_VERSION = 3
+_LAYOUT_VERSION = 4
 _BUSY_SECONDS = 10.0
 _MOST_COLUMNS = 400  # a hostile file may have as many fields as records; further ones are left out
 _SYSTEMS = 0  # in place of a column: the keys of systems, whole
@@ -59,7 +59,7 @@ LAYOUT = Layout(
     ),
     durable=False,
 )
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last: a table is missing
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TYPES = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<f8"}
 
 
@@ -78,7 +78,7 @@ def _errors(path: Path) -> Iterator[None]:
             yield
     except (sqlite3.Error, StorageError) as error:
         cause = error if isinstance(error, sqlite3.Error) else error.__cause__
-        if isinstance(cause, sqlite3.Error) and result_code(cause) in _DAMAGED:
+        if isinstance(cause, sqlite3.Error) and (result_code(cause) in _DAMAGED or "no such" in str(cause)):
             raise IndexDamaged(path) from error
         raise
 
