@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(VENV)/.user: pyproject.toml src/ragstone/models/setup.py
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || \
 		{ python=$$(sh scripts/find-python.sh $(PYTHON)) && echo "$$python -m venv $(VENV)" && "$$python" -m venv $(VENV); }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view]'
 	$(BIN)/ragstone setup local
 	touch $@
 

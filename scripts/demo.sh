@@ -20,3 +20,9 @@ HANDBOOK_FAULT=rewriter "$ragstone" diagnose examples/handbook/questions.csv --s
     --retriever examples/handbook/app.py:search --corpus examples/handbook/docs \
     --run demo/diagnosis.run --report demo/diagnosis.html || [ $? -eq 3 ]
 "$ragstone" report demo/diagnosis.run -o demo/diagnosis.zh.html --language zh
+# All of them in the viewer: served at once where somebody can end it, else the command with its address.
+if [ -t 1 ]; then
+    echo "Open http://127.0.0.1:8720/ for all runs (Ctrl-C ends it), or the HTML files in demo/."
+    exec "$ragstone" view demo
+fi
+echo "Open demo/report.html, or run '$ragstone view demo' and open http://127.0.0.1:8720/"
