@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ragstone.api.build_questions import build_questions
+from ragstone.api.build_questions import build_questions, build_questions_async
 from ragstone.api.construction import construct, expected
 from ragstone.builders.questions.items import Draft, Fact, types_of
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
@@ -175,8 +175,21 @@ def test_the_handbook_becomes_a_test_set_by_rules(tmp_path: Path) -> None:
     assert {row["language"] for row in rows} == {"en", "zh"}
     for row in rows:
         assert any(row["reference"][0][0] in text for text in row["evidence"])
+        assert row["document"].startswith(f"{row['language']}/")
     rejected = [json.loads(line) for line in (tmp_path / "set" / "rejected.jsonl").read_text("utf-8").splitlines()]
     assert {row["reason"] for row in rejected} >= {"wrong_number_of_answers"}
+
+
+async def test_a_built_set_is_asked_and_diagnosed_at_once(tmp_path: Path) -> None:
+    import ragstone
+
+    built = await build_questions_async("examples/handbook/docs/en", tmp_path / "set", size=8, types={"single": 1})
+    assert built.questions is not None
+    system = "rag(retriever=bm25,model=local/extractive,k=3)"
+    documents = "examples/handbook/docs/en"
+    result = await ragstone.diagnose_async(built.questions, system, corpus=documents, run=tmp_path / "d.run")
+    assert result.outcome.complete
+    assert {item.found for item in result.questions} == {"labels"}
 
 
 def questions_of(path: Path | None) -> list[str]:

@@ -160,12 +160,12 @@ def _row(draft: Draft) -> dict[str, Any]:
         turns = [{"role": role, "content": text} for pair in draft.history for role, text in zip(
             ("user", "assistant"), pair, strict=True)]  # fmt: skip
         question = [*turns, {"role": "user", "content": draft.question}]
-    documents = dict.fromkeys(str(passage.meta.get("document", passage.id)) for passage in draft.gold)
+    gold = draft.gold if draft.answerable else ()
+    documents = dict.fromkeys(str(passage.meta.get("document", passage.id)) for passage in gold)
     return {
         "id": draft.id, "question": question, "reference": [list(slot) for slot in draft.references],
         "answerable": draft.answerable, "language": draft.language, "type": draft.type, "style": draft.style,
         "persona": draft.persona, "difficulty": draft.difficulty, "document": "; ".join(documents),
-        "reference_contexts": [passage.text for passage in draft.gold] if draft.answerable else [],
         "evidence": [fact.evidence for fact in draft.facts], "marks": list(draft.marks),
     }  # fmt: skip
 

@@ -31,11 +31,11 @@ from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
-from ragstone.retrieval.corpus import Corpus, read_corpus
+from ragstone.retrieval.corpus import NO_CORPUS, Corpus, read_corpus
 from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import Probe, probe_interventions
-from ragstone.systems.rag import RagTarget
+from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import Embedder, Metric, Model, Query, System
 
@@ -292,6 +292,8 @@ async def diagnose_async(
         judge, embedder=embedder, protocol="matrix", verify="joint", prompts=None, rubrics=(), base_url=judge_base_url,
         embedder_base_url=None, language=data_language, reasons=False, strict_quotes=False, combine="mean",
     )  # fmt: skip
+    if isinstance(system, str) and system.startswith("rag("):
+        system = rag_target(system, NO_CORPUS if corpus is None else corpus)
     joined = {} if references is None else {"references": references}
     planned = plan_diagnosis(
         read_data(questions, mapping=mapping, limit=limit, sample=sample, seed=seed, **joined),
