@@ -12,6 +12,7 @@ from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
 from ragstone.errors import DataError, UsageError
 from ragstone.labels import LabelStore, Origin
+from ragstone.labels.sampling import NOT_RANDOM
 from ragstone.structs import to_json
 
 __all__ = ["RECORDED", "ExpertLabels", "read_labels"]
@@ -29,7 +30,8 @@ RECORDED = "recorded"
 @dataclass(frozen=True)
 class ExpertLabels:
     """Labels by task, question and expert, from 0 to 1. `settled`: task → question → the label that settles a dispute.
-    `comments`: task → question → what the experts said. `picked`: the items were chosen as the most doubtful.
+    `comments`: task → question → what the experts said. `picked`: items were not drawn at
+    random, but as the most doubtful or in the viewer.
     `sha256`: of the file or of the rows."""
 
     name: str
@@ -129,7 +131,7 @@ def _of_store(path: Path, system: str, source: str) -> ExpertLabels:
     if not table:
         raise UsageError(f"{path} has no label{f' of an answer of {system}' if system else ''} yet.")
     content = sha256(to_json([table, settled]).encode()).hexdigest()
-    return ExpertLabels(str(path), table, settled, comments, "uncertainty" in drawn, content)
+    return ExpertLabels(str(path), table, settled, comments, not NOT_RANDOM.isdisjoint(drawn), content)
 
 
 def _name(origin: Origin, *, several: bool) -> str:

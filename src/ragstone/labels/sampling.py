@@ -7,10 +7,14 @@ from typing import Literal, TypeAlias
 from ragstone.errors import UsageError
 from ragstone.labels.items import Candidate, Key, drawn
 
-__all__ = ["By", "assigned_evenly", "draw"]
+__all__ = ["NOT_RANDOM", "PICKED", "By", "assigned_evenly", "draw"]
 
 By: TypeAlias = Literal["random", "uncertainty", "stratified", "interval"]
 """How items are chosen; "interval" is not drawn here but by what the labels so far say (`api.label_round`)."""
+PICKED = "picked"
+"""How an item was chosen that somebody came upon in the viewer."""
+NOT_RANDOM = frozenset({"uncertainty", PICKED})
+"""Ways of choosing whose labels say nothing about the items that were not chosen."""
 _LEAST = 2  # of each stratum: its variance is not known from one
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 from msgspec.structs import asdict
 
+from ragstone.datasets.sources import GENERATED_LICENSE
 from ragstone.messages import messages
 from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.metadata import first, flattened, notices
@@ -80,10 +81,15 @@ def _facts(view: View, w: Mapping[str, str]) -> list[tuple[str, str]]:
         (w["template"], benchmark.template.name if prompted else ""),
         (w["sampling"], _sampling(view, w)),
         (w["judge"], judge_name(meta)),
-        (w["license"], first(meta, "license", "licence") or benchmark.license),
+        (w["license"], _license(view, w)),
         (w["citation"], first(meta, "citation") or benchmark.citation),
     ]
     return [(name, text) for name, text in entries if text]
+
+
+def _license(view: View, w: Mapping[str, str]) -> str:
+    text = first(view.run.meta, "license", "licence") or view.benchmark.license
+    return w["generated"] if text == GENERATED_LICENSE else text
 
 
 def _sampling(view: View, w: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from starlette.routing import Route
 
 from ragstone.labels import LabelStore, SourceSample, items_of, task_named
 from ragstone.labels.items import Candidate
+from ragstone.labels.sampling import PICKED
 from ragstone.messages import messages
 from ragstone.report.section import Canvas
 from ragstone.types import Record
@@ -14,9 +15,6 @@ from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.page import address, library_of
 
 __all__ = ["ROUTES", "label_buttons"]
-
-PICKED = "picked"
-"""How an item was chosen that somebody came upon in the viewer: it is no part of a random sample."""
 
 _BUTTONS = """<form class="desk picks" method="post" action="{{ action }}">
 {% for name, value in fields.items() %}<input type="hidden" name="{{ name }}" value="{{ value }}">{% endfor %}
