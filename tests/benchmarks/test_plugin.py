@@ -16,10 +16,15 @@ from ragstone.metrics import METRICS
 from ragstone.types import Benchmark
 
 SOURCE = Path(ragstone.__file__).parent
-OF_BENCHMARKS = re.compile(r"benchmarks/(rgb|mirage|niah)/|datasets/|metrics/(rgb_|mirage_|needle)")
+OF_BENCHMARKS = re.compile(
+    r"benchmarks/(rgb|mirage|niah)/|datasets/|metrics/(rgb_|mirage_|needle)"
+    r"|builders/(rgb|mirage)/|(api|cli)/build_(rgb|mirage)\."  # constructions of their data
+)
 NAMED = re.compile(r"(?<![a-z])(rgb|mirage|niah)(?![a-z])", re.IGNORECASE)
 # Files that name a format of data, a published size, or a command as an example.
 FORMATS = {
+    "__init__.py": "functions that construct the data of a benchmark",
+    "api/__init__.py": "the same",
     "api/data_check.py": "what a problem of a file is; it is kept beside the reader of RGB's format",
     "benchmarks/plugin.py": "the same",
     "cli/build.py": "formats of the files that are written",

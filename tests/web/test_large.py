@@ -2,13 +2,13 @@
 
 import html
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.waiting import until_elsewhere
 from tests.web.conftest import Browse
 
 from ragstone.web import kept as kept_module
@@ -24,12 +24,6 @@ def large(folder: Path, browse: Browse, monkeypatch: pytest.MonkeyPatch) -> Iter
     client = browse(folder)
     yield client
     client.app.state.kept.close()  # type: ignore[attr-defined]
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    """Until the other process has done something; pytest's own limit ends what never comes."""
-    while not condition():
-        time.sleep(0.05)
 
 
 def test_the_opening_comes_from_the_index_until_the_sections_are_there(large: TestClient, monkeypatch: Any) -> None:
@@ -48,7 +42,7 @@ def test_the_opening_comes_from_the_index_until_the_sections_are_there(large: Te
 
 def test_another_process_makes_the_index_and_the_sections(large: TestClient) -> None:
     assert "hx-trigger" in large.get("/run", params=PAGE).text
-    wait_for(lambda: "hx-trigger" not in large.get("/run", params=PAGE).text)
+    until_elsewhere(lambda: "hx-trigger" not in large.get("/run", params=PAGE).text)
     page = large.get("/run", params=PAGE).text
     assert "How it was made" in page
     assert "@run@" not in page
@@ -58,7 +52,7 @@ def test_another_process_makes_the_index_and_the_sections(large: TestClient) -> 
 
 def test_a_changed_run_shows_what_was_known_and_says_so(large: TestClient, folder: Path, monkeypatch: Any) -> None:
     large.get("/run", params=PAGE)
-    wait_for(lambda: "hx-trigger" not in large.get("/run", params=PAGE).text)
+    until_elsewhere(lambda: "hx-trigger" not in large.get("/run", params=PAGE).text)
     monkeypatch.setattr(kept_module, "state_of", lambda path: "later")
     page = large.get("/run", params=PAGE).text
     assert "what is shown is a little older" in page

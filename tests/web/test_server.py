@@ -4,7 +4,6 @@ import json
 import signal
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.cli.tools import command, environment, one_line, process
+from tests.waiting import until_elsewhere
 
 Start = Callable[..., tuple[subprocess.Popen[str], str]]
 
@@ -100,12 +100,12 @@ def events(stream: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 GATED = """
-import time
 from pathlib import Path
+from threading import Event
 
 def ask(question):
     while int(question.split()[2].strip("?")) >= 10 and not Path("go").exists():
-        time.sleep(0.02)
+        Event().wait(0.02)
     return "It is 7."
 """
 
@@ -116,8 +116,7 @@ def test_the_progress_of_a_running_run_is_streamed_to_its_end(start: Start, tmp_
     words = command("run", "q.csv", "--system", "slow.py:ask", "--run", "r.run", "--quiet", "--concurrency", "1")
     _, address = start(tmp_path, "--price", "1/2")
     with subprocess.Popen(words, cwd=tmp_path, env=environment(tmp_path), stdout=-3, stderr=-3) as running:
-        while "r.run" not in get(address):
-            time.sleep(0.1)
+        until_elsewhere(lambda: "r.run" in get(address))
         with urllib.request.urlopen(f"http://{address}events?run=r.run", timeout=60) as stream:
             seen = []
             for event in events(stream):

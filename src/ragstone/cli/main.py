@@ -44,7 +44,7 @@ COMMANDS = {
     "show": ("ragstone.cli.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
-    "build": ("ragstone.cli.build", "Construct data sets: test questions, RGB, MIRAGE, fictional news."),
+    "build": ("ragstone.cli.build", "Construct data sets: test questions, and the data of the benchmarks."),
     "data": ("ragstone.cli.data", "List, pull, check, edit and export data sets."),
     "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
     "metrics": ("ragstone.cli.metrics", "List the metrics."),
