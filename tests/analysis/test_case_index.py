@@ -170,6 +170,11 @@ def test_pages_and_neighbours_walk_through_the_same_order(index: CaseIndex, chos
         assert index.neighbours(chosen, key) == around
 
 
+def test_only_the_facets_that_are_asked_for_are_counted(index: CaseIndex) -> None:
+    every = index.facets(CaseFilter(text="plum"))
+    assert index.facets(CaseFilter(text="plum"), ("cause", "absent")) == {"cause": every["cause"]}
+
+
 def test_the_worst_come_first_by_default(index: CaseIndex) -> None:
     rows = index.page(CaseFilter(), size=1_000).rows
     assert list(dict.fromkeys(row.status for row in rows)) == ["wrong", "failed", "unscored", "right"]

@@ -6,7 +6,7 @@ The index follows a run that is being written (`CaseIndex.update`), and never wr
 import hashlib
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -156,15 +156,18 @@ class CaseIndex:
             places = selection.page(offset, size)
             return CasePage(self._rows(selection, places, language), int(mask.sum()), selection.exact)
 
-    def facets(self, chosen: CaseFilter, *, language: str = "") -> Mapping[str, tuple[Facet, ...]]:
-        """The values of each field by which cases can be filtered, the most frequent first, and those that are chosen.
-        The names are "system", "status", "cause", "group", "language", "c.NAME" and "label.NAME"."""
+    def facets(
+        self, chosen: CaseFilter, names: Collection[str] | None = None, *, language: str = ""
+    ) -> Mapping[str, tuple[Facet, ...]]:
+        """The values of each field by which cases can be filtered, the most frequent first, and those that are chosen;
+        those of `names` only, if given. They are "system", "status", "cause", "group", "language", "c.NAME" and
+        "label.NAME"."""
         with self._lock, self._store.reading():
             selection = self._selection(chosen)
             mask = selection.mask()
             facets = {}
             for name, column in selection.columns.items():
-                if is_number(name):
+                if is_number(name) or (names is not None and name not in names):
                     continue
                 counts = selection.counts(name, selection.mask(name) if name in selection.choices else mask)
                 facets[name] = self._facet(selection, (name, column), counts, language)

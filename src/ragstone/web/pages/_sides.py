@@ -88,7 +88,7 @@ def current(request: Request, name: str, index: CaseIndex) -> CaseIndex:
 
 def asked(index: CaseIndex, system: str) -> CaseFilter:
     """The cases of a system that a comparison is of: of a diagnosis, the answers as is."""
-    as_is = "c.intervention" in index.facets(CaseFilter(systems=(system,)))
+    as_is = "c.intervention" in index.facets(CaseFilter(systems=(system,)), ("c.intervention",))
     return CaseFilter(systems=(system,), conditions={"intervention": ("as_is",)} if as_is else {})
 
 

@@ -93,12 +93,12 @@ def _quick(
     systems."""
     done = index.progress()
     notice = w["indexing"] if done.done < done.total else w["computing"]
-    systems = [facet.value for facet in index.facets(CaseFilter()).get("system", ())[:_SYSTEMS]]
+    systems = [facet.value for facet in index.facets(CaseFilter(), ("system",)).get("system", ())[:_SYSTEMS]]
     lines, causes = [], []
     for system in systems:
-        facets = index.facets(CaseFilter(systems=(system,)), language=canvas.language)
+        facets = index.facets(CaseFilter(systems=(system,)), ("status",))
         lines.append(_line(w, system, facets.get("status", ())))
-        wrong = index.facets(CaseFilter(systems=(system,), status=("wrong",)), language=canvas.language)
+        wrong = index.facets(CaseFilter(systems=(system,), status=("wrong",)), ("cause",), language=canvas.language)
         causes += [(facet.count, system, facet) for facet in wrong.get("cause", ())]
     worst = sorted(causes, key=lambda item: -item[0])[:_CAUSES]
     linked = [
