@@ -10,6 +10,7 @@ ones. Second table: seconds of CPU and peak memory of all passes over many chunk
 import argparse
 import asyncio
 import json
+import re
 import resource
 import tempfile
 import time
@@ -90,10 +91,8 @@ class Timed(TemplateModel):
 
 def _name_in(text: str) -> str:
     """The name of the tower that a request is about."""
-    for mark in ("Tower ", "tower of "):
-        if mark in text:
-            return text.partition(mark)[2].split()[0].strip('"),.:”')
-    return text.partition("塔")[0][-4:].lstrip("（ \"'“:")
+    found = re.search(r"(?:Tower |tower of )([A-Z][a-z]+)|([A-Z][a-z]+)塔", text)
+    return found[1] or found[2] if found else ""
 
 
 def _each(key: str, name: str, value: Any) -> Rule:
