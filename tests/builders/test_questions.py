@@ -173,6 +173,10 @@ def test_the_handbook_becomes_a_test_set_by_rules(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in built.questions.read_text("utf-8").splitlines()]
     assert len(rows) == built.accepted >= 20
     assert {row["language"] for row in rows} == {"en", "zh"}
+    covered = {row.cells[0].text: row.cells[1] for row in built.tables(language="en")[2].rows}
+    assert covered["documents"].total == 40
+    assert covered["documents"].scored == len({name for row in rows for name in row["document"].split("; ")})
+    assert 0 < (covered["facts"].scored or 0) < (covered["facts"].total or 0)
     for row in rows:
         assert any(row["reference"][0][0] in text for text in row["evidence"])
         assert row["document"].startswith(f"{row['language']}/")

@@ -124,12 +124,23 @@ async def run_question_build(
     plugin = ConstructionPlugin()
     if not done.complete:
         return BuiltQuestions(path, done.outcome, benchmark=plugin)
-    keep_report(path, done.state, len(done.state.items))
+    keep_report(path, done.state, len(done.state.items), _covered(plan, done))
     _write(plan, done)
     reasons = Counter(item.reason for item in done.state.rejected)
     return BuiltQuestions(
         path, done.outcome, _warnings(plan, done), plugin, plan.output / _QUESTIONS, len(done.state.items), reasons
     )
+
+
+def _covered(plan: QuestionBuild, done: Constructed) -> dict[str, tuple[int, int]]:
+    """How many of the facts and of the documents some question is asked of."""
+    used = [fact for draft in done.state.items for fact in draft.facts]
+    facts = next((one.kept for one in done.state.yields if one.name == "facts"), 0)
+    documents = {str(chunk.meta.get("document", chunk.id)) for chunk in plan.pipeline.corpus}
+    return {
+        "facts": (len({fact.id for fact in used}), facts),
+        "documents": (len({fact.document for fact in used}), len(documents)),
+    }
 
 
 def _warnings(plan: QuestionBuild, done: Constructed) -> tuple[str, ...]:

@@ -96,14 +96,16 @@ def _replies(path: Path, system: str, one: Pass) -> dict[str, Reply]:
         return {name: reply_of(response, one.step.kind) for name, response in run.responses(system, f"{one.name}/")}
 
 
-def keep_report(path: Path, state: State, accepted: int) -> None:
-    """Notes in the run file of a finished construction what each pass kept, for its tables."""
+def keep_report(path: Path, state: State, accepted: int, covered: Mapping[str, tuple[int, int]] | None = None) -> None:
+    """Notes in the run file of a finished construction what each pass kept, for its tables. `covered`: of what it is
+    made (facts, documents) how many were used, of how many."""
     if not path.exists():
         raise UsageError("The documents hold nothing that a model could be asked about.")
     reasons = Counter(rejected.reason for rejected in state.rejected)
     report = {
         "accepted": accepted, "yields": [msgspec.structs.asdict(one) for one in state.yields],
         "rejected": dict(sorted(reasons.items())),
+        "covered": {name: list(pair) for name, pair in (covered or {}).items()},
     }  # fmt: skip
     with open_run(path) as run:
         question = dict(run.meta["question"])

@@ -102,7 +102,20 @@ class Construction(BaseBenchmark):
         return [
             Table("construction-passes", words["passes"], columns, passes),
             Table("construction-rejected", words["rejected"], (words["reason"], words["items"]), reasons),
+            *self._coverage(words),
         ]
+
+    def _coverage(self, words: Mapping[str, str]) -> list[Table]:
+        """The share of facts and documents of which a question is asked, if the run file has it."""
+        covered = self.report.get("covered")
+        if not isinstance(covered, Mapping) or not covered:
+            return []
+        rows = [
+            Row((Cell(words.get(f"of_{name}", name)), Cell(value=used / total, unit="%", scored=used, total=total)))
+            for name, (used, total) in covered.items()
+            if total
+        ]
+        return [Table("construction-covered", words["covered"], (words["what"], words["share"]), tuple(rows))]
 
     def _yields(self) -> list[Mapping[str, Any]]:
         yields = self.report.get("yields")
