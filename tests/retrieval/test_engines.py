@@ -37,7 +37,7 @@ def outcomes(request: pytest.FixtureRequest, python: Path, tmp_path_factory: pyt
     done = subprocess.run(
         [str(python), str(APP), request.param, str(folder)], cwd=folder, capture_output=True, text=True, check=False,
         env={"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder),
-             "PATH": "/usr/bin", "XDG_RUNTIME_DIR": str(folder)},
+             "PATH": "/usr/sbin:/usr/bin", "XDG_RUNTIME_DIR": str(folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr  # pymilvus logs each error with its traceback
