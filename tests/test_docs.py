@@ -7,9 +7,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +160,18 @@ def test_every_file_that_a_command_of_a_readme_reads_is_in_the_clone_or_was_writ
     assert file_arguments(["eval", "no.csv", "--run", "a.run"]) == ({"no.csv"}, {"a.run"})
 
 
+def viewed_until_interrupted(arguments: list[str], folder: Path, environment: dict[str, str]) -> int:
+    """The exit code of a viewer that is interrupted once its first page has come."""
+    words = [sys.executable, "-m", "ragstone", *arguments, "--port", "0"]
+    with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as viewer:
+        assert viewer.stdout is not None
+        address = next(found[0] for line in viewer.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+/", line)))
+        with urllib.request.urlopen(address, timeout=60) as page:
+            assert b"first.run" in page.read()
+        viewer.send_signal(signal.SIGINT)
+        return viewer.wait()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp_path: Path) -> None:
@@ -173,6 +187,9 @@ def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp
         # These two are for the user's own project, whose ragstone.toml is not for the others.
         folder = tmp_path / "project" if arguments in (["init"], ["run"]) else tmp_path
         folder.mkdir(exist_ok=True)
+        if arguments[0] == "view":
+            assert viewed_until_interrupted(arguments, folder, environment) == 0, line
+            continue
         done = subprocess.run(
             [sys.executable, "-m", "ragstone", *arguments, *small], cwd=folder, env=environment, capture_output=True,
             stdin=subprocess.DEVNULL, text=True, encoding="utf-8", check=False,
