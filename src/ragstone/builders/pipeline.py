@@ -7,11 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from ragstone.builders.steps import Reply, Role, Step, Task
 from ragstone.structs import JSON, Frozen
 from ragstone.types import Passage
 
-__all__ = ["Pass", "PassYield", "Pipeline", "Rejected", "Replies", "Search", "State", "advance"]
+__all__ = ["Pass", "PassYield", "Pipeline", "Rejected", "Replies", "Search", "State", "advance", "rejected"]
+
+_PASSAGES = ("chunks", "found", "near", "negative", "passage", "positive")  # fields that repeat the corpus
+_DETAIL = 300  # characters
 
 Replies: TypeAlias = Mapping[tuple[str, int], Reply]
 """(key of the task, repeat) → its reply. A task that could not be asked is missing."""
@@ -25,6 +30,13 @@ class Rejected(Frozen, frozen=True):
     reason: str
     detail: str = ""
     item: dict[str, Any] = {}  # noqa: RUF012  (msgspec copies it)
+
+
+def rejected(item: Any, at: str, reason: str, detail: str = "") -> Rejected:
+    """A rejected item (a struct with an id) with what it was, without the passages that were found for it."""
+    kept: dict[str, Any] = msgspec.to_builtins(item)
+    fields = {name: value for name, value in kept.items() if name not in _PASSAGES}
+    return Rejected(item.id, at, reason, detail[:_DETAIL], fields)
 
 
 class PassYield(Frozen, frozen=True):

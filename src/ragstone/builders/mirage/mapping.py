@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ragstone.builders.mirage.items import MappedQuestion, rejected
+from ragstone.builders.mirage.items import MappedQuestion
 from ragstone.builders.mirage.qa_sets import SourceQuestion
-from ragstone.builders.pipeline import Rejected
+from ragstone.builders.pipeline import Rejected, rejected
 from ragstone.datasets.wikipedia import folded_title, read_articles
 from ragstone.text.wording import Wording
 from ragstone.types import Passage

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ragstone.builders.mirage.items import MappedQuestion, rejected
+from ragstone.builders.mirage.items import MappedQuestion
+from ragstone.builders.passes import ANSWERING, READ, EachPass, LocalPass, Reason, is_right, numbered, with_title
 from ragstone.builders.pipeline import Rejected, Replies, Search
-from ragstone.builders.questions.gates import ANSWERING, READ
-from ragstone.builders.rgb.base import is_right
 from ragstone.builders.steps import Role, Step, Task
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = ["CHUNK", "CHUNKS", "FindChunks", "LabelSupport", "TakeQuestions", "ValidateByInference"]
+__all__ = ["CHUNK", "CHUNKS", "FindChunks", "LabelSupport", "ValidateByInference"]
 
 CHUNK, CHUNKS = 330, 5
 """Tokens of a chunk and chunks of a question, as in the paper."""
@@ -23,16 +22,11 @@ _SEARCHED = 50
 
 
 @dataclass(frozen=True)
-class FindChunks:
+class FindChunks(LocalPass):
     """The chunks nearest to title and question, at least one of them from the question's article."""
 
     chunks: Mapping[str, Sequence[Passage]]
     name: str = "search"
-    step: Step | None = None
-    role: Role = "checker"
-
-    def tasks(self, items: Sequence[MappedQuestion], /) -> Iterator[Task]:
-        return iter(())
 
     async def finish(
         self, items: Sequence[MappedQuestion], replies: Replies, search: Search, /
@@ -53,7 +47,7 @@ def _states(item: MappedQuestion, chunk: Passage) -> bool:
 
 
 @dataclass(frozen=True)
-class LabelSupport:
+class LabelSupport(EachPass):
     """Asks which chunks answer the question. A label needs the answer in the chunk, too; a question needs a supporting
     chunk, one of them of its article (the title check), and four that do not support it."""
 
@@ -63,46 +57,26 @@ class LabelSupport:
 
     def tasks(self, items: Sequence[MappedQuestion], /) -> Iterator[Task]:
         for item in items:
-            passages = {str(number): _text(chunk) for number, chunk in enumerate(item.chunks, 1)}
+            passages = numbered(list(map(with_title, item.chunks)))
             shown = {"question": item.question.question, "passages": passages, "answer": [item.question.answers[0]]}
             yield Task(item.id, shown, _LANGUAGE)
 
-    async def finish(
-        self, items: Sequence[MappedQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[MappedQuestion], Sequence[Rejected]]:
-        kept: list[MappedQuestion] = []
-        dropped: list[Rejected] = []
-        for item in items:
-            reply = replies[item.id, 0]
-            if reply.value is None:
-                dropped.append(rejected(item, self.name, "no_usable_reply", reply.problem))
-                continue
-            support = tuple(
-                number in reply.value.passages and _states(item, chunk) for number, chunk in enumerate(item.chunks, 1)
-            )
-            labelled = replace(item, support=support)
-            reason = _problem(labelled)
-            if reason:
-                dropped.append(rejected(labelled, self.name, reason))
-            else:
-                kept.append(labelled)
-        return kept, dropped
-
-
-def _problem(item: MappedQuestion) -> str:
-    if not item.supporting:
-        return "too_few_positive"
-    if not any(chunk.meta.get("document") == item.article.id for chunk in item.supporting):
-        return "support_of_another_article"
-    return "" if len(item.near_misses) >= _NEAR_MISSES else "too_few_near_misses"
-
-
-def _text(chunk: Passage) -> str:
-    return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
+    def decide(self, item: MappedQuestion, replies: Replies, /) -> MappedQuestion | Reason:
+        reply = replies[item.id, 0]
+        if reply.value is None:
+            return Reason("no_usable_reply", reply.problem)
+        found = reply.value.passages
+        support = tuple(number in found and _states(item, chunk) for number, chunk in enumerate(item.chunks, 1))
+        labelled = replace(item, support=support)
+        if not labelled.supporting:
+            return Reason("too_few_positive")
+        if not any(chunk.meta.get("document") == item.article.id for chunk in labelled.supporting):
+            return Reason("support_of_another_article")
+        return labelled if len(labelled.near_misses) >= _NEAR_MISSES else Reason("too_few_near_misses")
 
 
 @dataclass(frozen=True)
-class ValidateByInference:
+class ValidateByInference(EachPass):
     """A reader must be right with the oracle chunk, right with it among four near misses, and wrong without any."""
 
     name: str = "inference"
@@ -111,46 +85,17 @@ class ValidateByInference:
 
     def tasks(self, items: Sequence[MappedQuestion], /) -> Iterator[Task]:
         for item in items:
-            oracle = _text(item.supporting[0])
-            near = [_text(chunk) for chunk in item.near_misses[:_NEAR_MISSES]]
+            oracle, near = with_title(item.supporting[0]), list(map(with_title, item.near_misses[:_NEAR_MISSES]))
             for kind, texts in (("oracle", [oracle]), ("base", []), ("mixed", [*near[:2], oracle, *near[2:]])):
-                passages = {str(number): text for number, text in enumerate(texts, 1)}
-                yield Task(f"{item.id}.{kind}", {"question": item.question.question, "passages": passages}, _LANGUAGE)
+                shown = {"question": item.question.question, "passages": numbered(texts)}
+                yield Task(f"{item.id}.{kind}", shown, _LANGUAGE)
 
-    async def finish(
-        self, items: Sequence[MappedQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[MappedQuestion], Sequence[Rejected]]:
-        kept: list[MappedQuestion] = []
-        dropped: list[Rejected] = []
-        for item in items:
-            right = {
-                kind: is_right(replies.get((f"{item.id}.{kind}", 0)), item.question.answers)
-                for kind in ("oracle", "base", "mixed")
-            }
-            if not right["oracle"]:
-                dropped.append(rejected(item, self.name, "not_answerable_from_gold"))
-            elif right["base"]:
-                dropped.append(rejected(item, self.name, "known_without_documents"))
-            elif not right["mixed"]:
-                dropped.append(rejected(item, self.name, "wrong_among_near_misses"))
-            else:
-                kept.append(item)
-        return kept, dropped
+    def decide(self, item: MappedQuestion, replies: Replies, /) -> MappedQuestion | Reason:
+        def right(kind: str) -> bool:
+            return is_right(replies.get((f"{item.id}.{kind}", 0)), [item.question.answers])
 
-
-@dataclass(frozen=True)
-class TakeQuestions:
-    """The first `size` questions; the others are surplus."""
-
-    size: int
-    name: str = "accept"
-    step: Step | None = None
-    role: Role = "checker"
-
-    def tasks(self, items: Sequence[MappedQuestion], /) -> Iterator[Task]:
-        return iter(())
-
-    async def finish(
-        self, items: Sequence[MappedQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[MappedQuestion], Sequence[Rejected]]:
-        return items[: self.size], [rejected(item, self.name, "surplus") for item in items[self.size :]]
+        if not right("oracle"):
+            return Reason("not_answerable_from_gold")
+        if right("base"):
+            return Reason("known_without_documents")
+        return item if right("mixed") else Reason("wrong_among_near_misses")

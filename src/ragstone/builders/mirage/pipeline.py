@@ -8,9 +8,9 @@ from ragstone.builders.mirage.passes import (
     CHUNK,
     FindChunks,
     LabelSupport,
-    TakeQuestions,
     ValidateByInference,
 )
+from ragstone.builders.passes import Take
 from ragstone.builders.pipeline import Pass, Pipeline
 from ragstone.builders.steps import prompt_of
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
@@ -32,7 +32,7 @@ def mirage_pipeline(questions: Sequence[MappedQuestion], *, size: int) -> Pipeli
     by_article: dict[str, list[Passage]] = {}
     for chunk in chunks:
         by_article.setdefault(str(chunk.meta["document"]), []).append(chunk)
-    passes: list[Pass] = [FindChunks(by_article), LabelSupport(), ValidateByInference(), TakeQuestions(size)]
+    passes: list[Pass] = [FindChunks(by_article), LabelSupport(), ValidateByInference(), Take(size)]
     prompts: dict[str, JSON] = {name: prompt_of(name, "en").version for name in ("answering", "read")}
     return Pipeline("mirage", {"version": VERSION, "prompts": prompts}, passes, tuple(questions), tuple(chunks))
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ragstone.builders.duplicates import distinct
-from ragstone.builders.pipeline import Rejected, Replies, Search
-from ragstone.builders.questions.items import Fact, rejected
+from ragstone.builders.passes import EachPass, LocalPass, Reason
+from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.questions.items import Fact
 from ragstone.builders.steps import Role, Step, Task, content_id
 from ragstone.text import detect, find_answer
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
 
-__all__ = ["FACTS", "DistinctChunks", "WriteFacts"]
+__all__ = ["FACTS", "LongEnough", "WriteFacts"]
 
 _SHORTEST = 40  # characters of a chunk that can state a fact
 
@@ -34,24 +34,13 @@ FACTS = Step("facts", _Facts)
 
 
 @dataclass(frozen=True)
-class DistinctChunks:
-    """Drops chunks that nearly repeat an earlier one, and those that are too short to state anything."""
+class LongEnough(LocalPass, EachPass):
+    """Drops chunks that are too short to state anything."""
 
-    name: str = "chunks"
-    step: Step | None = None
-    role: Role = "writer"
-    least: float = 0.8
+    name: str = "length"
 
-    def tasks(self, items: Sequence[Passage], /) -> Iterator[Task]:
-        return iter(())
-
-    async def finish(
-        self, items: Sequence[Passage], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Passage], Sequence[Rejected]]:
-        long = [item for item in items if len(item.text.strip()) >= _SHORTEST]
-        short = [rejected(item, self.name, "too_short") for item in items if len(item.text.strip()) < _SHORTEST]
-        kept, repeated = distinct(long, lambda chunk: chunk.text, least=self.least)
-        return kept, [*short, *(rejected(one, self.name, "near_duplicate", other.id) for one, other in repeated)]
+    def decide(self, item: Passage, replies: Replies, /) -> Passage | Reason:
+        return item if len(item.text.strip()) >= _SHORTEST else Reason("too_short")
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import msgspec
 
-from ragstone.builders.pipeline import Rejected
 from ragstone.errors import UnknownName, UsageError
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = ["Draft", "Fact", "QuestionType", "parse_shares", "question_types", "rejected", "types_of"]
+__all__ = ["Draft", "Fact", "QuestionType", "parse_shares", "question_types", "types_of"]
 
 
 class Fact(Frozen, frozen=True):
@@ -102,10 +100,3 @@ def parse_shares(values: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise UsageError(f"{value!r} is not TYPE=SHARE, such as single=0.5.") from None
     return shares
-
-
-def rejected(item: Fact | Draft | Passage, at: str, reason: str, detail: str = "") -> Rejected:
-    """A rejected item with what it was."""
-    kept: dict[str, Any] = msgspec.to_builtins(item)
-    kept.pop("near", None)
-    return Rejected(item.id, at, reason, detail[:300], kept)

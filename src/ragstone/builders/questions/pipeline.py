@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ragstone.builders.passes import Distinct
 from ragstone.builders.pipeline import Pass, Pipeline
-from ragstone.builders.questions.facts import DistinctChunks, WriteFacts
+from ragstone.builders.questions.facts import LongEnough, WriteFacts
 from ragstone.builders.questions.gates import (
     Accept,
     AnsweredFromGold,
@@ -18,7 +19,7 @@ from ragstone.builders.questions.gates import (
 )
 from ragstone.builders.questions.items import types_of
 from ragstone.builders.questions.selection import STYLES, SelectFacts
-from ragstone.builders.questions.writing import DistinctQuestions, Paraphrase, WriteQuestions
+from ragstone.builders.questions.writing import Paraphrase, WriteQuestions
 from ragstone.builders.steps import prompt_of
 from ragstone.errors import UnknownName, UsageError
 from ragstone.types import Passage
@@ -60,11 +61,12 @@ def questions_pipeline(chunks: Sequence[Passage], settings: QuestionSettings) ->
     settings.check()
     shares = types_of(settings.shares)
     passes: list[Pass] = [
-        DistinctChunks(),
+        LongEnough(),
+        Distinct(lambda chunk: chunk.text, name="chunks"),
         WriteFacts(),
         SelectFacts(math.ceil(_DRAFTS * settings.size), shares, settings.styles, settings.personas, settings.seed),
         WriteQuestions(),
-        DistinctQuestions(settings.known),
+        Distinct(lambda draft: draft.question, settings.known),
         FindNear(),
         Elsewhere(),
         AnsweredFromGold(),

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
 
+from ragstone.builders.passes import LocalPass
 from ragstone.builders.pipeline import Rejected, Replies, Search
 from ragstone.builders.questions.items import Draft, Fact, QuestionType, question_types
-from ragstone.builders.steps import Role, Step, Task, content_id
+from ragstone.builders.steps import content_id
 
 __all__ = ["STYLES", "SelectFacts"]
 
@@ -22,7 +23,7 @@ _MOST_PAIRS = 50  # of one key, such as an attribute that every document has
 
 
 @dataclass(frozen=True)
-class SelectFacts:
+class SelectFacts(LocalPass):
     """Makes the drafts: `count` of them over all types, before any is rejected."""
 
     count: int
@@ -31,11 +32,6 @@ class SelectFacts:
     personas: Sequence[str] = ("",)
     seed: int = 0
     name: str = "select"
-    step: Step | None = None
-    role: Role = "writer"
-
-    def tasks(self, items: Sequence[Fact], /) -> Iterator[Task]:
-        return iter(())
 
     async def finish(
         self, items: Sequence[Fact], replies: Replies, search: Search, /

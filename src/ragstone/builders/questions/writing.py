@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.builders.duplicates import distinct
-from ragstone.builders.pipeline import Rejected, Replies, Search
-from ragstone.builders.questions.items import Draft, question_types, rejected
+from ragstone.builders.passes import EachPass, Reason
+from ragstone.builders.pipeline import Replies
+from ragstone.builders.questions.items import Draft, question_types
 from ragstone.builders.steps import Role, Step, Task
 from ragstone.structs import JSON
 from ragstone.text import find_answer
 
-__all__ = ["DistinctQuestions", "Paraphrase", "WriteQuestions"]
+__all__ = ["Paraphrase", "WriteQuestions"]
 
 _LONGEST = 1_500  # characters of a question
 PARAPHRASES = 2
@@ -54,7 +54,7 @@ PARAPHRASE = Step("paraphrase", _Paraphrases, _paraphrase_problem)
 
 
 @dataclass(frozen=True)
-class WriteQuestions:
+class WriteQuestions(EachPass):
     """Asks for the question of each draft, and drops those that a rule can see to be bad: an answer that its evidence
     does not state, a wrong number of parts, or the answer standing in the question."""
 
@@ -63,26 +63,14 @@ class WriteQuestions:
     role: Role = "writer"
 
     def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
-        for draft in items:
-            yield Task(draft.id, _shown(draft), draft.language)
+        return (Task(draft.id, _shown(draft), draft.language) for draft in items)
 
-    async def finish(
-        self, items: Sequence[Draft], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
-        kept: list[Draft] = []
-        dropped: list[Rejected] = []
-        for draft in items:
-            reply = replies[draft.id, 0]
-            if reply.value is None:
-                dropped.append(rejected(draft, self.name, "no_usable_reply", reply.problem))
-                continue
-            written = _written(draft, reply.value)
-            reason, detail = _problem(written)
-            if reason:
-                dropped.append(rejected(written, self.name, reason, detail))
-            else:
-                kept.append(written)
-        return kept, dropped
+    def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
+        reply = replies[item.id, 0]
+        if reply.value is None:
+            return Reason("no_usable_reply", reply.problem)
+        written = _written(item, reply.value)
+        return _problem(written) or written
 
 
 def _shown(draft: Draft) -> dict[str, JSON]:
@@ -108,46 +96,24 @@ def _written(draft: Draft, reply: _Question) -> Draft:
     )  # fmt: skip
 
 
-def _problem(draft: Draft) -> tuple[str, str]:
-    """The reason to reject a written question and what was found, ("", "") for none."""
+def _problem(draft: Draft) -> Reason | None:
+    """The reason to reject a written question."""
     kind = question_types()[draft.type]
     wanted = 0 if not kind.answerable else kind.slots or len(draft.facts)
     if len(draft.references) != wanted:
-        return "wrong_number_of_answers", f"{len(draft.references)}, expected {wanted}"
+        return Reason("wrong_number_of_answers", f"{draft.question} ({len(draft.references)}, expected {wanted})")
     if kind.pairs == "same_document" and kind.slots == 1 and not draft.history:
-        return "no_earlier_turn", ""
+        return Reason("no_earlier_turn", draft.question)
     for slot in draft.references:
         if not kind.computed and not any(find_answer(slot[0], fact.evidence) for fact in draft.facts):
-            return "answer_not_in_evidence", slot[0]
+            return Reason("answer_not_in_evidence", slot[0])
         if not kind.computed and (leak := next((one for one in slot if find_answer(one, draft.question)), "")):
-            return "answer_in_question", leak
-    return "", ""
+            return Reason("answer_in_question", f"{leak} in: {draft.question}")
+    return None
 
 
 @dataclass(frozen=True)
-class DistinctQuestions:
-    """Drops questions that nearly repeat an earlier one, or one of an existing test set (`known`)."""
-
-    known: Sequence[str] = ()
-    name: str = "distinct"
-    step: Step | None = None
-    role: Role = "writer"
-    least: float = 0.8
-
-    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
-        return iter(())
-
-    async def finish(
-        self, items: Sequence[Draft], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
-        before = [Draft("", "single", "", (), question=question) for question in self.known]
-        kept, repeated = distinct([*before, *items], lambda draft: draft.question, least=self.least)
-        dropped = [rejected(one, self.name, "near_duplicate", other.question) for one, other in repeated if one.id]
-        return [draft for draft in kept if draft.id], dropped
-
-
-@dataclass(frozen=True)
-class Paraphrase:
+class Paraphrase(EachPass):
     """Asks for paraphrases of each question, by which `gates.Unambiguous` tells whether it has one reading."""
 
     name: str = "paraphrase"
@@ -159,17 +125,12 @@ class Paraphrase:
             if draft.answerable:
                 yield Task(draft.id, {"question": draft.question, "wanted": PARAPHRASES}, draft.language)
 
-    async def finish(
-        self, items: Sequence[Draft], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
-        kept: list[Draft] = []
-        dropped: list[Rejected] = []
-        for draft in items:
-            reply = replies.get((draft.id, 0))
-            if reply is not None and reply.value is None:
-                dropped.append(rejected(draft, self.name, "no_usable_reply", reply.problem))
-                continue
-            texts = [] if reply is None else [text.strip() for text in reply.value.paraphrases]
-            different = tuple(dict.fromkeys(text for text in texts if text and text != draft.question))
-            kept.append(replace(draft, paraphrases=different[:PARAPHRASES]))
-        return kept, dropped
+    def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
+        reply = replies.get((item.id, 0))
+        if reply is None:
+            return item
+        if reply.value is None:
+            return Reason("no_usable_reply", reply.problem)
+        texts = [text.strip() for text in reply.value.paraphrases]
+        different = tuple(dict.fromkeys(text for text in texts if text and text != item.question))
+        return replace(item, paraphrases=different[:PARAPHRASES])

@@ -7,21 +7,17 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.builders.duplicates import distinct
-from ragstone.builders.pipeline import Rejected, Replies, Search
-from ragstone.builders.questions.gates import ANSWERING, READ
-from ragstone.builders.rgb.items import NewsQuestion, rejected
-from ragstone.builders.steps import Reply, Role, Step, Task, content_id
+from ragstone.builders.passes import ANSWERING, READ, EachPass, LocalPass, Reason, is_right, numbered
+from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.rgb.items import NewsQuestion
+from ragstone.builders.steps import Role, Step, Task, content_id
 from ragstone.builders.web_search import FoundPage
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.text import detect, find_answer
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
 
-__all__ = [
-    "CheckFromArticle", "DistinctEvents", "FindChunks", "LabelChunks", "Rank", "RankPages", "SearchPages", "Take",
-    "WriteEvents", "is_right",
-]  # fmt: skip
+__all__ = ["CheckFromArticle", "FindChunks", "LabelChunks", "Rank", "RankPages", "SearchPages", "WriteEvents"]
 
 CHUNK, TOP = 300, 30
 """Tokens of a chunk and chunks for a question, as in the paper."""
@@ -51,13 +47,6 @@ class _Pages(msgspec.Struct):
 
 EVENT = Step("event", _Events)
 SEARCH = Step("search", _Pages)
-
-
-def is_right(reply: Reply | None, *slots: Sequence[str], language: str = "") -> bool:
-    """Whether a reader found an answer that states one spelling of each of these parts."""
-    if reply is None or reply.value is None or not reply.value.found:
-        return False
-    return all(any(find_answer(alias, reply.value.answer, language) for alias in slot) for slot in slots)
 
 
 @dataclass(frozen=True)
@@ -114,25 +103,7 @@ def _checked(article: Passage, event: _Event) -> tuple[NewsQuestion, str]:
 
 
 @dataclass(frozen=True)
-class DistinctEvents:
-    """Drops questions that nearly repeat an earlier one."""
-
-    name: str = "distinct"
-    step: Step | None = None
-    role: Role = "writer"
-
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return iter(())
-
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        kept, repeated = distinct(items, lambda item: item.question)
-        return kept, [rejected(one, self.name, "near_duplicate", other.question) for one, other in repeated]
-
-
-@dataclass(frozen=True)
-class CheckFromArticle:
+class CheckFromArticle(EachPass):
     """A reader must answer rightly from the article."""
 
     name: str = "check"
@@ -141,20 +112,17 @@ class CheckFromArticle:
 
     def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
         for item in items:
-            text = item.article.text[:_LONGEST_ARTICLE]
-            yield Task(item.id, {"question": item.question, "passages": {"1": text}}, item.language)
+            passages = numbered([item.article.text[:_LONGEST_ARTICLE]])
+            yield Task(item.id, {"question": item.question, "passages": passages}, item.language)
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        right = {item.id for item in items if is_right(replies.get((item.id, 0)), item.answers)}
-        dropped = [rejected(item, self.name, "not_answerable_from_gold") for item in items if item.id not in right]
-        return [item for item in items if item.id in right], dropped
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
+        right = is_right(replies.get((item.id, 0)), [item.answers])
+        return item if right else Reason("not_answerable_from_gold")
 
 
 @dataclass(frozen=True)
-class SearchPages:
-    """Searches the web for each question."""
+class SearchPages(EachPass):
+    """Searches the web for each question, and cuts the pages and the article into chunks."""
 
     pages: int = _PAGES
     name: str = "search"
@@ -162,31 +130,20 @@ class SearchPages:
     role: Role = "searcher"
 
     def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        for item in items:
-            yield Task(item.id, {"query": item.question, "count": self.pages}, item.language)
+        return (Task(item.id, {"query": item.question, "count": self.pages}, item.language) for item in items)
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        kept = []
-        for item in items:
-            pages = [Passage(page.url, page.text, page.title) for page in replies[item.id, 0].value.pages if page.text]
-            pages = list({page.id: page for page in [item.article, *pages]}.values())
-            kept.append(replace(item, found=tuple(chunk_passages(pages, size=CHUNK))))
-        return kept, []
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
+        found = [Passage(page.url, page.text, page.title) for page in replies[item.id, 0].value.pages if page.text]
+        pages = list({page.id: page for page in [item.article, *found]}.values())
+        return replace(item, found=tuple(chunk_passages(pages, size=CHUNK)))
 
 
 @dataclass(frozen=True)
-class RankPages:
+class RankPages(LocalPass):
     """Keeps the chunks of the pages that are nearest to the question."""
 
     rank: Rank
     name: str = "rank"
-    step: Step | None = None
-    role: Role = "checker"
-
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return iter(())
 
     async def finish(
         self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
@@ -195,15 +152,10 @@ class RankPages:
 
 
 @dataclass(frozen=True)
-class FindChunks:
+class FindChunks(LocalPass):
     """Without the web: the chunks of the corpus that are nearest to the question."""
 
     name: str = "search"
-    step: Step | None = None
-    role: Role = "checker"
-
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return iter(())
 
     async def finish(
         self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
@@ -213,12 +165,10 @@ class FindChunks:
 
 
 @dataclass(frozen=True)
-class LabelChunks:
+class LabelChunks(EachPass):
     """Labels the chunks: positive where the answer stands and the checker says that it answers the question, negative
     where neither is so; what the two disagree on is left out. A question needs both kinds."""
 
-    least_positive: int = 1
-    least_negative: int = 1
     name: str = "label"
     step: Step | None = ANSWERING
     role: Role = "checker"
@@ -226,56 +176,21 @@ class LabelChunks:
     def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
         for item in items:
             if item.found:
-                passages = {str(number): chunk.text for number, chunk in enumerate(item.found, 1)}
+                passages = numbered([chunk.text for chunk in item.found])
                 shown = {"question": item.question, "passages": passages, "answer": [item.answers[0]]}
                 yield Task(item.id, shown, item.language)
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        kept: list[NewsQuestion] = []
-        dropped: list[Rejected] = []
-        for item in items:
-            reply = replies.get((item.id, 0))
-            answering = set[int]() if reply is None or reply.value is None else set(reply.value.passages)
-            positive, negative = list[Passage](), list[Passage]()
-            for number, chunk in enumerate(item.found, 1):
-                states = any(find_answer(answer, chunk.text, item.language) for answer in item.answers)
-                if states == (number in answering):
-                    (positive if states else negative).append(chunk)
-            labelled = replace(item, positive=tuple(positive), negative=tuple(negative), found=())
-            if reply is None or reply.value is None:
-                dropped.append(rejected(labelled, self.name, "no_usable_reply"))
-            elif len(positive) < self.least_positive:
-                dropped.append(rejected(labelled, self.name, "too_few_positive", str(len(positive))))
-            elif len(negative) < self.least_negative:
-                dropped.append(rejected(labelled, self.name, "too_few_negative", str(len(negative))))
-            else:
-                kept.append(labelled)
-        return kept, dropped
-
-
-@dataclass(frozen=True)
-class Take:
-    """The first `size` items of each language; the others are surplus."""
-
-    size: int
-    name: str = "accept"
-    step: Step | None = None
-    role: Role = "checker"
-
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return iter(())
-
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        kept: dict[str, list[NewsQuestion]] = {}
-        dropped: list[Rejected] = []
-        for item in items:
-            taken = kept.setdefault(item.language, [])
-            if len(taken) < self.size:
-                taken.append(item)
-            else:
-                dropped.append(rejected(item, self.name, "surplus"))
-        return [item for taken in kept.values() for item in taken], dropped
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
+        reply = replies.get((item.id, 0))
+        if reply is None or reply.value is None:
+            return Reason("no_usable_reply", "" if reply is None else reply.problem)
+        positive, negative = list[Passage](), list[Passage]()
+        for number, chunk in enumerate(item.found, 1):
+            states = any(find_answer(answer, chunk.text, item.language) for answer in item.answers)
+            if states == (number in reply.value.passages):
+                (positive if states else negative).append(chunk)
+        if not positive:
+            return Reason("too_few_positive")
+        if not negative:
+            return Reason("too_few_negative")
+        return replace(item, positive=tuple(positive), negative=tuple(negative), found=())

@@ -1,14 +1,9 @@
 """What the construction of RGB handles: a question about an article with its labelled chunks, and two joined ones."""
 
-from typing import Any
-
-import msgspec
-
-from ragstone.builders.pipeline import Rejected
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = ["JoinedQuestion", "NewsQuestion", "rejected"]
+__all__ = ["JoinedQuestion", "NewsQuestion"]
 
 
 class NewsQuestion(Frozen, frozen=True):
@@ -37,11 +32,3 @@ class JoinedQuestion(Frozen, frozen=True):
     language: str
     parts: tuple[NewsQuestion, NewsQuestion]
     question: str = ""
-
-
-def rejected(item: NewsQuestion | JoinedQuestion | Passage, at: str, reason: str, detail: str = "") -> Rejected:
-    """A rejected item with what it was, without its chunks."""
-    kept: dict[str, Any] = msgspec.to_builtins(item)
-    for name in ("found", "positive", "negative"):
-        kept.pop(name, None)
-    return Rejected(item.id, at, reason, detail[:300], kept)

@@ -3,16 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragstone.builders.passes import Distinct, Take
 from ragstone.builders.pipeline import Pass, Pipeline
 from ragstone.builders.rgb.base import (
     CheckFromArticle,
-    DistinctEvents,
     FindChunks,
     LabelChunks,
     Rank,
     RankPages,
     SearchPages,
-    Take,
     WriteEvents,
 )
 from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
@@ -35,8 +34,7 @@ VERSION = 1
 
 
 def base_pipeline(
-    articles: Sequence[Passage], corpus: Sequence[Passage], *, size: int, web: str = "", rank: Rank | None = None,
-    least_negative: int = 1,
+    articles: Sequence[Passage], corpus: Sequence[Passage], *, size: int, web: str = "", rank: Rank | None = None
 ) -> Pipeline:  # fmt: skip
     """Questions with labelled chunks. `web`: the search engine; without one the `corpus` (chunks) is searched. `rank`
     keeps the chunks of web pages that are nearest to the question."""
@@ -45,8 +43,8 @@ def base_pipeline(
         assert rank is not None
         searching = [SearchPages(), RankPages(rank)]
     passes: list[Pass] = [
-        WriteEvents(), DistinctEvents(), CheckFromArticle(), *searching, LabelChunks(least_negative=least_negative),
-        Take(size),
+        WriteEvents(), Distinct(lambda item: item.question), CheckFromArticle(), *searching, LabelChunks(),
+        Take(size, lambda item: item.language),
     ]  # fmt: skip
     return Pipeline("rgb", _settings(web), passes, tuple(articles), tuple(corpus))
 

@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ragstone.builders.passes import READ, EachPass, LocalPass, Reason, is_right, numbered
 from ragstone.builders.pipeline import Rejected, Replies, Search
-from ragstone.builders.questions.gates import READ
-from ragstone.builders.rgb.base import is_right
-from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion, rejected
+from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
 from ragstone.builders.steps import Role, Step, Task, content_id
 from ragstone.text import find_answer
 
@@ -44,7 +43,7 @@ JOIN = Step("join", _Joined)
 
 
 @dataclass(frozen=True)
-class KnownByHeart:
+class KnownByHeart(EachPass):
     """Keeps the questions that the checker answers without documents: only what a model knows can contradict it."""
 
     name: str = "known"
@@ -54,16 +53,13 @@ class KnownByHeart:
     def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
         return (Task(item.id, {"question": item.question, "passages": {}}, item.language) for item in items)
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        known = {item.id for item in items if is_right(replies.get((item.id, 0)), item.answers)}
-        dropped = [rejected(item, self.name, "not_known_without_documents") for item in items if item.id not in known]
-        return [item for item in items if item.id in known], dropped
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
+        right = is_right(replies.get((item.id, 0)), [item.answers])
+        return item if right else Reason("not_known_without_documents")
 
 
 @dataclass(frozen=True)
-class WriteFake:
+class WriteFake(EachPass):
     """Asks for a false answer of the same kind. It must stand in none of the question's chunks."""
 
     name: str = "fake"
@@ -75,50 +71,29 @@ class WriteFake:
             shown = {"question": item.question, "answers": list(item.answers), "kind": item.kind}
             yield Task(item.id, shown, item.language)
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        kept: list[NewsQuestion] = []
-        dropped: list[Rejected] = []
-        for item in items:
-            reply = replies[item.id, 0]
-            if reply.value is None:
-                dropped.append(rejected(item, self.name, "no_usable_reply", reply.problem))
-                continue
-            fake = reply.value.fake.strip()
-            chunks = (*item.positive, *item.negative)
-            if any(find_answer(fake, chunk.text, item.language) for chunk in chunks):
-                dropped.append(rejected(item, self.name, "false_answer_in_passages", fake))
-            else:
-                kept.append(replace(item, fake=fake))
-        return kept, dropped
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
+        reply = replies[item.id, 0]
+        if reply.value is None:
+            return Reason("no_usable_reply", reply.problem)
+        fake = reply.value.fake.strip()
+        if any(find_answer(fake, chunk.text, item.language) for chunk in (*item.positive, *item.negative)):
+            return Reason("false_answer_in_passages", fake)
+        return replace(item, fake=fake)
 
 
 @dataclass(frozen=True)
-class ReplaceAnswer:
+class ReplaceAnswer(LocalPass, EachPass):
     """Replaces the answer in the positive chunks, in all its spellings; chunks in which one is left are dropped."""
 
     name: str = "replace"
-    step: Step | None = None
-    role: Role = "writer"
 
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return iter(())
-
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
-        kept: list[NewsQuestion] = []
-        dropped: list[Rejected] = []
-        for item in items:
-            pairs = [(chunk, _replaced(chunk.text, item)) for chunk in item.positive]
-            good = [(chunk, text) for chunk, text in pairs if text]
-            if not good:
-                dropped.append(rejected(item, self.name, "answer_cannot_be_replaced", item.answers[0]))
-                continue
-            positive, wrong = zip(*good, strict=True)
-            kept.append(replace(item, positive=positive, positive_wrong=wrong))
-        return kept, dropped
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
+        pairs = [(chunk, _replaced(chunk.text, item)) for chunk in item.positive]
+        good = [(chunk, text) for chunk, text in pairs if text]
+        if not good:
+            return Reason("answer_cannot_be_replaced", item.answers[0])
+        positive, wrong = zip(*good, strict=True)
+        return replace(item, positive=positive, positive_wrong=wrong)
 
 
 def _replaced(text: str, item: NewsQuestion) -> str:
@@ -133,15 +108,10 @@ def _replaced(text: str, item: NewsQuestion) -> str:
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(LocalPass):
     """Pairs questions of one language, those with answers of one kind first."""
 
     name: str = "pair"
-    step: Step | None = None
-    role: Role = "writer"
-
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return iter(())
 
     async def finish(
         self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
@@ -152,7 +122,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class JoinQuestions:
+class JoinQuestions(EachPass):
     """Asks for one question that asks both, without either answer."""
 
     name: str = "join"
@@ -163,27 +133,18 @@ class JoinQuestions:
         for item in items:
             yield Task(item.id, {"questions": [part.question for part in item.parts]}, item.language)
 
-    async def finish(
-        self, items: Sequence[JoinedQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[JoinedQuestion], Sequence[Rejected]]:
-        kept: list[JoinedQuestion] = []
-        dropped: list[Rejected] = []
-        for item in items:
-            reply = replies[item.id, 0]
-            question = "" if reply.value is None else " ".join(reply.value.question.split())
-            joined = replace(item, question=question)
-            answers = [answer for part in item.parts for answer in part.answers]
-            if not question:
-                dropped.append(rejected(joined, self.name, "no_usable_reply", reply.problem))
-            elif any(find_answer(answer, question) for answer in answers):
-                dropped.append(rejected(joined, self.name, "answer_in_question", question))
-            else:
-                kept.append(joined)
-        return kept, dropped
+    def decide(self, item: JoinedQuestion, replies: Replies, /) -> JoinedQuestion | Reason:
+        reply = replies[item.id, 0]
+        question = "" if reply.value is None else " ".join(reply.value.question.split())
+        if not question:
+            return Reason("no_usable_reply", reply.problem)
+        if any(find_answer(answer, question) for part in item.parts for answer in part.answers):
+            return Reason("answer_in_question", question)
+        return replace(item, question=question)
 
 
 @dataclass(frozen=True)
-class AnsweredTogether:
+class AnsweredTogether(EachPass):
     """A reader must answer both parts from one positive chunk of each."""
 
     name: str = "together"
@@ -192,14 +153,9 @@ class AnsweredTogether:
 
     def tasks(self, items: Sequence[JoinedQuestion], /) -> Iterator[Task]:
         for item in items:
-            passages = {str(number): part.positive[0].text for number, part in enumerate(item.parts, 1)}
+            passages = numbered([part.positive[0].text for part in item.parts])
             yield Task(item.id, {"question": item.question, "passages": passages}, item.language)
 
-    async def finish(
-        self, items: Sequence[JoinedQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[JoinedQuestion], Sequence[Rejected]]:
-        right = {
-            item.id for item in items if is_right(replies.get((item.id, 0)), *(part.answers for part in item.parts))
-        }
-        dropped = [rejected(item, self.name, "not_answerable_from_gold") for item in items if item.id not in right]
-        return [item for item in items if item.id in right], dropped
+    def decide(self, item: JoinedQuestion, replies: Replies, /) -> JoinedQuestion | Reason:
+        right = is_right(replies.get((item.id, 0)), [part.answers for part in item.parts])
+        return item if right else Reason("not_answerable_from_gold")

@@ -1,0 +1,138 @@
+"""What several constructions do alike: passes that ask nobody, passes that decide on one item at a time, and the reader
+and the checker that they ask."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from ragstone.builders.duplicates import distinct
+from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.steps import Reply, Role, Step, Task
+from ragstone.text import find_answer
+from ragstone.types import Passage
+
+__all__ = [
+    "ANSWERING", "READ", "Distinct", "EachPass", "LocalPass", "Reason", "Take", "is_right", "numbered", "one_by_one",
+    "with_title",
+]  # fmt: skip
+
+
+class _Answer(msgspec.Struct):
+    answer: str
+    found: bool
+
+
+class _Answering(msgspec.Struct):
+    passages: list[int]
+
+
+def _numbers_problem(shown: Mapping[str, Any], reply: _Answering) -> str:
+    strange = [number for number in reply.passages if not 1 <= number <= len(shown["passages"])]
+    return f"there is no passage {strange[0]}" if strange else ""
+
+
+READ = Step("read", _Answer)
+"""A reader answers a question from numbered passages, or from what it knows if there are none."""
+ANSWERING = Step("answering", _Answering, _numbers_problem)
+"""Which of the numbered passages answer a question."""
+
+
+def numbered(texts: Sequence[str]) -> dict[str, str]:
+    """Passages as both steps show them."""
+    return {str(number): text for number, text in enumerate(texts, 1)}
+
+
+def with_title(passage: Passage) -> str:
+    """The text of a passage under its title, if it has one."""
+    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
+
+
+def is_right(reply: Reply | None, slots: Sequence[Sequence[str]], language: str = "") -> bool:
+    """Whether a reader found an answer that states every part (slot) in one of its spellings."""
+    if reply is None or reply.value is None or not reply.value.found:
+        return False
+    return all(any(find_answer(alias, reply.value.answer, language) for alias in slot) for slot in slots)
+
+
+class Reason(NamedTuple):
+    """Why an item is not kept: a short, stable name, and what was found."""
+
+    name: str
+    detail: str = ""
+
+
+class LocalPass:
+    """Base of a pass that asks nobody."""
+
+    step: ClassVar[Step | None] = None
+    role: ClassVar[Role] = "checker"
+
+    def tasks(self, items: Sequence[Any], /) -> Iterator[Task]:
+        """None."""
+        return iter(())
+
+
+class EachPass(ABC):
+    """Base of a pass that decides on each item by itself."""
+
+    name: str
+
+    @abstractmethod
+    def decide(self, item: Any, replies: Replies, /) -> Any:
+        """The item that goes on, which may be changed, or the `Reason` why none does."""
+
+    async def finish(
+        self, items: Sequence[Any], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Any], Sequence[Rejected]]:
+        """The items that were kept, and the others with their reasons."""
+        return one_by_one(items, lambda item: self.decide(item, replies), self.name)
+
+
+def one_by_one(
+    items: Sequence[Any], decide: Callable[[Any], Any], at: str
+) -> tuple[Sequence[Any], Sequence[Rejected]]:  # fmt: skip
+    """The items that `decide` returns, and those for which it returns a `Reason`, rejected by the pass `at`."""
+    decided = [(item, decide(item)) for item in items]
+    dropped = [rejected(item, at, *result) for item, result in decided if isinstance(result, Reason)]
+    return [result for _, result in decided if not isinstance(result, Reason)], dropped
+
+
+@dataclass(frozen=True)
+class Distinct(LocalPass):
+    """Drops items whose text nearly repeats an earlier one, or one of the `known` texts."""
+
+    text: Callable[[Any], str]
+    known: Sequence[str] = ()
+    name: str = "distinct"
+
+    async def finish(
+        self, items: Sequence[Any], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Any], Sequence[Rejected]]:
+        """The items that were kept, and the others, each with the text that it repeats."""
+        pairs = [*((None, text) for text in self.known), *((item, self.text(item)) for item in items)]
+        kept, repeated = distinct(pairs, lambda pair: pair[1])
+        dropped = [rejected(item, self.name, "near_duplicate", text) for (item, _), (_, text) in repeated if item]
+        return [item for item, _ in kept if item is not None], dropped
+
+
+@dataclass(frozen=True)
+class Take(LocalPass):
+    """The first `size` items of each group; the others are surplus."""
+
+    size: int
+    group: Callable[[Any], Hashable] = lambda _: ""
+    name: str = "accept"
+
+    async def finish(
+        self, items: Sequence[Any], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Any], Sequence[Rejected]]:
+        """The items that are taken, group by group, and the surplus."""
+        groups: dict[Hashable, list[Any]] = {}
+        for item in items:
+            groups.setdefault(self.group(item), []).append(item)
+        kept = [item for group in groups.values() for item in group[: self.size]]
+        left = [item for group in groups.values() for item in group[self.size :]]
+        return kept, [rejected(item, self.name, "surplus") for item in left]
