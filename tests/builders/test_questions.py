@@ -211,6 +211,13 @@ def test_an_extended_set_keeps_the_old_questions_and_repeats_none(tmp_path: Path
     assert len(set(new)) == len(new) > len(old)
 
 
+def test_a_retriever_that_does_not_exist_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    model = changed()
+    with pytest.raises(UnknownName, match="retriever"):
+        build_questions("examples/handbook/docs/en", tmp_path / "a", model, size=5, retriever="nosuch")
+    assert not model.requests
+
+
 def test_unknown_types_and_styles_are_one_line() -> None:
     with pytest.raises(UnknownName, match="question type"):
         types_of({"singel": 1})

@@ -131,3 +131,10 @@ def test_the_progress_of_a_running_run_is_streamed_to_its_end(start: Start, tmp_
     assert [data["done"] for data in progress] == sorted(data["done"] for data in progress)
     assert (progress[-1]["done"], progress[-1]["total"], progress[-1]["html"]) == (30, 30, "")
     assert seen[-1] == ("finished", {"run": "r.run"})
+
+
+def test_a_file_that_holds_no_labels_is_refused_before_anything_is_served(tmp_path: Path) -> None:
+    path = tmp_path / "labels.sqlite"
+    path.write_text("no labels " * 500)
+    one_line(process("view", ".", "--labels", path, "--port", "0", folder=tmp_path), "it is not an SQLite database")
+    assert path.read_text() == "no labels " * 500

@@ -17,7 +17,7 @@ from ragstone.builders.steps import Reply, Role, reply_of
 from ragstone.builders.template_model import TEMPLATE_MODEL, TemplateModel
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions, open_model
-from ragstone.retrieval import open_retriever
+from ragstone.retrieval import check_retriever, open_retriever
 from ragstone.runs import Outcome, RunFile, open_run
 from ragstone.types import Model, Passage, System
 
@@ -52,6 +52,7 @@ async def construct(
     """Runs all passes. What the run file has is not asked again, so the same command resumes, and a larger size
     extends. `before`: the state of an earlier part of the construction, whose yields and rejections go on. `searcher`:
     the search engine of passes that need one. Raises UsageError, RunMismatch and the errors of opening models."""
+    check_retriever(retriever)
     shell = shell or Shell()
     most = concurrency or concurrency_of(list(models.values()), _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)

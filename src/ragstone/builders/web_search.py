@@ -10,6 +10,7 @@ construction that resumes works with the same pages."""
 import asyncio
 import contextlib
 import ipaddress
+import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -168,6 +169,8 @@ def _call(name: str, options: ModelOptions) -> tuple[Spec, _Engine, HttpCall]:
             raise UsageError(f"The search engine {spec.function} has no option {option!r}. It takes url.")
     address = _address(spec.function, engine, spec.options.get("url", ""), spec.arguments)
     headers = {}
+    if engine.key and not os.environ.get(engine.key):
+        raise UsageError(f"The search engine {spec.function} needs a key: set the environment variable {engine.key}.")
     if engine.header:
         header, _, value = engine.header.partition("=")
         headers[header] = value.replace("{key}", f"${engine.key}")

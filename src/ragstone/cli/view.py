@@ -56,12 +56,15 @@ def serve(
     server = load("ragstone.web.server", extra="view", purpose="The viewer")
     app_module = load("ragstone.web.app", extra="view", purpose="The viewer")
     security = load("ragstone.web.security", extra="view", purpose="The viewer")
+    from ragstone.labels import LabelStore  # noqa: PLC0415
     from ragstone.web.library import Library  # noqa: PLC0415
 
     if not host.strip():
         raise UsageError("--host is empty: name an address, such as 127.0.0.1.")
     if not security.is_loopback(host):
         token = token or security.new_token()
+    if labels is not None and labels.exists():
+        LabelStore.open(labels, write=False).close()  # any other file is refused before anything is served
     library = Library(places, labels)
     app = app_module.create_app(
         library, language=language, hosts={host.lower()}, token=token, price=read_price(price) if price else None
