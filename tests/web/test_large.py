@@ -66,3 +66,12 @@ def test_what_is_kept_is_bounded(tmp_path: Path, folder: Path, monkeypatch: Any)
         assert kept.of("figures", folder / "sub" / "a.run", language).fresh
     assert kept.known("figures", folder / "sub" / "a.run", "en") is None
     assert kept.known("figures", folder / "sub" / "a.run", "zh") is not None
+
+
+def test_a_row_of_the_list_waits_for_its_figures_and_then_has_them(large: TestClient) -> None:
+    row = large.get("/row", params=PAGE).text
+    assert "The figures of this large run are being computed" in row
+    assert 'hx-trigger="load delay:3s"' in row
+    assert 'class="bad"' not in row
+    until_elsewhere(lambda: "being computed" not in large.get("/row", params=PAGE).text)
+    assert "hx-get" not in large.get("/row", params=PAGE).text

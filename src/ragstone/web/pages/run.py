@@ -120,7 +120,9 @@ def _line(w: Mapping[str, str], system: str, statuses: tuple[Facet, ...]) -> str
     n = sum(counts.values())
     if known is None:
         return w["undecided"].format(system=system, n=n)
-    return w["right"].format(system=system, share=percent(*known), n=decided, failed=counts.get("failed", 0))
+    failed = counts.get("failed", 0)
+    more = w["more_failed"].format(n=failed) if failed else ""
+    return w["right"].format(system=system, share=percent(*known), n=decided, failed=more)
 
 
 ROUTES = (Route("/run", _run),)

@@ -37,10 +37,10 @@ _LIST = """
 {% if pages %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.next }}</a>{% endif %}</p>{% endif %}
 """  # noqa: E501  a template
 
-_ROW = """<tr data-row data-run="{{ run.name }}"{% if not full %} hx-get="{{ row }}" hx-trigger="revealed" hx-swap="outerHTML"{% endif %}>
+_ROW = """<tr data-row data-run="{{ run.name }}"{% if waiting or not full %} hx-get="{{ row }}" hx-trigger="{{ 'load delay:3s' if waiting else 'revealed' }}" hx-swap="outerHTML"{% endif %}>
 <th scope="row"><input type="checkbox" form="chosen" name="run" value="{{ run.name }}" aria-label="{{ w.choose.format(run=run.name) }}"> <a href="{{ href }}"><bdi>{{ run.name }}</bdi></a>{% if benchmark %}<small><bdi>{{ benchmark }}</bdi></small>{% endif %}
 <span data-progress>{{ progress }}</span></th>
-<td class="txt">{% if problem %}<span class="bad"><bdi>{{ problem }}</bdi></span>{% elif not full %}<small>{{ w.reading }}</small>{% endif %}
+<td class="txt">{% if problem %}<span class="bad"><bdi>{{ problem }}</bdi></span>{% elif waiting or not full %}<small>{{ waiting or w.reading }}</small>{% endif %}
 {% for system in systems %}<div class="sys"><bdi>{{ system.name }}</bdi>{% for figure in system.figures %} <b>{{ figure.text }}</b> <small>{{ figure.label or w.right }}</small>{% endfor %}</div>
 {% endfor %}{% if more %}<small>{{ w.more.format(n=more) }}</small>{% endif %}</td>
 <td>{{ spark }}</td><td><time datetime="{{ when }}">{{ day }}</time></td></tr>
@@ -107,7 +107,9 @@ def _one_row(request: Request) -> Response:
 def _row(request: Request, canvas: Canvas, run: FoundRun, *, full: bool) -> Markup:
     """A row of the list; without its figures unless `full`."""
     when = datetime.fromtimestamp(run.modified, UTC)
-    values: dict[str, Any] = {"benchmark": "", "systems": [], "more": 0, "progress": "", "problem": "", "spark": ""}
+    values: dict[str, Any] = {
+        "benchmark": "", "systems": [], "more": 0, "progress": "", "problem": "", "spark": "", "waiting": "",
+    }  # fmt: skip
     if full:
         try:
             values |= _facts(request, canvas, run)
@@ -125,7 +127,7 @@ def _facts(request: Request, canvas: Canvas, run: FoundRun) -> dict[str, Any]:
     w = messages(__name__, canvas.language)
     value = request.app.state.kept.of("figures", run.path, canvas.language).value
     if value is None:
-        return {"problem": w["computing"]}
+        return {"waiting": w["computing"]}
     if "problem" in value:
         return {"problem": value["problem"]}
     progress: Markup | str = ""
