@@ -31,6 +31,7 @@ from ragstone.metrics.judge.corrections import corrected
 from ragstone.metrics.judge.envelope import opened as taken_out
 from ragstone.metrics.judge.prompts import LANGUAGES, Example, Prompts
 from ragstone.metrics.judge.reply import read_reply
+from ragstone.metrics.traits import estimate_of
 from ragstone.models import ModelOptions, open_model
 from ragstone.runs.scoring import score
 from ragstone.stats import holm, paired_test
@@ -175,8 +176,7 @@ async def estimate_tuning(plan: TuningPlan) -> Usage:
             assert record.response is not None
             if tools.tools.judge is not None and (steps := steps_of([metric])):
                 usage += tools.tools.judge.estimate(record.case, record.response, steps=steps)
-            if hasattr(metric, "estimate"):
-                usage += metric.estimate(record.case, record.response)
+            usage += estimate_of(metric, record.case, record.response)
     return usage
 
 
