@@ -2,6 +2,7 @@
 
 import bz2
 import json
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,18 @@ def test_a_dump_is_read_by_title_and_redirect(dump: Path) -> None:
     assert text.startswith("Corvin is a town.")
     assert "founded in 1324." in text
     assert not any(mark in text for mark in ("{{", "[[", "<ref", "Category", "Infobox"))
+
+
+def test_a_dump_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "dump.xml"
+    body = "".join(page(f"Page {number}", FILLER * 60) for number in range(3_000))
+    path.write_text(f"<mediawiki>{body}</mediawiki>", "utf-8")
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in read_pages(path)) == 3_000
+        assert tracemalloc.get_traced_memory()[1] < path.stat().st_size / 5
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_official_files_are_built_checked_and_asked(dump: Path, popqa: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ragstone.api.build_questions import build_questions, build_questions_async
 from ragstone.api.construction import construct, expected
+from ragstone.builders.duplicates import distinct
 from ragstone.builders.questions.items import Draft, Fact, types_of
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.template_model import TemplateModel
@@ -117,6 +118,38 @@ def test_another_passage_that_answers_becomes_gold(tmp_path: Path) -> None:
     gold = {draft.references[0][0]: [passage.id for passage in draft.gold] for draft in done.state.items}
     assert gold["317 metres"] == ["doc1#1", "copy#1"]
     assert gold["310 metres"] == ["doc0#1"]
+
+
+def test_an_unanswerable_question_that_another_passage_answers_is_dropped(tmp_path: Path) -> None:
+    settings = QuestionSettings(5, {"unanswerable": 1.0})
+    blank = {"question": lambda s, r: {**r, "question": f"Who built {s['facts'][0]['subject']}?", "answers": []}}
+    good = reasons(tmp_path / "a", settings, **blank)
+    assert good["accepted"] == 5
+    bad = reasons(tmp_path / "b", settings, **blank, answering=lambda s, r: {"passages": [1]})
+    assert bad["accepted"] == 0
+    assert bad["answerable_elsewhere"] == 8
+
+
+def test_what_a_reader_declines_is_not_answered_whatever_it_says(tmp_path: Path) -> None:
+    found = reasons(tmp_path, read=lambda s, r: {**r, "found": False})
+    assert found["not_answerable_from_gold"] == 16
+
+
+def test_questions_known_by_heart_can_be_marked_instead_of_dropped(tmp_path: Path) -> None:
+    rules = {"read": lambda s, r: r if s["passages"] else {"answer": ALL, "found": True}}
+    models: Any = dict.fromkeys(("writer", "checker"), changed(**rules))
+    pipeline = questions_pipeline(documents(), QuestionSettings(10, {"single": 1.0}, contaminated="mark"))
+    done = asyncio.run(construct(pipeline, models, run=tmp_path / "b.run"))
+    assert [draft.marks for draft in done.state.items] == [("contaminated",)] * 10
+
+
+def test_only_texts_that_share_most_of_their_words_are_near_duplicates() -> None:
+    def text(number: int, changed: int) -> str:
+        return " ".join(f"w{number}x{place}{'y' * (place < changed)}" for place in range(40))
+
+    kept, repeated = distinct([text(n, c) for n in range(60) for c in (0, 1, 7)], str)
+    assert len(repeated) == 60  # one word of 40: 37 of 39 runs of three words are the same
+    assert len(kept) == 120  # seven words at one end: 31 of 45
 
 
 def test_the_same_command_asks_nothing_again_and_a_larger_size_goes_on(tmp_path: Path) -> None:

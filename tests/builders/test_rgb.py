@@ -186,13 +186,9 @@ def test_search_engines_are_checked_before_anything_is_asked(monkeypatch: pytest
         check_search("searxng")
 
 
-async def test_a_result_in_a_private_network_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_result_in_a_private_network_is_not_read(site: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAVE_API_KEY", "x")
+    urls = (str(site.make_url("/page")), "http://169.254.169.254/latest", "file:///etc/passwd")
     async with open_web_search("brave", ModelOptions()) as engine:
-        found = await asyncio.gather(
-            *(
-                engine._page({"url": url, "text": "kept"})
-                for url in ("http://127.0.0.1:1/x", "http://[::1]/", "file:///etc/passwd")
-            )
-        )
+        found = await asyncio.gather(*(engine._page({"url": url, "text": "kept"}) for url in urls))
     assert [page.text for page in found] == ["kept"] * 3

@@ -14,7 +14,10 @@ from ragstone.analysis.expert_pairs import confusions, one_by_one
 from ragstone.api.experts import agreement_of_experts, next_to_label
 from ragstone.api.label_round import label_round
 from ragstone.errors import DataError, UsageError
-from ragstone.labels import Label
+from ragstone.labels import Label, LabelStore, items_of, task_named
+from ragstone.labels.items import Candidate
+from ragstone.labels.sampling import PICKED
+from ragstone.runs import open_run
 
 
 def data(count: int) -> list[dict[str, Any]]:
@@ -184,6 +187,19 @@ def test_labels_of_the_most_doubtful_answers_calibrate_nothing(tmp_path: Path) -
         value = found.calibrated["correct", "answer_match"]
         assert isinstance(value, Refused) == (by == "uncertainty")
         assert ("drawn at random; nothing is known" in found.summary()) == (by == "uncertainty")
+
+
+def test_labels_that_were_picked_in_the_viewer_calibrate_nothing(tmp_path: Path) -> None:
+    run, path = evaluate(data(60), ["answer_match"], run=tmp_path / "e.run").run, tmp_path / "labels.sqlite"
+    with open_run(run) as opened, LabelStore.open(path) as store:
+        records = list(opened.records())
+        keys: list[tuple[str, ...]] = [("answer", record.system_id, record.case.id) for record in records]
+        chosen = {key: Candidate(key) for key in keys}
+        store.add_tasks([task_named("correct")])
+        store.add_items(items_of(records, chosen, source=opened.file_id, by=PICKED))
+        for item in list(store.items()):
+            store.put(Label(item.id, "correct", "ann", "yes"))
+    assert isinstance(agreement_of_experts(path, run).calibrated["correct", "answer_match"], Refused)
 
 
 def test_annotate_goes_on_with_what_narrows_the_interval_most(tmp_path: Path) -> None:
