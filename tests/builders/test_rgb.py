@@ -1,194 +1,227 @@
-"""RGB's data sets from news: labels, false answers and joined questions are checked; pages come from a web search."""
+"""RGB's data sets from news, in both languages: labels, false answers and joined questions are checked."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 from tests.builders.test_questions import changed
 
-from ragstone.api.build_rgb import build_rgb, build_rgb_async
-from ragstone.builders.steps import Task
-from ragstone.builders.web_search import ENGINES, check_search, open_web_search
+from ragstone.api.build_rgb import BuiltRGB, build_rgb
 from ragstone.datasets.rgb import read_rgb
 from ragstone.datasets.rgb_check import check_rgb
-from ragstone.errors import UnknownName, UsageError
-from ragstone.models import ModelOptions
-from ragstone.structs import from_json
-
-ASKED = web.AppKey("asked", list[Any])
-TOWNS = ("Arden", "Brill", "Corvin", "Dunmore")
+from ragstone.models.scripted import Scripted
+from ragstone.runs import open_run
 
 
-@pytest.fixture
-def news(tmp_path: Path) -> Path:
+@dataclass(frozen=True)
+class News:
     """Articles about openings: each states a figure, and a later one repeats it."""
-    rows = [
-        {"id": f"{town}-{n}", "title": f"Bridge at {town}",
-         "text": f"{intro} The bridge at {town} has {310 + 7 * place} lamps and was opened by the mayor."}
-        for place, town in enumerate(TOWNS)
-        for n, intro in enumerate(("It rained on Friday, and many guests stayed at home.", "A year has passed since."))
-    ]  # fmt: skip
-    path = tmp_path / "news.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+
+    language: str
+    towns: tuple[str, ...]
+    title: str
+    intros: tuple[str, str]
+    fact: str
+    answer: str
+
+    def __str__(self) -> str:
+        return self.language
+
+    def rows(self) -> list[dict[str, str]]:
+        return [
+            {"id": f"{town}-{n}", "title": self.title.format(town),
+             "text": intro + self.fact.format(town, self.lamps(place))}
+            for place, town in enumerate(self.towns)
+            for n, intro in enumerate(self.intros)
+        ]  # fmt: skip
+
+    def lamps(self, place: int) -> str:
+        return self.answer.format(310 + 7 * place)
+
+    def knowing(self, shown: Mapping[str, Any], reply: Any) -> Any:
+        """A reader who knows all the lamps by heart."""
+        if shown["passages"]:
+            return reply
+        place = next((place for place, town in enumerate(self.towns) if town in shown["question"]), None)
+        return {"answer": "" if place is None else self.lamps(place), "found": place is not None}
+
+    def other(self, answer: str) -> str:
+        """The lamps of another town."""
+        return self.lamps(1 if answer == self.lamps(0) else 0)
+
+
+ENGLISH = News(
+    "en", ("Arden", "Brill", "Corvin", "Dunmore"), "Bridge at {}",
+    ("It rained on Friday, and many guests stayed at home. ", "A year has passed since. "),
+    "The bridge at {} has {} and was opened by the mayor.", "{} lamps",
+)  # fmt: skip
+CHINESE = News(
+    "zh", ("临溪", "沙河", "白塔", "青石"), "{}大桥通车", ("周五下雨，许多来宾留在家中。", "转眼一年过去了。"),
+    "{}大桥的桥面长{}，由市长宣布通车。", "{}米",
+)  # fmt: skip
+both_languages = pytest.mark.parametrize("news", [ENGLISH, CHINESE], ids=str)
+
+
+def articles(folder: Path, *news: News) -> Path:
+    """A file of these articles."""
+    path = folder / "news.jsonl"
+    path.write_text("\n".join(json.dumps(row) for one in news for row in one.rows()), "utf-8")
     return path
 
 
-def knowing(shown: Mapping[str, Any], reply: Any) -> Any:
-    """A reader who knows all the lamps by heart."""
-    if shown["passages"]:
-        return reply
-    place = next((place for place, town in enumerate(TOWNS) if town in shown["question"]), None)
-    return {"answer": "" if place is None else f"{310 + 7 * place} lamps", "found": place is not None}
+def built(tmp_path: Path, news: News, *, model: Scripted | None = None, **rules: Any) -> BuiltRGB:
+    """What a scripted model makes of the articles; a step that no rule changes is done by `local/template`."""
+    model = model or changed(**{"read": news.knowing, **rules})
+    return build_rgb(articles(tmp_path, news), tmp_path / "rgb", model, retriever="bm25")
 
 
-def test_news_become_the_official_files(news: Path, tmp_path: Path) -> None:
-    built = build_rgb(news, tmp_path / "rgb", changed(read=knowing), retriever="bm25")
-    assert built.files == {"en_refine": 4, "en_int": 2, "en_fact": 4}
-    for name in built.files:
-        problems = check_rgb([tmp_path / "rgb" / f"{name}.json"])
-        assert not [problem for problem in problems if problem.severity == "error"]
-    base = read_rgb(tmp_path / "rgb" / "en_refine.json")
-    for row in base.rows:
+def rejections(tmp_path: Path) -> list[str]:
+    lines = (tmp_path / "rgb" / "rejected.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line)["reason"] for line in lines]
+
+
+@both_languages
+def test_news_become_the_official_files(news: News, tmp_path: Path) -> None:
+    language = news.language
+    assert built(tmp_path, news).files == {f"{language}_refine": 4, f"{language}_int": 2, f"{language}_fact": 4}
+    folder = tmp_path / "rgb"
+    for path in folder.glob("*_*.json"):
+        assert not [problem for problem in check_rgb([path]) if problem.severity == "error"]
+    base = read_rgb(folder / f"{language}_refine.json").rows
+    assert {row.slots[0][0] for row in base} == {news.lamps(place) for place in range(4)}
+    for row in base:
         (answer,) = row.slots[0]
         assert len(row.positive[0]) == 2
         assert all(answer in text for text in row.positive[0])
         assert row.negative
         assert not any(answer in text for text in row.negative)
-    for row in read_rgb(tmp_path / "rgb" / "en_fact.json").rows:
+    for row in read_rgb(folder / f"{language}_fact.json").rows:
         (answer,), (fake,) = row.slots[0], row.fake
         assert fake != answer
-        assert all(fake in text and answer not in text for text in row.positive_wrong)
-    for row in read_rgb(tmp_path / "rgb" / "en_int.json").rows:
-        assert [slot[0] in group[0] for slot, group in zip(row.slots, row.positive, strict=True)] == [True, True]
+        assert [text.replace(fake, answer) for text in row.positive_wrong] == list(row.positive[0])
+        assert not any(answer in text or fake in text for text in row.negative)
+    for row in read_rgb(folder / f"{language}_int.json").rows:
+        for slot, group in zip(row.slots, row.positive, strict=True):
+            others = {one[0] for one in row.slots if one != slot}
+            assert all(slot[0] in text and not any(other in text for other in others) for text in group)
         assert not any(slot[0] in text for slot in row.slots for text in row.negative)
 
 
-def test_the_files_run_in_the_benchmark(news: Path, tmp_path: Path) -> None:
+@both_languages
+def test_the_official_fields_have_the_official_shape(news: News, tmp_path: Path) -> None:
+    built(tmp_path, news)
+
+    def first(kind: str) -> dict[str, Any]:
+        lines = (tmp_path / "rgb" / f"{news.language}_{kind}.json").read_text("utf-8").splitlines()
+        row: dict[str, Any] = json.loads(lines[0])
+        return row
+
+    base, joined, fact = first("refine"), first("int"), first("fact")
+    assert list(base) == ["id", "query", "answer", "positive", "negative"]
+    assert isinstance(base["answer"][0], str)
+    assert list(joined) == ["id", "query", "answer", "answer1", "answer2", "positive", "negative"]
+    assert joined["answer"] == [joined["answer1"][0], joined["answer2"][0]]
+    assert [type(group) for group in joined["positive"]] == [list, list]
+    assert list(fact) == ["id", "query", "answer", "fakeanswer", "positive_wrong", "positive", "negative"]
+    assert isinstance(fact["answer"], str)
+    assert isinstance(fact["fakeanswer"], str)
+
+
+def test_articles_in_two_languages_become_files_of_each(tmp_path: Path) -> None:
+    def knowing(shown: Mapping[str, Any], reply: Any) -> Any:
+        return CHINESE.knowing(shown, ENGLISH.knowing(shown, reply) if "lamps" in shown["question"] else reply)
+
+    path = articles(tmp_path, ENGLISH, CHINESE)
+    files = build_rgb(path, tmp_path / "rgb", changed(read=knowing), retriever="bm25").files
+    assert files is not None
+    assert {name: files[name] for name in ("en_refine", "zh_refine", "en_int", "zh_int")} == {
+        "en_refine": 4, "zh_refine": 4, "en_int": 2, "zh_int": 2,
+    }  # fmt: skip
+
+
+@both_languages
+def test_the_files_run_in_the_benchmark_in_all_four_abilities(news: News, tmp_path: Path) -> None:
     import ragstone
 
-    build_rgb(news, tmp_path / "rgb", changed(read=knowing), retriever="bm25")
+    built(tmp_path, news)
     result = ragstone.bench("rgb", model="local/extractive", data=tmp_path / "rgb", run=tmp_path / "rgb.run")
     assert result.outcome.complete
-    assert result.outcome.done > 10
+    with open_run(result.run) as run:
+        abilities = {record.case.condition["ability"] for record in run.records()}
+    assert abilities == {"noise", "rejection", "integration", "counterfactual"}
 
 
-def other(answer: str) -> str:
-    return "317 lamps" if "310" in answer else "310 lamps"
+def _each(**fields: Any) -> Any:
+    return lambda _, reply: {"events": [{**event, **fields} for event in reply["events"]]}
 
 
-def rejections(tmp_path: Path) -> set[str]:
-    lines = (tmp_path / "rgb" / "rejected.jsonl").read_text("utf-8").splitlines()
-    return {json.loads(line)["reason"] for line in lines}
+def _spoiled(news: News) -> Mapping[str, Mapping[str, Any]]:
+    """Reason → the replies that make items of its kind."""
+    every = [news.lamps(place) for place in range(4)]
+    return {
+        "evidence_not_in_text": {"event": _each(evidence="No" if news is ENGLISH else "没有这句话")},
+        "answer_not_in_evidence": {"event": _each(answer="9")},
+        "incomplete_fact": {"event": _each(answer=" ")},
+        "answer_in_question": {"event": lambda _, r: {"events": [e | {"question": e["event"]} for e in r["events"]]}},
+        "near_duplicate": {"event": lambda _, r: {"events": [*r["events"], *r["events"]]}},
+        "no_usable_reply": {"event": lambda _, r: {"events": "none"}},
+        "not_answerable_from_gold": {"read": lambda s, r: {"answer": "", "found": False}},
+        "too_few_positive": {"answering": lambda s, r: {"passages": []}},
+        "not_known_without_documents": {"read": lambda s, r: r},
+        "false_answer_in_passages": {"fake": lambda s, r: {"fake": news.other(s["answers"][0])}},
+        "false_answer_of_another_kind": {"replaced": lambda s, r: {**r, "same_kind": False}},
+        "answer_cannot_be_replaced": {"replaced": lambda s, r: {**r, "passages": []}},
+        "no_partner": {"event": _same_answer},
+        "answers_of_other_parts": {"read": lambda s, r: _turned(r) if len(s["passages"]) == 2 else news.knowing(s, r)},
+        "answers in the joined question": {"join": lambda s, r: {"question": " ".join(every)}},
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("reason", "rules"),
-    [
-        ("evidence_not_in_text", {"event": lambda _, r: {"events": [{**e, "evidence": "No"} for e in r["events"]]}}),
-        ("answer_not_in_evidence", {"event": lambda _, r: {"events": [{**e, "answer": "9"} for e in r["events"]]}}),
-        ("answer_in_question", {"event": lambda _, r: {"events": [e | {"question": e["event"]} for e in r["events"]]}}),
-        ("near_duplicate", {"event": lambda _, r: {"events": [*r["events"], *r["events"]]}}),
-        ("not_answerable_from_gold", {"read": lambda s, r: {"answer": "", "found": False}}),
-        ("too_few_positive", {"answering": lambda s, r: {"passages": []}}),
-        ("not_known_without_documents", {}),
-        ("false_answer_in_passages", {"read": knowing, "fake": lambda s, r: {"fake": other(s["answers"][0])}}),
-        ("answer_in_question", {"join": lambda s, r: {"question": "Is it 310, 317 lamps, 324 lamps or 331 lamps?"}}),
-    ],
-)  # fmt: skip
-def test_bad_items_are_rejected_with_their_reason(
-    news: Path, tmp_path: Path, reason: str, rules: dict[str, Any]
-) -> None:
-    build_rgb(news, tmp_path / "rgb", changed(**rules), retriever="bm25")
-    assert reason in rejections(tmp_path)
+def _same_answer(shown: Mapping[str, Any], reply: Any) -> Any:
+    """All answers have an alias in common, so no two of them can be told apart."""
+    return {"events": [{**event, "aliases": ["plenty", "若干"]} for event in reply["events"]]}
 
 
-@pytest.fixture
-async def site() -> AsyncIterator[TestServer]:
-    """A search engine in all five interfaces, and the page that it finds."""
-    asked: list[Any] = []
-
-    async def search(request: web.Request) -> web.Response:
-        body = await request.json() if request.method == "POST" else dict(request.query)
-        asked.append((request.path, dict(request.headers), body))
-        address = str(request.url.origin())
-        page = {"url": f"{address}/page", "link": f"{address}/page", "title": "Lamps", "name": "Lamps"}
-        gone = {"url": f"{address}/gone", "link": f"{address}/gone", "title": "Gone", "snippet": "An excerpt.",
-                "content": "An excerpt.", "description": "An excerpt."}  # fmt: skip
-        found = [page, gone]
-        return web.json_response(
-            {"results": found, "web": {"results": found}, "webPages": {"value": found}, "organic": found}
-        )
-
-    async def page(_: web.Request) -> web.Response:
-        return web.Response(text="<title>x</title><nav>menu</nav><p>There are 310 lamps.</p>", content_type="text/html")
-
-    app = web.Application()
-    app[ASKED] = asked
-    for path in ("/search", "/res/v1/web/search", "/v7.0/search"):
-        app.router.add_route("*", path, search)
-    app.router.add_get("/page", page)
-    server = TestServer(app)
-    await server.start_server()
-    yield server
-    await server.close()
+def _turned(reply: Any) -> Any:
+    return {**reply, "answer": "; ".join(reversed(reply["answer"].split("; ")))}
 
 
-KEYS = {
-    "brave": "X-Subscription-Token",
-    "bing": "Ocp-Apim-Subscription-Key",
-    "tavily": "Authorization",
-    "serper": "X-API-KEY",
-}
+@both_languages
+@pytest.mark.parametrize("kind", list(_spoiled(ENGLISH)))
+def test_bad_items_are_rejected_with_their_reason(news: News, tmp_path: Path, kind: str) -> None:
+    made = built(tmp_path, news, **_spoiled(news)[kind])
+    found = rejections(tmp_path)
+    reason = kind if " " not in kind else "answer_in_question"
+    assert found.count(reason) >= 2, found
+    parts = {"false": "fact", "answer_cannot": "fact", "not_known": "fact", "no_partner": "int", "answers": "int"}
+    part = next((part for begin, part in parts.items() if kind.startswith(begin)), "refine")
+    if kind != "near_duplicate":
+        assert f"{news.language}_{part}" not in (made.files or {})
 
 
-@pytest.mark.parametrize("name", list(ENGINES))
-async def test_each_engine_is_asked_in_its_way_and_its_pages_are_read(
-    name: str, site: TestServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if ENGINES[name].key:
-        monkeypatch.setenv(ENGINES[name].key, "s3cret")
-    address = str(site.make_url("")).rstrip("/")
-    task = Task("1", {"query": "lamps of Arden & more", "count": 5}, "en")
-    async with open_web_search(f"{name}(url={address})", ModelOptions()) as engine:
-        response = await engine.answer(task.case("search", "search").query)
-    pages = from_json(response.answer, dict[str, Any])["pages"]
-    assert pages[0] == {"url": f"{address}/page", "title": "Lamps", "text": "There are 310 lamps."}
-    assert pages[1]["text"] == "An excerpt."
-    ((_, headers, body),) = site.app[ASKED]
-    assert "lamps of Arden & more" in body.values()
-    if name in KEYS:
-        assert "s3cret" in headers[KEYS[name]]
-    assert "s3cret" not in str(engine.spec)
+@both_languages
+def test_a_false_answer_of_another_kind_is_asked_for_again_and_then_rejected(news: News, tmp_path: Path) -> None:
+    model = changed(read=news.knowing, fake=lambda s, r: {"fake": "41 miles" if news is ENGLISH else "41公斤"})
+    built(tmp_path, news, model=model)
+    fakes = [request for request in model.requests if request.schema_name == "fake"]
+    assert len(fakes) == 2 * 4
+    assert "of another kind" in fakes[1].messages[-1].content
+    assert rejections(tmp_path).count("no_usable_reply") == 4
 
 
-async def test_pages_of_the_web_are_kept_for_the_next_start(site: TestServer, news: Path, tmp_path: Path) -> None:
-    address = str(site.make_url("")).rstrip("/")
-    for _ in range(2):
-        built = await build_rgb_async(
-            news, tmp_path / "rgb", changed(), search=f"searxng({address})", retriever="bm25", size=1
-        )
-        assert built.files is not None
-        assert len(site.app[ASKED]) == 4  # one search for each question
+@both_languages
+def test_a_chunk_that_still_tells_the_true_answer_leaves_the_counterfactual_set(news: News, tmp_path: Path) -> None:
+    built(tmp_path, news, replaced=lambda s, r: {**r, "passages": [1]})
+    rows = read_rgb(tmp_path / "rgb" / f"{news.language}_fact.json").rows
+    assert [len(row.positive_wrong) for row in rows] == [len(row.positive[0]) for row in rows] == [1] * 4
 
 
-def test_search_engines_are_checked_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BRAVE_API_KEY", raising=False)
-    with pytest.raises(UsageError, match="BRAVE_API_KEY"):
-        check_search("brave")
-    with pytest.raises(UnknownName, match="search engine"):
-        check_search("altavista")
-    with pytest.raises(UsageError, match="needs the address"):
-        check_search("searxng")
-
-
-async def test_a_result_in_a_private_network_is_not_read(site: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BRAVE_API_KEY", "x")
-    urls = (str(site.make_url("/page")), "http://169.254.169.254/latest", "file:///etc/passwd")
-    async with open_web_search("brave", ModelOptions()) as engine:
-        found = await asyncio.gather(*(engine._page({"url": url, "text": "kept"}) for url in urls))
-    assert [page.text for page in found] == ["kept"] * 3
+@both_languages
+def test_a_checker_that_disagrees_with_the_answer_leaves_a_chunk_out(news: News, tmp_path: Path) -> None:
+    built(tmp_path, news, answering=lambda s, r: {"passages": r["passages"][:1]})
+    for row in read_rgb(tmp_path / "rgb" / f"{news.language}_refine.json").rows:
+        assert len(row.positive[0]) == 1
+        assert not any(row.slots[0][0] in text for text in row.negative)

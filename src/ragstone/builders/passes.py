@@ -15,8 +15,8 @@ from ragstone.text import find_answer
 from ragstone.types import Passage
 
 __all__ = [
-    "ANSWERING", "READ", "Distinct", "EachPass", "LocalPass", "Reason", "Take", "is_right", "numbered", "one_by_one",
-    "with_title",
+    "ANSWERING", "READ", "Distinct", "EachPass", "LocalPass", "Reason", "Take", "is_right", "numbered",
+    "numbers_problem", "one_by_one", "with_title",
 ]  # fmt: skip
 
 
@@ -29,14 +29,15 @@ class _Answering(msgspec.Struct):
     passages: list[int]
 
 
-def _numbers_problem(shown: Mapping[str, Any], reply: _Answering) -> str:
+def numbers_problem(shown: Mapping[str, Any], reply: Any) -> str:
+    """What is wrong with the numbers of passages in a reply, "" for nothing."""
     strange = [number for number in reply.passages if not 1 <= number <= len(shown["passages"])]
     return f"there is no passage {strange[0]}" if strange else ""
 
 
 READ = Step("read", _Answer)
 """A reader answers a question from numbered passages, or from what it knows if there are none."""
-ANSWERING = Step("answering", _Answering, _numbers_problem)
+ANSWERING = Step("answering", _Answering, numbers_problem)
 """Which of the numbered passages answer a question."""
 
 

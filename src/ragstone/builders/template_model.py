@@ -151,11 +151,17 @@ def _fake(shown: Mapping[str, Any]) -> dict[str, Any]:
     return {"fake": _NUMBER.sub(lambda match: "".join(_OTHER[digit] for digit in match[0]), shown["answers"][0])}
 
 
+def _replaced(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """The passages that fill the gap with the false answer."""
+    filled = {int(number): _fillings(shown["question"], [text]) for number, text in shown["passages"].items()}
+    return {"same_kind": True, "passages": [number for number, values in filled.items() if values == [shown["fake"]]]}
+
+
 def _join(shown: Mapping[str, Any]) -> dict[str, Any]:
     return {"question": " ".join(shown["questions"])}
 
 
 _RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "facts": _facts, "question": _question, "paraphrase": _paraphrase, "read": _read, "answering": _answering,
-    "event": _events, "fake": _fake, "join": _join,
+    "event": _events, "fake": _fake, "replaced": _replaced, "join": _join,
 }  # fmt: skip

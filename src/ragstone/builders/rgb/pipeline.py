@@ -17,6 +17,7 @@ from ragstone.builders.rgb.base import (
 from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
 from ragstone.builders.rgb.variants import (
     AnsweredTogether,
+    CheckReplaced,
     JoinQuestions,
     KnownByHeart,
     Pair,
@@ -30,7 +31,7 @@ from ragstone.types import Passage
 
 __all__ = ["base_pipeline", "base_rows", "fact_pipeline", "fact_rows", "int_rows", "integration_pipeline"]
 
-VERSION = 1
+VERSION = 2
 
 
 def base_pipeline(
@@ -51,7 +52,8 @@ def base_pipeline(
 
 def fact_pipeline(questions: Sequence[NewsQuestion], *, web: str = "") -> Pipeline:
     """Questions that the checker knows by heart, with a false answer in their chunks."""
-    return Pipeline("rgb", _settings(web), [KnownByHeart(), WriteFake(), ReplaceAnswer()], tuple(questions))
+    passes: list[Pass] = [KnownByHeart(), WriteFake(), ReplaceAnswer(), CheckReplaced()]
+    return Pipeline("rgb", _settings(web), passes, tuple(questions))
 
 
 def integration_pipeline(questions: Sequence[NewsQuestion], *, web: str = "") -> Pipeline:
@@ -60,7 +62,7 @@ def integration_pipeline(questions: Sequence[NewsQuestion], *, web: str = "") ->
 
 
 def _settings(web: str) -> Mapping[str, Any]:
-    steps = ("event", "read", "answering", "fake", "join")
+    steps = ("event", "read", "answering", "fake", "replaced", "join")
     return {"version": VERSION, "search": web, "prompts": {name: prompt_of(name, "en").version for name in steps}}
 
 

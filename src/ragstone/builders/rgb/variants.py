@@ -3,25 +3,33 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.builders.passes import READ, EachPass, LocalPass, Reason, is_right, numbered
-from ragstone.builders.pipeline import Rejected, Replies, Search
+from ragstone.builders.passes import READ, EachPass, LocalPass, Reason, is_right, numbered, numbers_problem
+from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
 from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
 from ragstone.builders.steps import Role, Step, Task, content_id
-from ragstone.text import find_answer
+from ragstone.text import find_answer, fold
 
-__all__ = ["AnsweredTogether", "JoinQuestions", "KnownByHeart", "Pair", "ReplaceAnswer", "WriteFake"]
+__all__ = [
+    "AnsweredTogether", "CheckReplaced", "JoinQuestions", "KnownByHeart", "Pair", "ReplaceAnswer", "WriteFake",
+]  # fmt: skip
 
 _DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d[\d.,]*")
+_COUNTED = ("number", "amount")  # kinds of answers that are written as a number with its unit
 
 
 class _Fake(msgspec.Struct):
     fake: str
+
+
+class _Replaced(msgspec.Struct):
+    same_kind: bool
+    passages: list[int]
 
 
 class _Joined(msgspec.Struct):
@@ -35,10 +43,18 @@ def _fake_problem(shown: Mapping[str, Any], reply: _Fake) -> str:
         return "the false answer is the true one"
     if bool(_DIGIT.search(reply.fake)) != bool(_DIGIT.search(shown["answers"][0])):
         return "the false answer is of another kind: one of the two is a number"
+    if shown["kind"] in _COUNTED and all(_around(reply.fake) != _around(answer) for answer in shown["answers"]):
+        return "the false answer is of another kind: only its number may differ from the true one"
     return ""
 
 
+def _around(answer: str) -> str:
+    """What is written around the numbers: the unit."""
+    return _NUMBER.sub("#", fold(answer.strip()).text)
+
+
 FAKE = Step("fake", _Fake, _fake_problem)
+REPLACED = Step("replaced", _Replaced, numbers_problem)
 JOIN = Step("join", _Joined)
 
 
@@ -102,23 +118,76 @@ def _replaced(text: str, item: NewsQuestion) -> str:
     for answer in sorted(item.answers, key=len, reverse=True):
         for start, end in reversed(find_answer(answer, text, item.language)):
             text = text[:start] + item.fake + text[end:]
-    if any(find_answer(answer, text, item.language) for answer in item.answers):
+    if _states(item, text):
         return ""
     return text if find_answer(item.fake, text, item.language) else ""
 
 
 @dataclass(frozen=True)
+class CheckReplaced(EachPass):
+    """Asks whether the false answer is of the true one's kind, and which chunks state it so that nobody can still tell
+    the true one. A question needs both."""
+
+    name: str = "replaced"
+    step: Step | None = REPLACED
+    role: Role = "checker"
+
+    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
+        for item in items:
+            shown = {
+                "question": item.question, "answers": list(item.answers), "kind": item.kind, "fake": item.fake,
+                "passages": numbered(item.positive_wrong),
+            }  # fmt: skip
+            yield Task(item.id, shown, item.language)
+
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
+        reply = replies[item.id, 0]
+        if reply.value is None:
+            return Reason("no_usable_reply", reply.problem)
+        if not reply.value.same_kind:
+            return Reason("false_answer_of_another_kind", item.fake)
+        pairs = list(zip(item.positive, item.positive_wrong, strict=True))
+        good = [pair for number, pair in enumerate(pairs, 1) if number in reply.value.passages]
+        if not good:
+            return Reason("answer_cannot_be_replaced", item.answers[0])
+        positive, wrong = zip(*good, strict=True)
+        return replace(item, positive=positive, positive_wrong=wrong)
+
+
+@dataclass(frozen=True)
 class Pair(LocalPass):
-    """Pairs questions of one language, those with answers of one kind first."""
+    """Pairs questions of one language, those with answers of one kind first. Each answer belongs to its part: neither
+    states the other, and the positive chunks of a part are those without the answer of the other one."""
 
     name: str = "pair"
 
     async def finish(
         self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
     ) -> tuple[Sequence[JoinedQuestion], Sequence[Rejected]]:
-        ordered = sorted(items, key=lambda item: (item.language, item.kind, item.id))
-        pairs = [pair for pair in list(pairwise(ordered))[::2] if pair[0].language == pair[1].language]
-        return [JoinedQuestion(f"j-{content_id(a.id, b.id)}", a.language, (a, b)) for a, b in pairs], []
+        pairs, waiting = list[JoinedQuestion](), list[NewsQuestion]()
+        for item in sorted(items, key=lambda item: (item.language, item.kind, item.id)):
+            found = ((place, parts) for place, one in enumerate(waiting) if (parts := _parts(one, item)))
+            place, parts = next(found, (-1, None))
+            if parts is None:
+                waiting.append(item)
+            else:
+                del waiting[place]
+                pairs.append(JoinedQuestion(f"j-{content_id(*(one.id for one in parts))}", item.language, parts))
+        return pairs, [rejected(item, self.name, "no_partner") for item in waiting]
+
+
+def _parts(a: NewsQuestion, b: NewsQuestion) -> tuple[NewsQuestion, NewsQuestion] | None:
+    """The questions as parts of one, None if their answers cannot be told apart."""
+    if a.language != b.language or any(_states(one, text) for one, other in ((a, b), (b, a)) for text in other.answers):
+        return None
+    own_a, own_b = (
+        tuple(chunk for chunk in one.positive if not _states(other, chunk.text)) for one, other in ((a, b), (b, a))
+    )
+    return (replace(a, positive=own_a), replace(b, positive=own_b)) if own_a and own_b else None
+
+
+def _states(item: NewsQuestion, text: str) -> bool:
+    return any(find_answer(answer, text, item.language) for answer in item.answers)
 
 
 @dataclass(frozen=True)
@@ -145,7 +214,7 @@ class JoinQuestions(EachPass):
 
 @dataclass(frozen=True)
 class AnsweredTogether(EachPass):
-    """A reader must answer both parts from one positive chunk of each."""
+    """A reader must answer both parts, in their order, from one positive chunk of each."""
 
     name: str = "together"
     step: Step | None = READ
@@ -157,5 +226,13 @@ class AnsweredTogether(EachPass):
             yield Task(item.id, {"question": item.question, "passages": passages}, item.language)
 
     def decide(self, item: JoinedQuestion, replies: Replies, /) -> JoinedQuestion | Reason:
-        right = is_right(replies.get((item.id, 0)), [part.answers for part in item.parts])
-        return item if right else Reason("not_answerable_from_gold")
+        reply = replies.get((item.id, 0))
+        if reply is None or not is_right(reply, [part.answers for part in item.parts]):
+            return Reason("not_answerable_from_gold")
+        first, second = (_begin(part, reply.value.answer) for part in item.parts)
+        return item if first < second else Reason("answers_of_other_parts", reply.value.answer)
+
+
+def _begin(part: NewsQuestion, answer: str) -> int:
+    """Where the reader's answer first states that of a part."""
+    return min(start for alias in part.answers for start, _ in find_answer(alias, answer))
