@@ -14,10 +14,11 @@ from ragstone.api.construction import Constructed, construct, keep_report
 from ragstone.api.execute import Shell, cache_folder
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
-from ragstone.builders.pipeline import Pipeline, Rejected
+from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
+from ragstone.builders.questions.boilerplate import Cleaned, drop_boilerplate
 from ragstone.builders.questions.items import Draft
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
-from ragstone.builders.steps import Role
+from ragstone.builders.steps import Role, content_id
 from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
@@ -36,13 +37,15 @@ _QUESTIONS, _CORPUS, _REJECTED = "questions.jsonl", "corpus.jsonl", "rejected.js
 
 @dataclass(frozen=True)
 class QuestionBuild:
-    """A construction before anything is asked. `earlier`: the rows of the test set that it extends."""
+    """A construction before anything is asked. `cleaned`: the documents and the lines that were dropped from them.
+    `earlier`: the rows of the test set that it extends."""
 
     pipeline: Pipeline
     settings: QuestionSettings
     models: Mapping[Role, str | Model]
     output: Path
     documents: str
+    cleaned: Cleaned
     earlier: Sequence[Mapping[str, Any]] = ()
 
 
@@ -82,10 +85,10 @@ def plan_question_build(
         for corpus in corpora
         for one in corpus.passages
     ]
-    chunks = chunk_passages(passages, size=chunk)
-    return QuestionBuild(
-        questions_pipeline(chunks, settings), settings, models, folder, ", ".join(one.name for one in corpora), earlier
-    )
+    cleaned = drop_boilerplate(passages)
+    pipeline = questions_pipeline(chunk_passages(cleaned.passages, size=chunk), settings)
+    names = ", ".join(one.name for one in corpora)
+    return QuestionBuild(pipeline, settings, models, folder, names, cleaned, earlier)
 
 
 def _rows(path: Path) -> list[Mapping[str, Any]]:
@@ -118,18 +121,23 @@ async def run_question_build(
     plan.output.mkdir(parents=True, exist_ok=True)
     path = Path(run) if run is not None else plan.output / "build.run"
     done = await construct(
-        plan.pipeline, plan.models, run=path, retriever=retriever, model_options=model_options,
-        concurrency=concurrency, shell=shell,
+        plan.pipeline, plan.models, before=State(yields=(_lines_kept(plan.cleaned),)), run=path, retriever=retriever,
+        model_options=model_options, concurrency=concurrency, shell=shell,
     )  # fmt: skip
     plugin = ConstructionPlugin()
     if not done.complete:
         return BuiltQuestions(path, done.outcome, benchmark=plugin)
-    keep_report(path, done.state, len(done.state.items), _covered(plan, done))
+    keep_report(path, done.state, len(done.state.items), _covered(plan, done), plan.cleaned.lines)
     _write(plan, done)
     reasons = Counter(item.reason for item in done.state.rejected)
     return BuiltQuestions(
         path, done.outcome, _warnings(plan, done), plugin, plan.output / _QUESTIONS, len(done.state.items), reasons
     )
+
+
+def _lines_kept(cleaned: Cleaned) -> PassYield:
+    """What dropping the boilerplate left, in lines."""
+    return PassYield("boilerplate", cleaned.total, cleaned.total - sum(cleaned.lines.values()))
 
 
 def _covered(plan: QuestionBuild, done: Constructed) -> dict[str, tuple[int, int]]:
@@ -155,7 +163,11 @@ def _write(plan: QuestionBuild, done: Constructed) -> None:
     rows = [*plan.earlier, *map(_row, drafts)]
     _lines(plan.output / _QUESTIONS, rows)
     _lines(plan.output / _CORPUS, [_chunk_row(passage) for passage in plan.pipeline.corpus])
-    _lines(plan.output / _REJECTED, [_rejected_row(item) for item in done.state.rejected])
+    repeated = [
+        Rejected(content_id(line), "boilerplate", "repeated_line", line, {"documents": count})
+        for line, count in plan.cleaned.lines.items()
+    ]
+    _lines(plan.output / _REJECTED, [_rejected_row(item) for item in (*repeated, *done.state.rejected)])
 
 
 def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

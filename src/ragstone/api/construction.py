@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ragstone.types import Model, Passage, System
 __all__ = ["Constructed", "Expected", "construct", "expected", "keep_report"]
 
 _CONCURRENCY = 64
+_MOST_LINES, _LONGEST_LINE = 50, 200  # dropped lines in a run file, and their characters
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,12 @@ def _replies(path: Path, system: str, one: Pass) -> dict[str, Reply]:
         return {name: reply_of(response, one.step.kind) for name, response in run.responses(system, f"{one.name}/")}
 
 
-def keep_report(path: Path, state: State, accepted: int, covered: Mapping[str, tuple[int, int]] | None = None) -> None:
+def keep_report(
+    path: Path, state: State, accepted: int, covered: Mapping[str, tuple[int, int]] | None = None,
+    lines: Mapping[str, int] | None = None,
+) -> None:  # fmt: skip
     """Notes in the run file of a finished construction what each pass kept, for its tables. `covered`: of what it is
-    made (facts, documents) how many were used, of how many."""
+    made (facts, documents) how many were used, of how many. `lines`: dropped boilerplate → number of documents."""
     if not path.exists():
         raise UsageError("The documents hold nothing that a model could be asked about.")
     reasons = Counter(rejected.reason for rejected in state.rejected)
@@ -107,6 +112,7 @@ def keep_report(path: Path, state: State, accepted: int, covered: Mapping[str, t
         "accepted": accepted, "yields": [msgspec.structs.asdict(one) for one in state.yields],
         "rejected": dict(sorted(reasons.items())),
         "covered": {name: list(pair) for name, pair in (covered or {}).items()},
+        "lines": [[line[:_LONGEST_LINE], count] for line, count in islice((lines or {}).items(), _MOST_LINES)],
     }  # fmt: skip
     with open_run(path) as run:
         question = dict(run.meta["question"])

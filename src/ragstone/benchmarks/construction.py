@@ -17,6 +17,8 @@ from ragstone.types import Case, Metric, Record, Resources, Run, Template
 
 __all__ = ["PLUGINS", "Construction", "ConstructionPlugin"]
 
+_MOST_LINES = 20  # of boilerplate in a table
+
 
 @dataclass(frozen=True)
 class Construction(BaseBenchmark):
@@ -103,6 +105,7 @@ class Construction(BaseBenchmark):
             Table("construction-passes", words["passes"], columns, passes),
             Table("construction-rejected", words["rejected"], (words["reason"], words["items"]), reasons),
             *self._coverage(words),
+            *self._boilerplate(words),
         ]
 
     def _coverage(self, words: Mapping[str, str]) -> list[Table]:
@@ -116,6 +119,14 @@ class Construction(BaseBenchmark):
             if total
         ]
         return [Table("construction-covered", words["covered"], (words["what"], words["share"]), tuple(rows))]
+
+    def _boilerplate(self, words: Mapping[str, str]) -> list[Table]:
+        """The lines that most documents lost as boilerplate, if any did."""
+        lines = self.report.get("lines")
+        pairs = lines[:_MOST_LINES] if isinstance(lines, list) else []
+        rows = tuple(Row((Cell(str(line)), Cell(value=float(count)))) for line, count in pairs)
+        columns = (words["line"], words["of_documents"])
+        return [Table("construction-boilerplate", words["boilerplate"], columns, rows)] if rows else []
 
     def _yields(self) -> list[Mapping[str, Any]]:
         yields = self.report.get("yields")

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Structure"]
+__all__ = ["Structure", "blocks_of", "headings_of"]
 
 _CODE = re.compile(
     r"^[^\S\n]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[^\S\n]{0,3}(?P=fence)[`~]*[^\S\n]*$", re.M | re.S
@@ -36,8 +36,7 @@ class Structure:
     def __init__(self, text: str, fits: Callable[[int, int], bool], short: Callable[[int, int], bool]) -> None:
         self._text = text
         # Ranges that must not be cut, sorted by start. A heading's range includes the start of the text after it.
-        kept = [match.span() for match in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
-        outside = _CODE.sub(lambda match: "x" * len(match[0]), text) if kept else text
+        kept, outside = _code(text)
         tables = _tables(outside)
         kept += [(table.start, table.end) for table in tables]
         kept += [(start, following + 1) for start, following in _headings(outside)]
@@ -58,6 +57,27 @@ class Structure:
         if at < 0 or start >= self._long[at].end:
             return ""
         return self._text[self._long[at].start : self._long[at].header]
+
+
+def blocks_of(text: str) -> list[tuple[int, int]]:
+    """The ranges of code blocks, tables and headings."""
+    code, outside = _code(text)
+    tables = [(table.start, table.end) for table in _tables(outside)]
+    return [*code, *tables, *(match.span() for match in _HEADING.finditer(outside))]
+
+
+def headings_of(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, level (1 is the highest) and text of each heading outside of code."""
+    for match in _HEADING.finditer(_code(text)[1]):
+        marks = len(match[0]) - len(match[0].lstrip("#"))
+        chapter = 1 if re.search("[章篇]", match[0]) else 2
+        yield match.start(), marks or chapter, match[0][marks:].strip().rstrip("#").rstrip()
+
+
+def _code(text: str) -> tuple[list[tuple[int, int]], str]:
+    """The ranges of code blocks, and the text with something else in their place."""
+    found = [match.span() for match in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
+    return found, _CODE.sub(lambda match: "x" * len(match[0]), text) if found else text
 
 
 def _tables(text: str) -> list[_Table]:
