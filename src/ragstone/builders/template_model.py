@@ -61,7 +61,8 @@ def _facts(shown: Mapping[str, Any]) -> dict[str, Any]:
         unit = _UNIT.match(text, match.end())
         value = match[0] + (unit[0] if unit else "")
         before = " ".join(text[: match.start()].split()[-3:]) if language == "en" else text[: match.start()][-6:]
-        subject = (shown.get("title") or text[:24]).strip()
+        around = text[: min(24, match.start())].strip() or text[match.end() + len(value) :][:24]
+        subject = (shown.get("title") or around).strip()
         facts.append({"subject": subject, "attribute": before or value, "value": value, "time": "", "evidence": text})
     return {"facts": facts}
 

@@ -1,5 +1,6 @@
 """The passes from documents to facts: duplicates out, then what each chunk states, with its evidence checked."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,12 +11,14 @@ from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
 from ragstone.builders.questions.items import Fact
 from ragstone.builders.steps import Role, Step, Task, content_id
 from ragstone.text import detect, find_answer
+from ragstone.text.characters import HAN
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
 
 __all__ = ["FACTS", "LongEnough", "WriteFacts"]
 
-_SHORTEST = 40  # characters of a chunk that can state a fact
+_SHORTEST = 40  # letters of a chunk that can state a fact; a Chinese character counts as three
+_HAN = re.compile(f"[{HAN}]")
 
 
 class _Stated(msgspec.Struct):
@@ -40,7 +43,8 @@ class LongEnough(LocalPass, EachPass):
     name: str = "length"
 
     def decide(self, item: Passage, replies: Replies, /) -> Passage | Reason:
-        return item if len(item.text.strip()) >= _SHORTEST else Reason("too_short")
+        text = item.text.strip()
+        return item if len(text) + 2 * len(_HAN.findall(text)) >= _SHORTEST else Reason("too_short")
 
 
 @dataclass(frozen=True)
