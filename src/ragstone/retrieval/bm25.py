@@ -7,8 +7,9 @@ Words are folded, Chinese is segmented (`text.words`), and English words are ste
 "sailing"; `stem=no` turns stemming off. The title is searched like the text; `title=no` leaves it out. The formula is
 Lucene's (Robertson's idf, always positive), with Lucene's defaults k1 = 1.2 and b = 0.75.
 
-The index comes from bm25s (Lù 2024, https://arxiv.org/abs/2407.03618) and scores exactly every passage that shares a
-word with the query; `docs/decisions/0019-bm25.md` says why bm25s was chosen. `bm25_store` caches it between runs.
+The index in memory comes from bm25s (Lù 2024, https://arxiv.org/abs/2407.03618) and scores exactly every passage that
+shares a word with the query; `docs/decisions/0019-bm25.md` says why bm25s was chosen. `bm25_store` caches it between
+runs. Large pools are indexed on disk (`bm25_disk`), with the same results; `index=memory` and `index=disk` choose.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import functools
 import hashlib
 import importlib.metadata
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +28,7 @@ from msgspec.structs import replace
 
 from ragstone.errors import UsageError
 from ragstone.models.nested_names import Spec
+from ragstone.retrieval.bm25_disk import K1, B, has_tantivy, open_disk_index
 from ragstone.retrieval.bm25_store import cached_terms, load_index, save_index
 from ragstone.retrieval.open import Building
 from ragstone.text import Wording
@@ -36,7 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PLUGINS", "Bm25", "open_bm25", "terms_of"]
 
-K1, B = 1.2, 0.75
+log = logging.getLogger(__name__)
+
+INDEXES = ("auto", "memory", "disk")
+_MANY = 100_000  # passages from which the index is on disk
 
 
 class Bm25:
@@ -49,8 +55,8 @@ class Bm25:
     ) -> None:  # fmt: skip
         started = time.perf_counter()
         self.id, self._passages, self._terms = name, passages, terms
-        texts = [f"{passage.title} {passage.text}" if title and passage.title else passage.text for passage in passages]
-        key = _key_of(texts, k1, b, kind) if folder else ""
+        texts = list(map(_text_with(title=title), passages))
+        key = _key_of(texts, importlib.metadata.version("bm25s"), kind, k1, b, len(texts)) if folder else ""
         stored = load_index(folder, key) if folder else None
         if stored is None:
             split = cached_terms(folder, kind, texts, terms) if folder else map(terms, texts)
@@ -86,10 +92,14 @@ class Bm25:
         return sum(int(self._index.scores[name].nbytes) for name in ("data", "indices", "indptr"))
 
 
-def _key_of(texts: Sequence[str], k1: float, b: float, kind: str) -> str:
+def _text_with(*, title: bool) -> Callable[[Passage], str]:
+    """A function that gives what is searched of a passage."""
+    return lambda passage: f"{passage.title} {passage.text}" if title and passage.title else passage.text
+
+
+def _key_of(texts: Iterable[str], *facts: object) -> str:
     """The cache key of an index: a hash of everything it depends on."""
-    version = importlib.metadata.version("bm25s")
-    digest = hashlib.sha256(json.dumps([version, kind, k1, b, len(texts)]).encode())
+    digest = hashlib.sha256(json.dumps(facts).encode())
     for text in texts:
         digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
     return digest.hexdigest()[:40]
@@ -138,19 +148,53 @@ def terms_of(*, stem: bool = True) -> Callable[[str], list[str]]:
 
 @contextlib.asynccontextmanager
 async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """Opens the retriever with its index built. Raises UsageError for invalid options."""
-    spec.only("k1", "b", "stem", "title")
+    """Opens the retriever with its index built. Raises UsageError for invalid options, MissingExtra if `index=disk`
+    lacks tantivy, StorageError if an index on disk cannot be written."""
+    k1, b, index = _checked(spec)
+    stem, title = spec.options.get("stem") != "no", spec.options.get("title") != "no"
+    pool, folder, terms, kind = building.pool, building.options.cache, terms_of(stem=stem), f"stem={stem}"
+    if index == "disk" or (index == "auto" and _is_large(spec.name, pool)):
+        text = _text_with(title=title)
+        key = await asyncio.to_thread(lambda: _key_of(map(text, pool), kind)) if folder else ""
+        async with open_disk_index(spec.name, pool, terms, text=text, key=key, cache=folder) as on_disk:
+            yield on_disk
+        return
+    yield await asyncio.to_thread(Bm25, spec.name, pool, terms, k1=k1, b=b, title=title, folder=folder, kind=kind)
+
+
+def _checked(spec: Spec) -> tuple[float, float, str]:
+    """k1, b and the kind of index. Raises UsageError for invalid options."""
+    spec.only("k1", "b", "stem", "title", "index")
     if spec.arguments:
         raise UsageError(f"{spec.name}: bm25 takes only options, for example bm25(k1=0.9,b=0.4).")
     for name in ("stem", "title"):
         if spec.options.get(name, "yes") not in ("yes", "no"):
             raise UsageError(f"{spec.name}: {name}={spec.options[name]} should be yes or no.")
     k1, b = spec.number("k1", K1, least=0), spec.number("b", B, least=0, most=1)
-    terms = terms_of(stem=spec.options.get("stem") != "no")
-    title, kind = spec.options.get("title") != "no", f"stem={spec.options.get('stem') != 'no'}"
-    yield await asyncio.to_thread(
-        Bm25, spec.name, building.pool, terms, k1=k1, b=b, title=title, folder=building.options.cache, kind=kind
-    )
+    index = spec.options.get("index", "auto")
+    if index not in INDEXES:
+        raise UsageError(f"{spec.name}: index={index} should be one of {', '.join(INDEXES)}.")
+    if (k1, b) != (K1, B):
+        if index == "disk":
+            raise UsageError(
+                f"{spec.name}: the index on disk has k1={K1} and b={B}. Leave them out, or use index=memory."
+            )
+        index = "memory"
+    return k1, b, index
+
+
+def _is_large(name: str, pool: Sequence[Passage]) -> bool:
+    """Whether a pool is better indexed on disk; says so."""
+    if len(pool) < _MANY:
+        return False
+    if has_tantivy():
+        log.info("%s: %s passages are indexed on disk (tantivy), with the same results", name, f"{len(pool):,}")
+        return True
+    log.warning(
+        "%s: %s passages are indexed in memory; with pip install 'ragstone[tantivy]' the index is on disk",
+        name, f"{len(pool):,}",
+    )  # fmt: skip
+    return False
 
 
 PLUGINS = {"bm25": open_bm25}

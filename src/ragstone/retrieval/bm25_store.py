@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import StorageError, UsageError
+from ragstone.retrieval.index_folder import MAX_INDEXES, delete_oldest
 from ragstone.storage import Layout, connect
 
 __all__ = ["cached_terms", "load_index", "save_index"]
@@ -28,7 +29,6 @@ log = logging.getLogger(__name__)
 _VERSION = 1  # raise it when the meaning of the stored data changes
 _AT_ONCE = 500  # keys per SQL statement
 _SELECT = "SELECT key, words FROM words WHERE key IN ({})"
-_MAX_INDEXES = 8  # the oldest beyond these are deleted
 _LAYOUT = Layout(
     what="BM25 word cache",
     application_id=0x52474257,  # "RGBW"
@@ -94,7 +94,7 @@ def load_index(folder: Path, key: str) -> tuple[Any, list[int]] | None:
 
 
 def save_index(folder: Path, key: str, index: Any, places: Sequence[int]) -> None:
-    """Stores an index atomically; if there are more than `_MAX_INDEXES`, deletes the oldest."""
+    """Stores an index atomically; if there are more than `MAX_INDEXES`, deletes the oldest."""
     parent = folder / "bm25"
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -105,11 +105,7 @@ def save_index(folder: Path, key: str, index: Any, places: Sequence[int]) -> Non
             partial.rename(parent / key)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-        indexes = sorted(
-            (path for path in parent.iterdir() if path.name[0] != "."), key=lambda path: -path.stat().st_mtime
-        )
-        for old in indexes[_MAX_INDEXES:]:
-            shutil.rmtree(old, ignore_errors=True)
+        delete_oldest(parent, keep=MAX_INDEXES)
     # Another process stored it first, the folder is read-only, or a text has a lone surrogate.
     except (OSError, ValueError) as error:
         log.info("The BM25 index is not cached: %s", error)
