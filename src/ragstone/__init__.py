@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         diagnose_async,
         evaluate,
         evaluate_async,
+        merge,
         run,
         run_async,
         slices,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__", "bench", "bench_async", "build_mirage", "build_mirage_async", "build_questions",
     "build_questions_async", "build_rgb", "build_rgb_async", "compare", "diagnose", "diagnose_async", "evaluate",
-    "evaluate_async", "run", "run_async", "slices", "trend",
+    "evaluate_async", "merge", "run", "run_async", "slices", "trend",
 ]  # fmt: skip
 
 

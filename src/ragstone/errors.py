@@ -136,11 +136,15 @@ class RunMismatch(UsageError):
     message has the first of them, shortened."""
 
     def __init__(self, path: object, differences: dict[str, tuple[object, object]]) -> None:
-        shown = sorted(differences.items())[:3]
-        changes = "; ".join(f"{key}: {_short(old)} in the file, {_short(new)} now" for key, (old, new) in shown)
-        changes += f"; and {len(differences) - len(shown)} more" if len(differences) > len(shown) else ""
-        super().__init__(f"{path} was made with different settings ({changes}). Name another file with --run.")
         self.differences = differences
+        changes = self.changes("in the file", "now")
+        super().__init__(f"{path} was made with different settings ({changes}). Name another file with --run.")
+
+    def changes(self, there: str, here: str) -> str:
+        """The first differences as text; `there` and `here` say where the two values are."""
+        shown = sorted(self.differences.items())[:3]
+        changes = "; ".join(f"{key}: {_short(old)} {there}, {_short(new)} {here}" for key, (old, new) in shown)
+        return changes + (f"; and {len(self.differences) - len(shown)} more" if len(self.differences) > 3 else "")
 
 
 def _short(value: object) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
     from ragstone.api.experts import ExpertAgreement, agreement_of_experts
     from ragstone.api.gates import Gate, GateResult, check_gates
+    from ragstone.api.merge import MergedRun, merge
     from ragstone.api.open_run import OpenRun, read_run
     from ragstone.api.questions import run, run_async
     from ragstone.api.slices import Slice, Slices, slices
@@ -35,6 +36,7 @@ __all__ = [
     "ExpertAgreement",
     "Gate",
     "GateResult",
+    "MergedRun",
     "OpenRun",
     "Slice",
     "Slices",
@@ -54,6 +56,7 @@ __all__ = [
     "diagnose_async",
     "evaluate",
     "evaluate_async",
+    "merge",
     "read_run",
     "run",
     "run_async",
@@ -71,6 +74,7 @@ _MODULES = {
     "evaluate": ("EvalResult", "evaluate", "evaluate_async"),
     "experts": ("ExpertAgreement", "agreement_of_experts"),
     "gates": ("Gate", "GateResult", "check_gates"),
+    "merge": ("MergedRun", "merge"),
     "open_run": ("OpenRun", "read_run"),
     "questions": ("run", "run_async"),
     "slices": ("Slice", "Slices", "slices"),

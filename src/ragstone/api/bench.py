@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.api.blocking import blocking, keywords_in_errors
-from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.judging import Judging
 from ragstone.api.project_config import configured_reader
+from ragstone.api.run_info import GROWING
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from

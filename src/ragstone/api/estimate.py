@@ -9,10 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.api.evaluate import EvalPlan, default_run, fitted
-from ragstone.api.execute import GROWING
 from ragstone.api.growth import Growth
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, open_tools
 from ragstone.api.questions import QuestionPlan, default_question_run, fitted_questions
+from ragstone.api.run_info import GROWING
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.metrics import steps_of
 from ragstone.metrics.traits import estimate_of, traits_of

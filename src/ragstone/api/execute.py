@@ -16,7 +16,8 @@ import platformdirs
 
 from ragstone.api.judging import Judging, Opened, open_tools
 from ragstone.api.otlp_export import exporting
-from ragstone.errors import DataError, Unfinished
+from ragstone.api.run_info import GROWING, joined_info
+from ragstone.errors import Unfinished
 from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
@@ -33,9 +34,6 @@ __all__ = [
     "limited",
 ]  # fmt: skip
 
-# Names in these mappings of the question may be added by a later command on the same file: another language's data,
-# another metric's prompts, an embedder, a judge where there was none.
-GROWING = ("data.sha256", "judge", "judge.prompts", "judge.rubrics")
 # `local/…` models share this machine's cores; more at once would only wait.
 LOCAL_CONCURRENCY = 4
 
@@ -195,56 +193,20 @@ def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
     if job.run.exists() and job.run.stat().st_size:
         with open_run(job.run) as run:
             old = dict(run.meta)
-    benchmark, command = job.benchmark, shell.command
-    language = shell.language or old.get("language")
-    commands = [line for line in str(old.get("command", "")).splitlines() if line]
-    preparation = {
-        name: _slowest(old.get("preparation", {}).get(name, {}), new) for name, new in benchmark.preparation.items()
-    }
-    return {
-        "options": _joined(job.run, old.get("options", {}), dict(benchmark.options), benchmark.growing),
+    benchmark = job.benchmark
+    info = {
+        "options": dict(benchmark.options),
         "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
-        "started": old.get("started") or datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "license": benchmark.license,
         "citation": benchmark.citation,
-        "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
-        "better": {**old.get("better", {}), **{metric.name: traits_of(metric).better for metric in metrics}},
-        "scored_later": sorted(
-            {*old.get("scored_later", ()), *(metric.name for metric in metrics if is_async(metric))}
-        ),
-        "command": "\n".join(commands if not command or command in commands else [*commands, command]),
-        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *benchmark.warnings])),
-        **({"preparation": preparation} if preparation else {}),
-        **({"language": language} if language else {}),
+        "metrics": {metric.name: metric.version for metric in metrics},
+        "better": {metric.name: traits_of(metric).better for metric in metrics},
+        "scored_later": [metric.name for metric in metrics if is_async(metric)],
+        "command": shell.command,
+        "warnings": list(benchmark.warnings),
+        "preparation": dict(benchmark.preparation),
+        **({"language": shell.language} if shell.language else {}),
         **job.info,
     }
-
-
-def _slowest(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """What two commands tell of the same things, by name: of each, the one that took more `seconds`. The later one
-    finds vectors and replies that the earlier one paid for."""
-
-    def seconds(entry: Any) -> float:
-        return float(entry.get("seconds", 0.0)) if isinstance(entry, Mapping) else 0.0
-
-    return {**old, **{name: entry for name, entry in new.items() if seconds(entry) >= seconds(old.get(name))}}
-
-
-def _joined(path: Path, old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:
-    """The options of two commands on one file: of those that are `growing` the wider grid or the larger limit, of the
-    rest the later choice. None (all of them) is the widest. `DataError` where an old one is of another kind."""
-    joined = dict(new)
-    if not old:
-        return joined
-    for key in growing:
-        before, now = old.get(key), new.get(key)
-        if key not in new:
-            continue
-        if before is None or now is None:
-            joined[key] = None
-            continue
-        try:
-            joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
-        except TypeError as error:
-            raise DataError(path, f"the file is damaged: its option {key} cannot be read ({error}).") from error
-    return joined
+    return joined_info(job.run, old, info, benchmark.growing)

@@ -19,7 +19,7 @@ from ragstone.runs.schema import decode, text_of
 from ragstone.runs.text_store import fetch, intern, references
 from ragstone.types import Response
 
-__all__ = ["LEASE_SECONDS", "Lease", "LeaseTable", "State"]
+__all__ = ["LEASE_SECONDS", "Lease", "LeaseTable", "State", "check_content"]
 
 # How long a lease lasts unless its owner renews it (every third of that). It matters only if an owner dies on another
 # machine; a death on this machine is noticed at once.
@@ -102,12 +102,7 @@ class LeaseTable:
         for row in rows:
             before = stored.get(row.key) if row.payload else None
             if before is not None and before != intern(row.payload, {}):
-                name = text_of(row.key)
-                texts = fetch(connection, references(before))
-                old = decode(before, dict[str, Any], self.path, f"case {name!r}", texts)
-                changes = differences(old, json.loads(row.payload), f"cases.{name}")
-                if changes := {key: pair for key, pair in changes.items() if not _same_score(key, *pair)}:
-                    raise RunMismatch(self.path, changes)
+                check_content(connection, self.path, row.key, before, json.loads(row.payload))
         return stored.keys()
 
     def _states(self, connection: sqlite3.Connection, keys: str) -> dict[str, Lease]:
@@ -159,6 +154,16 @@ class LeaseTable:
                 if not gone.setdefault(owner, False):
                     leased.add((kind, name))
         return leased
+
+
+def check_content(connection: sqlite3.Connection, path: Path, key: str, stored: str, new: dict[str, Any]) -> None:
+    """RunMismatch if the payload of a case and new content of it differ in more than the retrieval scores of
+    passages."""
+    name = text_of(key)
+    old = decode(stored, dict[str, Any], path, f"case {name!r}", fetch(connection, references(stored)))
+    changes = differences(old, new, f"cases.{name}")
+    if changes := {key: pair for key, pair in changes.items() if not _same_score(key, *pair)}:
+        raise RunMismatch(path, changes)
 
 
 def _same_score(key: str, old: Any, new: Any) -> bool:

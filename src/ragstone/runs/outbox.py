@@ -19,7 +19,7 @@ from ragstone.errors import StorageError
 from ragstone.runs.entries import CaseResult, Interim, ScoreRow, write_interim, write_results
 from ragstone.runs.owners import is_dead
 
-__all__ = ["Outbox", "OutboxFile", "absorb", "absorb_file", "leftovers"]
+__all__ = ["Outbox", "OutboxFile", "absorb", "absorb_file", "leftovers", "outbox_files"]
 
 # Beyond this size a new file is started, so that the old one can be deleted as soon as all of it is committed.
 FILE_BYTES = 2**20
@@ -106,10 +106,15 @@ class Outbox:
         file.path.unlink(missing_ok=True)
 
 
+def outbox_files(path: Path) -> list[Path]:
+    """The outbox files beside a run file, of any process."""
+    return sorted(path.parent.glob(f"{_escape(path.name)}-outbox-*"))
+
+
 def leftovers(path: Path) -> list[Path]:
     """The outbox files of processes that are dead, or seem to be because nothing was written for long."""
     files = []
-    for file in sorted(path.parent.glob(f"{_escape(path.name)}-outbox-*")):
+    for file in outbox_files(path):
         try:
             with file.open("rb") as stream:
                 owner, _ = _head(stream.readline())
@@ -129,10 +134,11 @@ def absorb(connection: sqlite3.Connection, path: Path, owner: str) -> list[Path]
     return files
 
 
-def absorb_file(connection: sqlite3.Connection, file: Path) -> None:
-    """Writes the answers of one file, if they belong to this run file and not to an earlier one at the same path. The
-    last line may be cut off: that answer was never acknowledged."""
-    (file_id,) = connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()
+def absorb_file(connection: sqlite3.Connection, file: Path, file_id: str = "") -> None:
+    """Writes the answers of one file, if they belong to the run file with this id (JSON; "": this one) and not to an
+    earlier one at the same path. The last line may be cut off: that answer was never acknowledged."""
+    if not file_id:
+        (file_id,) = connection.execute("SELECT value FROM main.meta WHERE key = 'file_id'").fetchone()
     for entry in _read(file, file_id):
         if not connection.execute("SELECT 1 FROM cases WHERE case_id = ?", (entry.key,)).fetchone():
             continue

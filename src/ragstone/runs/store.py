@@ -29,7 +29,7 @@ from ragstone.types import Completion
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["RunFile"]
+__all__ = ["RunFile", "record_settings"]
 
 
 class RunFile:
@@ -75,7 +75,7 @@ class RunFile:
         writer = GroupWriter(path, LAYOUT, gather=gather, factory=factory)
         try:
             file_id = writer.call(
-                lambda connection: _record_settings(connection, writer.path, settings, notes, specs, growing, replaces)
+                lambda connection: record_settings(connection, writer.path, settings, notes, specs, growing, replaces)
             )
             _absorb_leftovers(writer)
         except BaseException:
@@ -253,7 +253,7 @@ class CaseReplies:
         self.files.append(self._outbox.put(self._make(f"reply:{key.hex()}", to_json(completion))))
 
 
-def _record_settings(
+def record_settings(
     connection: sqlite3.Connection,
     path: Path,
     question: dict[str, Any],
@@ -262,7 +262,8 @@ def _record_settings(
     growing: Sequence[str],
     replaces: Mapping[str, JSON],
 ) -> str:
-    """Writes these settings into the file, or raises `RunMismatch`. Returns the unique id of the file."""
+    """Writes these settings into the file, or raises `RunMismatch`. Returns the unique id of the file. The values of
+    `info` are JSON; the rest is as in `RunFile.create_or_open`."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'question'").fetchone()
     changes: dict[str, tuple[Any, Any]] = {}
     if row is None:

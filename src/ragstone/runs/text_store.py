@@ -90,14 +90,14 @@ def _packs(digests: Iterable[str], texts: Mapping[str, str]) -> Iterator[list[st
         yield pack
 
 
-def fetch(connection: sqlite3.Connection, digests: Iterable[str]) -> dict[str, str]:
-    """These texts by digest; one that is missing or damaged is left out."""
-    query = "SELECT digest, pack, place FROM texts WHERE digest IN (SELECT value FROM json_each(?))"
+def fetch(connection: sqlite3.Connection, digests: Iterable[str], *, schema: str = "main") -> dict[str, str]:
+    """These texts by digest; one that is missing or damaged is left out. `schema`: the attached file to read."""
+    query = f"SELECT digest, pack, place FROM {schema}.texts WHERE digest IN (SELECT value FROM json_each(?))"
     places: dict[int, list[tuple[str, int]]] = {}
     for digest, pack, place in connection.execute(query, (json.dumps(list(digests)),)):
         places.setdefault(pack, []).append((digest, place))
     texts: dict[str, str] = {}
-    query = "SELECT pack, texts FROM packs WHERE pack IN (SELECT value FROM json_each(?))"
+    query = f"SELECT pack, texts FROM {schema}.packs WHERE pack IN (SELECT value FROM json_each(?))"
     for pack, content in connection.execute(query, (json.dumps(list(places)),)) if places else ():
         with contextlib.suppress(ValueError, TypeError, LookupError, RecursionError):
             pack_texts = json.loads(content)

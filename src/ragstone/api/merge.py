@@ -1,0 +1,117 @@
+"""Joins run files of one question: shards that several machines asked, as if one command had asked all."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragstone.api.blocking import public
+from ragstone.api.open_run import OpenRun, benchmark_of, open_checked
+from ragstone.api.run_info import GROWING, joined_info
+from ragstone.errors import RunMismatch, UsageError
+from ragstone.runs import RunReader, open_run
+from ragstone.runs.merge import Merged, attached, copy_records
+from ragstone.runs.schema import LAYOUT, key_of
+from ragstone.runs.store import record_settings
+from ragstone.storage import connect
+from ragstone.structs import to_json
+
+__all__ = ["MergedRun", "merge"]
+
+
+@dataclass(frozen=True)
+class MergedRun:
+    """The merged file, and how many of its records came from more than one of the files: `repeated`, of which
+    `differing` had different answers."""
+
+    path: Path
+    repeated: int
+    differing: int
+
+    def open(self) -> OpenRun:
+        """The merged run, open for reading."""
+        return OpenRun(self.path)
+
+
+@public
+def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = False) -> MergedRun:
+    """Write one run file with everything that `runs` have. They must be of the same question, as for a command that
+    resumes: RunMismatch names what differs. Of a case that two files answered, equal answers (times aside) are kept
+    once; different ones raise UsageError, or with `keep_first` the answer of the file that is named first is kept. An
+    answer replaces a failure. UsageError if `target` exists; nothing is left there unless all was merged."""
+    sources, path = [Path(run) for run in runs], Path(target)
+    if not sources:
+        raise UsageError("Name the run files to merge.")
+    if path.exists():
+        raise UsageError(f"{path} already exists: name a new file with -o.")
+    sources = _in_order_of_growth(sources)
+    merged = Merged()
+    with _new_file(path) as part:
+        for source in sources:
+            try:
+                merged += _add(part, source, keep_first=keep_first)
+            except RunMismatch as error:
+                changes = error.changes(f"in {sources[0].name}", f"in {source.name}")
+                raise UsageError(
+                    f"{source} was made with other settings than {sources[0]} ({changes}). Only runs of one question "
+                    "can be merged."
+                ) from error
+    return MergedRun(path, merged.repeated, merged.differing)
+
+
+def _add(part: Path, source: Path, *, keep_first: bool) -> Merged:
+    """Adds a file to the one that is being made, settings and records in one transaction."""
+    connection = connect(part, LAYOUT)
+    try:
+        with open_checked(source) as new, open_run(part) as old:
+            growing = benchmark_of(new.meta, source).growing
+            info = joined_info(part, old.meta, {**new.meta, "rows": new.rows}, growing)
+            question = dict(info.pop("question", {}))
+            info.pop("rows" if not new.rows else "", None)
+            specs = {name: dict(spec) for name, spec in new.systems.items()}
+            replaces = _grown(old, new)
+        notes = {key_of(name): to_json(value) for name, value in info.items()}
+        with attached(connection, part, source):
+            record_settings(connection, part, question, notes, specs, GROWING, replaces)
+            return copy_records(connection, source, keep_first=keep_first)
+    finally:
+        connection.close()
+
+
+def _grown(old: RunReader, new: RunReader) -> dict[str, Any]:
+    """The settings that may differ because the user's data has more rows now: `replaces` of `record_settings`."""
+    if not old.rows or not old.rows.items() <= new.rows.items():
+        return {}
+    data = {f"systems.{name}.data": spec.get("data") for name, spec in old.systems.items()}
+    return {"question.data": old.meta["question"].get("data"), **data}
+
+
+@contextlib.contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """A path beside `path`, whose file is moved there when the block succeeds; otherwise nothing is left."""
+    part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
+    try:
+        yield part
+        try:
+            os.link(part, path)  # unlike a move, this replaces nothing that came meanwhile
+        except FileExistsError:
+            raise UsageError(f"{path} already exists: name a new file with -o.") from None
+        except OSError:  # a file system without links
+            part.replace(path)
+    finally:
+        for file in (part, *(part.with_name(f"{part.name}-{rest}") for rest in ("journal", "wal", "shm"))):
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+
+
+def _in_order_of_growth(sources: Sequence[Path]) -> list[Path]:
+    """The files, those with fewer rows of the user's data first: a run grows by new rows."""
+
+    def rows(source: Path) -> int:
+        with open_checked(source) as run:
+            return len(run.rows)
+
+    return sorted(sources, key=rows)

@@ -1,0 +1,47 @@
+"""`ragstone merge`."""
+
+from pathlib import Path
+
+import click
+
+from ragstone.cli.options import json_option, language_option
+from ragstone.cli.output import say, say_json
+from ragstone.messages import messages
+
+__all__ = ["command"]
+
+
+@click.command(name="merge")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The new run file.")
+@click.option("--keep-first", is_flag=True,
+              help="Where files have different answers to a case, keep that of the file named first.")  # fmt: skip
+@language_option
+@json_option
+def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_first: bool, as_json: bool) -> None:
+    """Join run files of one question into one, as if a single machine had asked all of their cases.
+
+    The files may have other cases, other systems or other metrics of one question. What several files have is kept
+    once; runs of different questions are refused."""
+    from ragstone.api.merge import merge  # noqa: PLC0415
+    from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
+
+    merged = merge(runs, output, keep_first=keep_first)
+    with merged.open() as run:
+        language = language or run.language
+        counts = run.run.counts()
+        records = sum(count.records for count in counts.values())
+        if as_json:
+            document = {
+                "run": str(merged.path), "records": records, "repeated": merged.repeated,
+                "differing": merged.differing, "unfinished": unfinished_systems(run.run),
+            }  # fmt: skip
+            say_json(from_json(to_json(document), dict))
+            return
+        texts = messages(__name__, language)
+        say(texts["merged"].format(path=merged.path, records=records, systems=len(counts), files=len(runs)))
+        if merged.repeated:
+            say(texts["repeated"].format(n=merged.repeated, differing=merged.differing))
+        for line in run.unfinished(language=language):
+            say(line)

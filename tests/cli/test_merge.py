@@ -1,0 +1,124 @@
+"""`ragstone merge` on real run files: two machines' halves, systems and metrics, and what is refused."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import Told, command, environment, one_line
+
+from ragstone.api.evaluate import evaluate
+
+GRID = ("--fictional-size", "6", "--limit", "4", "--noise", "0,0.4", "--quiet")
+
+
+def bench(ragstone: Callable[..., Told], name: str, *options: object) -> str:
+    told = ragstone("bench", "rgb", *GRID, "--run", name, *options)
+    assert told.code == 0, told.err
+    return name
+
+
+def exported(ragstone: Callable[..., Told], run: str) -> str:
+    told = ragstone("export", run, "--format", "jsonl")
+    assert told.code == 0, told.err
+    return told.out
+
+
+def test_halves_of_a_grid_and_of_its_systems_become_the_run_of_one_machine(
+    ragstone: Callable[..., Told], script: Path
+) -> None:
+    halves = [
+        bench(ragstone, "en.run", "--data-language", "en", "--model", "local/extractive"),
+        bench(ragstone, "zh.run", "--data-language", "zh", "--model", "local/extractive"),
+        bench(ragstone, "other.run", "--data-language", "en,zh", "--model", f"scripted/{script}"),
+    ]  # fmt: skip
+    for language, model in (("en", "local/extractive"), ("zh", "local/extractive"), ("en,zh", f"scripted/{script}")):
+        bench(ragstone, "whole.run", "--data-language", language, "--model", model)
+    told = ragstone("merge", *halves, "-o", "merged.run")
+    assert told.code == 0, told.err
+    assert told.out.startswith("merged.run: ")
+    assert "2 system(s) from 3 files" in told.out
+    assert exported(ragstone, "merged.run") == exported(ragstone, "whole.run")
+    shown = ragstone("show", "merged.run", "--all").out.replace("merged.run", "whole.run")
+    assert shown == ragstone("show", "whole.run", "--all").out
+    # It is a run like any other: the same command finds nothing left to ask, in any of its systems.
+    again = ragstone("bench", "rgb", *GRID, "--run", "merged.run", "--data-language", "en,zh", "--model",
+                     "local/extractive", "--json")  # fmt: skip
+    assert again.document["asked"] == 0
+
+
+def test_the_document_says_what_is_missing(ragstone: Callable[..., Told]) -> None:
+    bench(ragstone, "en.run", "--data-language", "en", "--model", "local/extractive")
+    document = ragstone("merge", "en.run", "en.run", "-o", "m.run", "--json").document
+    assert (document["run"], document["unfinished"], document["differing"]) == ("m.run", {}, 0)
+    assert document["repeated"] == document["records"] > 0
+
+
+def answers(name: str, first: int, last: int, answer: str = "number {}") -> None:
+    rows = [
+        {"id": f"q{at}", "question": f"What is number {at}?", "reference": f"number {at}", "answer": answer.format(at)}
+        for at in range(first, last)
+    ]
+    evaluate(rows, ["answer_match"], run=name)
+
+
+def test_data_that_grew_includes_what_it_grew_from(ragstone: Callable[..., Told]) -> None:
+    answers("small.run", 0, 10)
+    answers("large.run", 0, 20)
+    assert ragstone("merge", "large.run", "small.run", "-o", "m.run").code == 0
+    assert exported(ragstone, "m.run") == exported(ragstone, "large.run")
+
+
+def test_what_cannot_be_merged_is_refused_in_one_line(ragstone: Callable[..., Told]) -> None:
+    answers("a.run", 0, 10)
+    answers("b.run", 5, 15)
+    answers("c.run", 0, 10, "nobody knows {}")
+    Path("text.run").write_text("not a run")
+    with sqlite3.connect("foreign.run") as file:
+        file.execute("CREATE TABLE plums (n)")
+    shutil.copy("a.run", "kept.run")
+    before = Path("kept.run").read_bytes()
+    one_line(
+        ragstone("merge", "a.run", "b.run", "-o", "m.run"), "b.run was made with other settings than a.run (data: "
+    )
+    one_line(ragstone("merge", "a.run", "c.run", "-o", "m.run"), "c.run was made with other settings")
+    one_line(ragstone("merge", "a.run", "-o", "kept.run"), "kept.run already exists")
+    one_line(ragstone("merge", "a.run", "a.run", "-o", "a.run"), "a.run already exists")
+    one_line(ragstone("merge", "a.run", "text.run", "-o", "m.run"), "text.run")
+    one_line(ragstone("merge", "a.run", "foreign.run", "-o", "m.run"), "another program's SQLite database")
+    one_line(ragstone("merge", "a.run", "none.run", "-o", "m.run"), "none.run: no such file")
+    one_line(ragstone("merge", "a.run", ".", "-o", "m.run"), "is a folder")
+    one_line(ragstone("merge", "a.run", "-o", "a.run/m.run"), "m.run")
+    assert ragstone("merge", "-o", "m.run").code == 2
+    assert Path("kept.run").read_bytes() == before
+    assert sorted(path.name for path in Path().glob("*m.run*")) == []
+
+
+def test_a_killed_merge_leaves_no_file_of_its_name(tmp_path: Path) -> None:
+    evaluate([{"id": f"q{at}", "question": "?", "reference": "7", "answer": "7"} for at in range(3000)],
+             ["answer_match"], run="a.run")  # fmt: skip
+    merging = subprocess.Popen(command("merge", "a.run", "-o", "m.run"), cwd=tmp_path, env=environment(tmp_path))
+    while merging.poll() is None and not list(tmp_path.glob(".m.run*.part")):
+        pass
+    merging.send_signal(signal.SIGKILL)
+    merging.wait()
+    assert not os.path.lexists("m.run") or merging.returncode == 0
+    done = subprocess.run(
+        command("merge", "a.run", "-o", "n.run"), cwd=tmp_path, env=environment(tmp_path), check=False
+    )
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_unfinished_work_is_said(ragstone: Callable[..., Told], language: str) -> None:
+    answers("a.run", 0, 4)
+    with sqlite3.connect("a.run") as file:
+        file.execute("DELETE FROM scores WHERE case_id IN (SELECT min(case_id) FROM records)")
+        file.execute("DELETE FROM records WHERE case_id IN (SELECT min(case_id) FROM records)")
+    told = ragstone("merge", "a.run", "-o", "m.run", "--language", language)
+    assert ("3 of 4" if language == "en" else "4") in told.out
+    assert len(told.out.splitlines()) == 2
