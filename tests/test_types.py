@@ -33,6 +33,16 @@ def test_a_record_survives_json_whatever_its_texts_hold(text: str) -> None:
         assert from_json(written, Record) == before
 
 
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ANY_TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["text", "null", "\x7f", "字"]), inner),
+))  # fmt: skip
+def test_what_is_written_means_what_the_standard_library_would_write(value: object) -> None:
+    written = to_json(value)
+    assert written.isascii()
+    assert json.loads(written) == json.loads(json.dumps(value)) == from_json(written, object)
+
+
 def test_a_lone_surrogate_survives_json() -> None:
     assert from_json(to_json(record("a\ud800b\x00c\u2028")), Record) == record("a\ud800b\x00c\u2028")
 

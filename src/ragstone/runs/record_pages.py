@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.metrics.judge.record import reunited
-from ragstone.runs.schema import converted, decode, text_of
+from ragstone.runs.schema import converted, decode, decode_fast, text_of
 from ragstone.runs.text_store import fetch, references
 from ragstone.storage import storage_errors
 from ragstone.types import Case, Record, Response, Score
@@ -143,6 +143,16 @@ class RecordPages:
             )
 
     def _case(self, payload: str, what: str, texts: Mapping[str, str]) -> Case:
+        try:
+            case = decode_fast(payload, Case, texts)
+        except (ValueError, RecursionError):
+            return self._unusual_case(payload, what, texts)
+        self.check_condition(case.condition, what)
+        self._check(case.sample.meta, self._notes, "sample.meta", what)
+        return case
+
+    def _unusual_case(self, payload: str, what: str, texts: Mapping[str, str]) -> Case:
+        """A case that may be damaged: its fields are checked before the whole, so that the error names one of them."""
         fields = decode(payload, dict[str, Any], self.path, what, texts)
         sample = fields.get("sample")
         self.check_condition(fields.get("condition"), what)

@@ -1,20 +1,21 @@
 """The format of a run file: its tables, and how ids and payloads are written in them."""
 
+import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from ragstone.errors import DataError
 from ragstone.metrics.judge.record import parted
-from ragstone.runs.text_store import load, plain_json
+from ragstone.runs.text_store import LONGEST_INTEGER, TEXT_MARK, fill, load, plain_json
 from ragstone.storage import Layout
 from ragstone.structs import to_json
-from ragstone.types import Response, Score
+from ragstone.types import Case, Passage, Response, Score
 
-__all__ = ["LAYOUT", "META", "check_numbers", "converted", "decode", "encode_score", "key_of", "text_of"]
+__all__ = ["LAYOUT", "META", "check_numbers", "converted", "decode", "decode_fast", "encode_score", "key_of", "text_of"]
 
 T = TypeVar("T")
 
@@ -75,6 +76,7 @@ LARGEST_SCORE = 1e30  # products of several are summed
 LARGEST_SECONDS = 1e9
 LARGEST_COUNT = 2**53
 
+_ENDLESS = re.compile(f"[0-9]{{{LONGEST_INTEGER}}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -99,10 +101,41 @@ def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str
     """Reads a payload; `DataError` names what is damaged if it is not a `kind`. `texts` (digest → text) has the
     interned texts that the payload of a case or a response refers to."""
     try:
+        return decode_fast(text, kind, texts or {})
+    except (ValueError, RecursionError):  # unusual or damaged: what follows tells which
+        pass
+    try:
         value = plain_json(text) if texts is None else load(text, texts)
     except (ValueError, RecursionError, TypeError) as error:
         raise DataError(path, f"the file is damaged: {what} cannot be read ({error}).") from error
     return converted(value, kind, path, what)
+
+
+def decode_fast(text: object, kind: type[T], texts: Mapping[str, str]) -> T:
+    """The payload as `decode` reads it, several times as fast. ValueError if it cannot be read this way: it is
+    damaged, has lone surrogates or endless numbers, or refers to texts at an unusual place."""
+    if not isinstance(text, str) or _ENDLESS.search(text):
+        raise ValueError("not a usual payload")
+    decoder: msgspec.json.Decoder[T] = _decoder(kind)  # type: ignore[arg-type]
+    value = decoder.decode(text)
+    check_numbers(value)
+    if (count := text.count(TEXT_MARK)) != (fill(passages_of(value), texts) if count else 0):
+        raise ValueError("a reference at another place")
+    return value
+
+
+@functools.cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+def passages_of(value: object) -> Iterator[Passage]:
+    """The passages of a case or a response; none of anything else."""
+    if isinstance(value, Response):
+        yield from value.passages
+    elif isinstance(value, Case):
+        yield from value.sample.passages
+        yield from value.query.passages or ()
 
 
 def converted(value: object, kind: type[T], path: object, what: str) -> T:

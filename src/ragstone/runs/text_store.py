@@ -17,14 +17,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["SHORTEST", "fetch", "intern", "load", "plain_json", "references", "write_texts"]
+import msgspec
+
+from ragstone.types import Passage
+
+__all__ = [
+    "LONGEST_INTEGER",
+    "SHORTEST",
+    "TEXT_MARK",
+    "fetch",
+    "fill",
+    "intern",
+    "load",
+    "plain_json",
+    "references",
+    "write_texts",
+]
 
 # Characters of a text as written in JSON (six for a Chinese character). Interning a shorter one saves nothing.
 SHORTEST = 200
 # Approximate size of a pack in characters: all of it is read for one of its texts.
 PACK = 16_000
 _MARK = "texts:"
-_LONGEST_INTEGER = 300  # digits; a float cannot hold more
+TEXT_MARK = f'"{_MARK}'
+"""How each reference begins in a payload; no other string of a payload under a key "text" does."""
+LONGEST_INTEGER = 300  # digits; a float cannot hold more
 # `to_json` writes no spaces and escapes every quote inside a string, so a match is the string value of a key that is
 # exactly "text".
 _BEGIN = re.compile(r'"text":(?<=[{,]"text":)"')
@@ -105,6 +122,24 @@ def fetch(connection: sqlite3.Connection, digests: Iterable[str], *, schema: str
     return texts
 
 
+def fill(passages: Iterable[Passage], texts: Mapping[str, str]) -> int:
+    """Puts the texts in the place of references, in passages that were decoded just now and nobody else has; returns
+    how many there were. ValueError if a text is missing."""
+    count = 0
+    for passage in passages:
+        if passage.text.startswith(_MARK):
+            msgspec.structs.force_setattr(passage, "text", _text(passage.text, texts))
+            count += 1
+    return count
+
+
+def _text(reference: str, texts: Mapping[str, str]) -> str:
+    digest = reference.rpartition(":")[2]
+    if digest not in texts:
+        raise ValueError(f"the text {digest[:40]!r} of a passage is missing")
+    return texts[digest]
+
+
 def load(payload: str, texts: Mapping[str, str]) -> Any:
     """The payload that `intern` was given, as plain data. Texts are not copied, so records share them. ValueError if
     one is missing."""
@@ -112,10 +147,7 @@ def load(payload: str, texts: Mapping[str, str]) -> Any:
     def with_text(value: dict[str, Any]) -> dict[str, Any]:
         reference = value.get("text")
         if isinstance(reference, str) and reference.startswith(_MARK):
-            digest = reference.rpartition(":")[2]
-            if digest not in texts:
-                raise ValueError(f"the text {digest[:40]!r} of a passage is missing")
-            value["text"] = texts[digest]
+            value["text"] = _text(reference, texts)
         return value
 
     return plain_json(payload, with_text if f'"text":"{_MARK}' in payload else None)
@@ -133,6 +165,6 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    if len(text) > _LONGEST_INTEGER:
+    if len(text) > LONGEST_INTEGER:
         raise ValueError(f"an integer of {len(text):,} digits")
     return int(text)

@@ -1,0 +1,208 @@
+"""A run of very many recorded answers: what it adds to their scoring, and what each command on it takes.
+
+    python -m bench.million [--rows 30000] [--keep FOLDER] [--only STEP…]
+
+Makes a file of `--rows` recorded answers (5 passages of 100 words each), scores them with three rule metrics in a bare
+loop, then runs `ragstone eval` on the file, the same again (nothing is left to do), a report, a comparison with a run
+of slightly worse answers, exports, and the first pages of `ragstone view`. Each step is a process of its own; its CPU
+seconds and its peak of memory are the operating system's. The step "tenth" scores the first tenth of the rows: memory
+that is flat is the same there. "adds": the run's seconds over those of the scoring alone, in this one run of the bench.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+METRICS = ("answer_match", "token_f1", "rouge_l")
+PASSAGES, WORDS = 5, 100
+GOALS = {"ratio": 1.3, "peak_mb": 300.0, "growth": 1.1, "size": 1.2}
+RAGSTONE = (sys.executable, "-m", "ragstone")
+
+
+def rows(count: int, *, worse: bool = False) -> Iterator[dict[str, Any]]:
+    """Recorded answers whose words are as unevenly frequent as those of a language; `worse`: every tenth is wrong."""
+    draw = random.Random(16)
+    known = ["".join(draw.choices("etaoinshrdlucmfwypvbgk", k=draw.randint(3, 9))) for _ in range(20_000)]
+    pool = draw.choices(known, [1 / (place + 2) for place in range(len(known))], k=1_000_000)
+
+    def text(words: int) -> str:
+        start = draw.randrange(len(pool) - words)
+        return " ".join(pool[start : start + words])
+
+    for number in range(count):
+        reference, question = text(10), f"{text(12)}? {number}"
+        passages = [f"{number} {text(WORDS)}" for _ in range(PASSAGES)]
+        wrong = text(10)
+        answer = f"{text(5)} {wrong if worse and number % 10 == 0 else reference} {text(5)}"
+        yield {"id": f"q{number}", "question": question, "answer": answer, "reference": reference, "contexts": passages}
+
+
+def make(path: Path, count: int, *, worse: bool = False) -> int:
+    """Writes the data; returns the bytes of their texts alone."""
+    size = 0
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows(count, worse=worse):
+            size += sum(len(value) for value in row.values() if isinstance(value, str)) + sum(map(len, row["contexts"]))
+            file.write(json.dumps(row) + "\n")
+    return size
+
+
+def score_alone(path: Path) -> dict[str, float]:
+    """The metrics called on the rows in a bare loop: only their calls are timed."""
+    from ragstone.api.judging import Judging, open_tools  # noqa: PLC0415
+    from ragstone.models import ModelOptions  # noqa: PLC0415
+    from ragstone.types import Case, Passage, Query, Response, Sample  # noqa: PLC0415
+
+    async def opened() -> tuple[Any, ...]:
+        async with open_tools(Judging(), METRICS, ModelOptions()) as tools:
+            return tuple(tools.metrics)
+
+    metrics, wall, cpu = asyncio.run(opened()), 0.0, 0.0
+    with path.open(encoding="utf-8") as file:
+        while batch := [json.loads(line) for _, line in zip(range(1000), file, strict=False)]:
+            cases = []
+            for row in batch:
+                sample = Sample(row["id"], row["question"], ((row["reference"],),), language="en")
+                passages = tuple(Passage(str(place), text) for place, text in enumerate(row["contexts"]))
+                case = Case(row["id"], sample, {}, Query(row["question"], language="en"))
+                cases.append((case, Response(row["answer"], passages)))
+            started, used = time.perf_counter(), time.process_time()
+            for case, response in cases:
+                for metric in metrics:
+                    metric.score(case, response)
+            wall, cpu = wall + time.perf_counter() - started, cpu + time.process_time() - used
+    return {"wall": wall, "cpu": cpu}
+
+
+def first_pages(run: Path) -> dict[str, float]:
+    """The seconds until each first page of the viewer is there, in their order; the index of cases is being built."""
+    from starlette.testclient import TestClient  # noqa: PLC0415  (an extra)
+
+    from ragstone.web.app import create_app  # noqa: PLC0415
+    from ragstone.web.library import Library  # noqa: PLC0415
+
+    app, taken = create_app(Library([run])), {}
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        for address in ("/", f"/run?run={run.name}", f"/cases?run={run.name}"):
+            started = time.perf_counter()
+            assert client.get(address).status_code == 200, address
+            taken[address.partition("?")[0]] = time.perf_counter() - started
+    app.state.kept.close()
+    app.state.library.close()
+    return taken
+
+
+def measured(command: list[str]) -> dict[str, Any]:
+    """Runs a command: wall and CPU seconds, the peak of its memory in MB, and what it printed."""
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors = process.stderr.read()[-2000:] if process.stderr is not None else ""
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{errors}")
+    wall, cpu = time.perf_counter() - started, usage.ru_utime + usage.ru_stime
+    return {"wall": wall, "cpu": cpu, "peak_mb": usage.ru_maxrss / 1024, "output": output}
+
+
+def steps(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """The commands, in their order."""
+
+    def evaluate(data: str, run: str) -> list[str]:
+        options = ["--metrics", ",".join(METRICS), "--name", "recorded", "--run", str(folder / run)]
+        return [*RAGSTONE, "eval", str(folder / data), *options]
+
+    run = str(folder / "a.run")
+    inner = [sys.executable, "-m", "bench.million", "--inner"]
+    yield "tenth", evaluate("tenth.jsonl", "tenth.run")
+    yield "alone", [*inner, "score", str(folder / "a.jsonl")]
+    yield "run", evaluate("a.jsonl", "a.run")
+    yield "again", evaluate("a.jsonl", "a.run")
+    yield "report", [*RAGSTONE, "report", run, "-o", str(folder / "a.html")]
+    yield "second run", evaluate("b.jsonl", "b.run")
+    yield "compare", [*RAGSTONE, "compare", run, str(folder / "b.run")]
+    for kind in ("csv", "jsonl", "parquet"):
+        yield kind, [*RAGSTONE, "export", run, "--format", kind, "-o", str(folder / f"export.{kind}")]
+    yield "view", [*inner, "view", run]
+
+
+def measure(count: int, folder: Path, only: list[str]) -> dict[str, Any]:
+    """All steps, or those named; a line for each."""
+    print(f"{'step':<12}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}")
+    found: dict[str, Any] = {"rows": count, "load": os.getloadavg()[0]}
+    sizes = {name: make(folder / f"{name}.jsonl", rows, worse=name == "b")
+             for name, rows in (("tenth", count // 10), ("a", count), ("b", count))}  # fmt: skip
+    for name, command in steps(folder):
+        if only and name not in only:
+            continue
+        if name in ("tenth", "run", "second run"):
+            folder.joinpath(command[-1]).unlink(missing_ok=True)
+        one = measured(command)
+        output = one.pop("output")
+        if name == "alone":
+            one |= json.loads(output)
+        if name == "view":
+            one["pages"] = json.loads(output)
+        found[name] = one
+        print(f"{name:<12}{one['wall']:>9.1f}{one['cpu']:>9.1f}{one['peak_mb']:>9.0f}", flush=True)
+    if (run := folder / "a.run").exists():
+        found["size"] = run.stat().st_size / sizes["a"]
+    return found
+
+
+def conclude(found: dict[str, Any]) -> dict[str, float]:
+    """The figures that have goals, printed."""
+    figures = {"size": found["size"]} if "size" in found else {}
+    if {"alone", "run"} <= found.keys():
+        figures["ratio"] = found["run"]["wall"] / found["alone"]["wall"]
+        figures["cpu_ratio"] = found["run"]["cpu"] / found["alone"]["cpu"]
+    if {"tenth", "run"} <= found.keys():
+        figures["peak_mb"] = found["run"]["peak_mb"]
+        figures["growth"] = found["run"]["peak_mb"] / found["tenth"]["peak_mb"]
+    labels = {
+        "ratio": "run over scoring alone, wall", "cpu_ratio": "run over scoring alone, CPU", "size": "file over texts",
+        "peak_mb": "peak of the run, MB", "growth": "that peak over the peak at a tenth",
+    }  # fmt: skip
+    for name, value in figures.items():
+        print(f"{labels[name]:<40}{value:>8.2f}" + (f"   (goal {GOALS[name]})" if name in GOALS else ""))
+    for page, seconds in found.get("view", {}).get("pages", {}).items():
+        print(f"view {page:<35}{seconds:>8.2f} s")
+    return figures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--rows", type=int, default=30_000)
+    parser.add_argument("--keep", type=Path, help="folder for data and runs, which stay there")
+    parser.add_argument("--only", nargs="*", default=[], help="steps to take (needs --keep and what they read)")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--inner", nargs=2, metavar=("WHAT", "FILE"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.inner:
+        inner: dict[str, Callable[[Path], dict[str, float]]] = {"score": score_alone, "view": first_pages}
+        print(json.dumps(inner[arguments.inner[0]](Path(arguments.inner[1]))))
+        return 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")  # of the index of cases
+        found = measure(arguments.rows, folder, arguments.only)
+    figures = conclude(found)
+    if arguments.json:
+        print(json.dumps(found | {"figures": figures}))
+    return int(any(figures[name] > goal for name, goal in GOALS.items() if name in figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
