@@ -211,7 +211,7 @@ def test_the_handbook_becomes_a_test_set_by_rules(tmp_path: Path) -> None:
     assert covered["documents"].scored == len({name for row in rows for name in row["document"].split("; ")})
     assert 0 < (covered["facts"].scored or 0) < (covered["facts"].total or 0)
     for row in rows:
-        assert any(row["reference"][0][0] in text for text in row["evidence"])
+        assert any(row["reference"][0][0] in one["text"] for one in row["evidence"])
         assert row["document"].startswith(f"{row['language']}/")
     rejected = [json.loads(line) for line in (tmp_path / "set" / "rejected.jsonl").read_text("utf-8").splitlines()]
     assert {row["reason"] for row in rejected} >= {"wrong_number_of_answers"}

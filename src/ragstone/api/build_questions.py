@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.construction import Constructed, construct, keep_report
@@ -16,8 +16,9 @@ from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.builders.questions.boilerplate import Cleaned, drop_boilerplate
-from ragstone.builders.questions.items import Draft
+from ragstone.builders.questions.items import Draft, Fact
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.builders.questions.places import with_headings
 from ragstone.builders.steps import Role, content_id
 from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions
@@ -83,7 +84,7 @@ def plan_question_build(
     passages = [
         replace(one, id=f"{corpus.name}/{one.id}") if len(corpora) > 1 else one
         for corpus in corpora
-        for one in corpus.passages
+        for one in with_headings(corpus.passages, corpus.headings)
     ]
     cleaned = drop_boilerplate(passages)
     pipeline = questions_pipeline(chunk_passages(cleaned.passages, size=chunk), settings)
@@ -185,12 +186,23 @@ def _row(draft: Draft) -> dict[str, Any]:
         question = [*turns, {"role": "user", "content": draft.question}]
     gold = draft.gold if draft.answerable else ()
     documents = dict.fromkeys(str(passage.meta.get("document", passage.id)) for passage in gold)
+    evidence = [_evidence(fact) for fact in draft.facts]
+    first = evidence[0] if evidence else {}
     return {
         "id": draft.id, "question": question, "reference": [list(slot) for slot in draft.references],
         "answerable": draft.answerable, "language": draft.language, "type": draft.type, "style": draft.style,
         "persona": draft.persona, "difficulty": draft.difficulty, "document": "; ".join(documents),
-        "evidence": [fact.evidence for fact in draft.facts], "marks": list(draft.marks),
+        "page": first.get("page"), "heading": first.get("heading", ""), "evidence": evidence,
+        "marks": list(draft.marks),
     }  # fmt: skip
+
+
+def _evidence(fact: Fact) -> dict[str, Any]:
+    """A sentence that states a part of the answer, and where it stands; `passage` is its chunk in `corpus.jsonl`."""
+    place = (
+        {} if fact.place is None else {name: value for name, value in asdict(fact.place).items() if value is not None}
+    )
+    return {"text": fact.evidence, "passage": fact.chunk.id, **place}
 
 
 def _chunk_row(passage: Passage) -> dict[str, Any]:

@@ -35,8 +35,17 @@ class Rejected(Frozen, frozen=True):
 def rejected(item: Any, at: str, reason: str, detail: str = "") -> Rejected:
     """A rejected item (a struct with an id) with what it was, without the passages that were found for it."""
     kept: dict[str, Any] = msgspec.to_builtins(item)
-    fields = {name: value for name, value in kept.items() if name not in _PASSAGES}
+    fields = {name: _named(value) for name, value in kept.items() if name not in _PASSAGES}
     return Rejected(item.id, at, reason, detail[:_DETAIL], fields)
+
+
+def _named(value: Any) -> Any:
+    """The value with the id of a chunk in place of the chunk."""
+    if isinstance(value, list):
+        return [_named(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: one.get("id") if name == "chunk" and isinstance(one, dict) else one for name, one in value.items()}
 
 
 class PassYield(Frozen, frozen=True):

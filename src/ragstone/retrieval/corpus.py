@@ -6,7 +6,9 @@ within the folder (`faq/returns.md`, `manual.pdf#page=3`), its address, or the r
 text and tables need the extra `documents`.
 """
 
+import contextlib
 import csv
+import dataclasses
 import hashlib
 import io
 import json
@@ -15,31 +17,40 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.retrieval.markdown import headings_of
 from ragstone.types import Passage
 
-__all__ = ["NO_CORPUS", "Corpus", "read_corpus", "text_of_html"]
+__all__ = ["NO_CORPUS", "Corpus", "Heading", "path_of", "read_corpus", "text_of_html"]
+
+Heading: TypeAlias = tuple[int, int, str]
+"""Where a heading starts in the text of a passage, its level (1 is the highest), and its words."""
 
 _TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_content", "正文", "内容", "文本")
 _TITLES = ("title", "heading", "name", "标题")
 _IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
 _LARGEST = 200_000_000  # bytes of a file
 _LARGEST_PAGE = 5_000_000  # bytes of an archived web page
+_HEADINGS = "headings"
 _NAMED = 5  # files that a warning names
 
 
 @dataclass(frozen=True)
 class Corpus:
     """Documents as passages. `warnings`: one line per file or page that was left out. `sha256`: hash of ids, titles and
-    texts, independent of the files' formats and order."""
+    texts, independent of the files' formats and order. `headings`: of Markdown, HTML, Word and the outline of a PDF, by
+    the id of the passage; those that go on from an earlier page start at -1."""
 
     name: str
     passages: tuple[Passage, ...]
     sha256: str
     warnings: tuple[str, ...] = ()
+    headings: Mapping[str, tuple[Heading, ...]] = dataclasses.field(default_factory=dict)
 
 
 NO_CORPUS = Corpus("", (), hashlib.sha256().hexdigest())
@@ -57,6 +68,7 @@ def read_corpus(path: str | Path | Corpus) -> Corpus:
         raise UsageError(f"{root}: there is no such file or folder.")
     files = [root] if root.is_file() else [item for item in sorted(root.rglob("*")) if _is_document(item, root)]
     passages: dict[str, Passage] = {}
+    headings: dict[str, tuple[Heading, ...]] = {}
     skipped: list[str] = []
     empty: list[str] = []
     for file in files:
@@ -74,7 +86,7 @@ def read_corpus(path: str | Path | Corpus) -> Corpus:
                 continue
             if passage.id in passages:
                 raise DataError(file, f"two documents have the id {passage.id!r}. Give each its own.")
-            passages[passage.id] = passage
+            passages[passage.id], headings[passage.id] = _parted(passage)
         if not pages:
             empty.append(name)
     if not passages:
@@ -82,7 +94,17 @@ def read_corpus(path: str | Path | Corpus) -> Corpus:
     digest = hashlib.sha256()
     for key in sorted(passages):
         digest.update(json.dumps([key, passages[key].title, passages[key].text]).encode("ascii"))
-    return Corpus(root.name or str(root), tuple(passages.values()), digest.hexdigest(), _warnings(skipped, empty))
+    warnings = _warnings(skipped, empty)
+    return Corpus(root.name or str(root), tuple(passages.values()), digest.hexdigest(), warnings, headings)
+
+
+def _parted(passage: Passage) -> tuple[Passage, tuple[Heading, ...]]:
+    """The passage, and the headings that its reader put into its `meta`."""
+    headings = passage.meta.get(_HEADINGS)
+    if headings is None:
+        return passage, ()
+    meta = {name: value for name, value in passage.meta.items() if name != _HEADINGS}
+    return replace(passage, meta=meta), tuple(headings)
 
 
 def _warnings(skipped: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
@@ -134,29 +156,56 @@ def _plain(path: Path, name: str) -> Iterator[Passage]:
     text = _text_of(path)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     heading = first.lstrip("#").strip() if first.startswith("#") else ""
-    yield Passage(name, text, title=heading)
+    yield Passage(name, text, title=heading, meta={_HEADINGS: tuple(headings_of(text))})
 
 
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
 
 
 def _html(path: Path, name: str) -> Iterator[Passage]:
-    title, text = text_of_html(_text_of(path))
-    yield Passage(name, text, title=title)
+    title, text, headings = _page_of_html(_text_of(path))
+    yield Passage(name, text, title=title, meta={_HEADINGS: headings})
 
 
 def text_of_html(source: str) -> tuple[str, str]:
-    """The title and the text of a web page, a line for each block, without scripts, styles and navigation."""
+    """The title and the text of a web page, a line for each block or row of a table (cells parted by "|"), without
+    scripts, styles and navigation."""
+    return _page_of_html(source)[:2]
+
+
+_MARK = "\ufdd0"  # no character of any text: begins the line of a heading, before its level
+_LONGEST_CELL = 300  # characters of a table's cell; longer ones lay out a page
+
+
+def _page_of_html(source: str) -> tuple[str, str, tuple[Heading, ...]]:
+    """The title, the text and the headings of a web page."""
     html = _library("lxml.html")
-    page = html.document_fromstring(_DECLARATION.sub("", source) + "<div></div>")  # also of an empty file
+    source = _DECLARATION.sub("", source).replace(_MARK, "")
+    page = html.document_fromstring(source + "<div></div>")  # also of an empty file
     title = page.findtext(".//title") or ""
     for element in page.xpath("//script|//style|//nav|//template|//noscript|//head"):
         element.drop_tree()
+    for row in page.xpath("//tr[not(.//table)][count(td|th) > 1]"):
+        cells = [" ".join(cell.text_content().split()) for cell in row.xpath("td|th")]
+        if max(map(len, cells)) <= _LONGEST_CELL:
+            row[:] = []
+            row.text = " | ".join(cells)
+    for element in page.xpath("//h1|//h2|//h3|//h4|//h5|//h6"):
+        words = " ".join(element.text_content().split())
+        element[:] = []
+        element.text = f"\n{_MARK}{element.tag[1]}{words}" if words else ""
     blocks = "//p|//div|//li|//tr|//h1|//h2|//h3|//h4|//h5|//h6|//br|//section|//article|//pre|//blockquote"
     for element in page.xpath(blocks):
         element.tail = "\n" + (element.tail or "")
-    lines = (" ".join(line.split()) for line in page.text_content().splitlines())
-    return title.strip(), "\n".join(line for line in lines if line)
+    lines, headings, length = list[str](), list[Heading](), 0
+    for line in page.text_content().splitlines():
+        if text := " ".join(line.split()):
+            if text.startswith(_MARK):
+                headings.append((length, int(text[1]), text[2:]))
+                text = text[2:]
+            lines.append(text)
+            length += len(text) + 1
+    return title.strip(), "\n".join(lines), tuple(headings)
 
 
 def _pdf(path: Path, name: str) -> Iterator[Passage]:
@@ -164,19 +213,59 @@ def _pdf(path: Path, name: str) -> Iterator[Passage]:
     reader = _library("pypdf").PdfReader(path)
     if reader.is_encrypted and not reader.decrypt(""):
         raise DataError(path, "it is encrypted. Save it without a password.")
+    outline, open_ones = _outline(reader), list[Heading]()
     for number, page in enumerate(reader.pages, 1):
-        yield Passage(f"{name}#page={number}", page.extract_text().strip(), meta={"page": number})
+        text = page.extract_text().strip()
+        found = [(text.find(words), level, words) for level, words in outline.get(number, ())]
+        headings = (*open_ones, *found)
+        yield Passage(f"{name}#page={number}", text, meta={"page": number, _HEADINGS: headings})
+        open_ones = [(-1, level, words) for level, words in path_of(headings)]
+
+
+def _outline(reader: Any) -> dict[int, list[tuple[int, str]]]:
+    """Page → level and words of each entry of a PDF's outline; nothing where the outline is damaged."""
+    found: dict[int, list[tuple[int, str]]] = {}
+
+    def walk(entries: Sequence[Any], level: int) -> None:
+        for entry in entries:
+            if isinstance(entry, list):
+                walk(entry, level + 1)
+            elif (page := reader.get_destination_page_number(entry)) is not None:
+                words = " ".join(str(entry.title or "").split())
+                found.setdefault(page + 1, []).append((level, words))
+
+    with contextlib.suppress(Exception):  # each kind of damage has its own error, and the text can be read without it
+        walk(reader.outline, 1)
+    return found
+
+
+def path_of(headings: Sequence[Heading]) -> list[tuple[int, str]]:
+    """Level and words of the headings that the last one stands under, itself included, the highest first."""
+    path: list[tuple[int, str]] = []
+    for _, level, words in headings:
+        path = [*(above for above in path if above[0] < level), (level, words)]
+    return path
+
+
+_WORD_HEADING = re.compile(r"(?:Heading|标题)\s*([1-9])|Title|标题", re.I)
 
 
 def _word(path: Path, name: str) -> Iterator[Passage]:
     document = _library("docx").Document(str(path))
-    lines = []
+    lines, headings, length = list[str](), list[Heading](), 0
     for block in document.iter_inner_content():
         if hasattr(block, "rows"):  # a table: one line per row
-            lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows]
-        else:
-            lines.append(block.text)
-    yield Passage(name, "\n".join(lines), title=str(document.core_properties.title or ""))
+            rows = [" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows]
+            lines += rows
+            length += sum(map(len, rows)) + len(rows)
+            continue
+        style = _WORD_HEADING.fullmatch(str(block.style.name if block.style is not None else ""))
+        if style and block.text.strip():
+            headings.append((length, int(style[1] or 0), " ".join(block.text.split())))
+        lines.append(block.text)
+        length += len(block.text) + 1
+    title = str(document.core_properties.title or "")
+    yield Passage(name, "\n".join(lines), title=title, meta={_HEADINGS: tuple(headings)})
 
 
 def _slides(path: Path, name: str) -> Iterator[Passage]:

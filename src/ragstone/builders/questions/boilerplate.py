@@ -12,15 +12,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ragstone.builders.questions.places import CUT, HEADINGS
 from ragstone.retrieval.markdown import blocks_of
 from ragstone.text.characters import HAN
 from ragstone.types import Passage
 
-__all__ = ["CUT", "Cleaned", "drop_boilerplate"]
-
-CUT = "cut"
-"""The `meta` of a cleaned document that says what was cut: pairs of a place in the new text and a number of
-characters."""
+__all__ = ["Cleaned", "drop_boilerplate"]
 
 _LEAST = 3  # documents that have the line
 _GAP = 3  # lines without a repeated one that end the top or bottom of a document
@@ -77,10 +74,12 @@ def _lines(passage: Passage) -> Iterator[_Line]:
     """The lines with text. Those that always stay have the key ""."""
     text, page = passage.text, passage.meta.get("page")
     protected = [*blocks_of(text), *(match.span() for match in _ROWS.finditer(text))]
-    headings = {start for start, *_ in passage.meta.get("headings", ())}
+    headings = {(start, words) for start, _, words in passage.meta.get(HEADINGS, ())}
     for match in _LINE.finditer(text):
         line = match[0].strip()
-        stays = match.start() in headings or any(start <= match.start() < end for start, end in protected)
+        stays = (match.start(), " ".join(line.split())) in headings or any(
+            start <= match.start() < end for start, end in protected
+        )
         stays = stays or (page is None and _CODE.match(match[0]) is not None)
         yield _Line(*match.span(), "" if stays else _key(line, page))
 

@@ -9,6 +9,7 @@ import msgspec
 from ragstone.builders.passes import EachPass, LocalPass, Reason
 from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
 from ragstone.builders.questions.items import Fact
+from ragstone.builders.questions.places import place_of
 from ragstone.builders.steps import Role, Step, Task, content_id
 from ragstone.text import detect, find_answer
 from ragstone.text.characters import HAN
@@ -100,7 +101,8 @@ def _checked(chunk: Passage, stated: _Stated) -> tuple[Fact, str]:
     evidence = stated.evidence if place is None else chunk.text[slice(*place)]
     name = content_id(_key(chunk), *parts)
     subject, attribute, value, time = parts
-    fact = Fact(name, chunk, subject, attribute, value, evidence, time, _language(chunk))
+    found = None if place is None else place_of(chunk, *place)
+    fact = Fact(name, chunk, subject, attribute, value, evidence, time, _language(chunk), found)
     if place is None:
         return fact, "evidence_not_in_text"
     if not (subject and attribute and value):

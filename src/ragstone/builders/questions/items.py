@@ -7,6 +7,7 @@ from importlib.resources import files
 
 import msgspec
 
+from ragstone.builders.questions.places import Place
 from ragstone.errors import UnknownName, UsageError
 from ragstone.structs import Frozen
 from ragstone.types import Passage
@@ -16,7 +17,7 @@ __all__ = ["Draft", "Fact", "QuestionType", "parse_shares", "question_types", "t
 
 class Fact(Frozen, frozen=True):
     """Something that a document states: that the `attribute` of `subject` is `value` (at a `time`, if it says so).
-    `evidence` is the sentence, as it stands in the chunk."""
+    `evidence` is the sentence, as it stands in the chunk, `place` where it stands in the documents."""
 
     id: str
     chunk: Passage
@@ -26,6 +27,7 @@ class Fact(Frozen, frozen=True):
     evidence: str
     time: str = ""
     language: str = ""
+    place: Place | None = None
 
     @property
     def document(self) -> str:
