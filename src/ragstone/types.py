@@ -111,7 +111,8 @@ class Case(Frozen, frozen=True):
 
 
 class Usage(Frozen, frozen=True):
-    """Tokens as counted by the endpoint; `requests` is the number of calls, `cached` how many of them cost nothing."""
+    """Tokens as counted by the endpoint. `cached_tokens`: of the prompt tokens, those that the provider read from its
+    prompt cache. `requests`: the number of calls; `cached`: how many more were answered from the cache of replies."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -14,6 +14,7 @@ from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex
 from ragstone.errors import StorageError
 from ragstone.runs import open_run
+from ragstone.types import Usage
 
 
 def ids(index: CaseIndex, chosen: CaseFilter | None = None) -> list[str]:
@@ -49,7 +50,7 @@ def test_a_failure_that_is_retried_is_replaced(tmp_path: Path) -> None:
         assert counts(index, "cause") == {"plum": 1}
         assert ids(index, CaseFilter(text="slow")) == []
         assert ids(index, CaseFilter(text="plum")) == ["a"]
-        assert index.usage() == {"s": (20, 4, 2, 0)}
+        assert index.usage() == {"s": Usage(20, 4, requests=2)}
 
 
 def test_a_failure_that_fails_otherwise_is_noticed(tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_scores_that_are_added_change_the_record_and_count_no_tokens_twice(tmp_p
         assert [*index.metrics] == ["f1", "right", "seconds", "tokens"]
         assert counts(index, "status") == {"wrong": 1, "right": 1, "unscored": 3}
         assert ids(index, CaseFilter(metrics={"f1": (0.2, 0.3)})) == ["3"]
-        assert sum(index.usage()["s"][:2]) == 60
+        assert index.usage()["s"] == Usage(50, 10, requests=5)
         assert index.page(CaseFilter()).rows[0].scores == {"right": 0.0, "f1": 0.25}
 
 

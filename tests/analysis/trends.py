@@ -12,12 +12,13 @@ from tests.benchmarks.recorded.memory_run import MemoryRun
 from ragstone.analysis.pairing import Side
 from ragstone.analysis.trend import Trend, trend_of
 from ragstone.analysis.trend_reading import read_whole
+from ragstone.prices import Price
 from ragstone.types import Case, Plan, Query, Record, Response, Sample, Score, Usage
 
 __all__ = ["START", "night", "nights", "records", "trend"]
 
 START = datetime(2026, 10, 25, 2, tzinfo=UTC)
-PRICE = (1.0, 2.0)
+PRICE = Price(1.0, 2.0)
 
 
 def records(

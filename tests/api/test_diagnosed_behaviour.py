@@ -9,6 +9,7 @@ from tests.api.test_diagnose import corpus, labelled, run
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
+from ragstone.prices import Price
 from ragstone.types import Query, Response, Usage
 
 __all__ = ["corpus"]
@@ -84,14 +85,15 @@ def test_tables_show_them_in_both_languages(
 class _Priced(Planted):
     async def answer(self, query: Query, /) -> Response:
         found = await super().answer(query)
-        return replace(found, usage=Usage(100 * len(found.passages), 10), seconds=0.5)
+        return replace(found, usage=Usage(100 * len(found.passages), 10, 50 * len(found.passages)), seconds=0.5)
 
 
 def test_a_fix_has_its_price_in_tokens_time_and_money(tmp_path: Path, corpus: Path) -> None:
     result = diagnose(labelled(), _Priced(frozenset({"k"})), corpus=corpus, run=tmp_path / "d.run", price="2/10")
     (fix,) = result.fixes()
-    assert (fix.usage, fix.tokens, fix.seconds) == ((100.0, 0.0), 100.0, 0.0)
-    assert fix.cost((2.0, 10.0)) == pytest.approx(0.2)
+    assert (fix.usage, fix.tokens, fix.seconds) == ((100.0, 0.0, 50.0), 100.0, 0.0)
+    assert fix.cost(Price(2.0, 10.0)) == pytest.approx(0.2)
+    assert fix.cost(Price(2.0, 10.0, 1.0)) == pytest.approx(0.15)
     table = next(table for table in result.tables(language="en") if table.id == "diagnosis-fixes")
     assert [cell.text for cell in table.rows[0].cells][table.columns.index("Cost of 1,000 questions")] == "+0.2000"
     with result.open() as run:

@@ -17,6 +17,7 @@ from ragstone.models import ModelOptions, open_model
 from ragstone.models.allowance import Allowance
 from ragstone.models.scripted import Scripted
 from ragstone.models.work import track_work
+from ragstone.prices import Price
 from ragstone.types import Request, Turn
 
 LONG = "The tower is tall and the mill is old. " * 400
@@ -47,12 +48,23 @@ async def test_no_more_requests_are_sent_than_allowed_retries_included() -> None
         assert len(endpoint.seen) == 3
 
 
+async def test_tokens_from_the_providers_cache_count_at_their_own_price() -> None:
+    allowance = Allowance.of(None, 1.0, Price(1.0, 0.0, 0.1))
+    assert allowance is not None
+    body = {**chat_reply("fine"), "usage": {"prompt_tokens": 600, "prompt_tokens_details": {"cached_tokens": 500}}}
+    async with FakeEndpoint([Act("body", status=200, body=body)]) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url, allowance=allowance)
+        async with open_model("compat/a", options) as model:
+            await model.generate(ask())
+    assert allowance.spent.cost == pytest.approx((100 + 50) / 1e6)
+
+
 async def test_the_cost_is_that_of_the_tokens_at_each_models_price() -> None:
-    allowance = Allowance.of(None, 0.01, (1.0, 0.0))
+    allowance = Allowance.of(None, 0.01, Price(1.0))
     assert allowance is not None
     async with FakeEndpoint(lambda *_: counting(600)) as endpoint:
         options = ModelOptions(base_url=endpoint.base_url, allowance=allowance)
-        judge = ModelOptions(base_url=endpoint.base_url, allowance=allowance.at((10.0, 0.0)))
+        judge = ModelOptions(base_url=endpoint.base_url, allowance=allowance.at(Price(10.0)))
         async with open_model("compat/a", options) as cheap, open_model("compat/b", judge) as dear:
             await cheap.generate(ask("1"))
             await dear.generate(ask("2"))
@@ -67,7 +79,7 @@ async def test_the_cost_is_that_of_the_tokens_at_each_models_price() -> None:
 def test_a_limit_on_the_cost_needs_a_price() -> None:
     with pytest.raises(UsageError, match="--max-cost needs the price"):
         Allowance.of(None, 5.0, None)
-    assert Allowance.of(None, None, (1.0, 1.0)) is None
+    assert Allowance.of(None, None, Price(1.0, 1.0)) is None
 
 
 async def test_an_evaluation_stops_with_what_is_scored_and_a_larger_limit_resumes_it(tmp_path: Path) -> None:
@@ -111,7 +123,7 @@ def test_run_takes_the_judges_and_the_limits_of_evaluate(tmp_path: Path) -> None
     assert [error.exit_code for error in first.outcome.refused] == [3]
     second = run(questions, answer, "faithfulness", own, gates={"faithfulness[a/one]": 0.5}, **given)
     assert second.summary["faithfulness[b/two]"]["n"] == 3
-    with pytest.raises(UsageError, match="not two numbers"):
+    with pytest.raises(UsageError, match="price cheap: expected the price of a million tokens"):
         run(questions, answer, "faithfulness", own, price="cheap", **given)
 
 

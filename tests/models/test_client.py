@@ -24,7 +24,7 @@ from ragstone.errors import (
 from ragstone.models.client import Client
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import PLUGINS, Provider
-from ragstone.types import Completion, Request, Sampling, Turn
+from ragstone.types import Completion, Request, Sampling, Turn, Usage
 
 KEY = "a.key/of+no-known=form.4f9a"
 SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
@@ -126,9 +126,32 @@ async def test_a_strange_usage_is_no_reason_to_lose_an_answer(usage: Any) -> Non
     assert (reply.text, reply.usage.prompt_tokens) == ("Paris", 0)
 
 
-async def test_deepseeks_count_of_cached_tokens_is_read() -> None:
-    reply = await answer({**chat_reply("x"), "usage": {"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}})
-    assert reply.usage.cached_tokens == 4
+CACHED_USAGE: dict[str, dict[str, Any]] = {
+    "openai": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}},
+    "deepseek": {"prompt_tokens": 9, "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 5},
+    "a gateway to anthropic": {"prompt_tokens": 9, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 3},
+    "anthropic": {
+        "input_tokens": 2,
+        "cache_read_input_tokens": 4,
+        "cache_creation_input_tokens": 3,
+        "output_tokens": 7,
+    },
+    "moonshot": {"prompt_tokens": 9, "cached_tokens": 4},
+}
+
+
+@pytest.mark.parametrize("name", CACHED_USAGE)
+async def test_the_prompt_tokens_that_a_provider_had_in_its_cache_are_counted(name: str) -> None:
+    reply = await answer({**chat_reply("x"), "usage": CACHED_USAGE[name]})
+    assert reply.usage == Usage(
+        prompt_tokens=9, completion_tokens=7 if name == "anthropic" else 0, cached_tokens=4, requests=1
+    )
+
+
+@pytest.mark.parametrize(("timings", "cached"), [({"cache_n": 8, "prompt_n": 3}, 8), ({"cache_n": 99}, 11), (7, 0)])
+async def test_llama_cpps_own_count_of_cached_tokens_is_read(timings: Any, cached: int) -> None:
+    body = {**chat_reply("x"), "timings": timings, "usage": {"prompt_tokens": 11}}
+    assert (await answer(body)).usage.cached_tokens == cached
 
 
 async def test_a_schema_constrains_the_reply_where_the_endpoint_can() -> None:

@@ -22,7 +22,7 @@ from ragstone.errors import UsageError
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of, text_of
 from ragstone.structs import to_json
-from ragstone.types import Benchmark, Record
+from ragstone.types import Benchmark, Record, Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -227,11 +227,11 @@ class CaseIndex:
             raise UsageError(f"The run has no case {case_id[:200]!r} of system {system[:200]!r}.")
         return record
 
-    def usage(self) -> Mapping[str, tuple[int, int, int, int]]:
-        """System → prompt tokens, completion tokens, requests, and cached ones of these, of all answers indexed."""
+    def usage(self) -> Mapping[str, Usage]:
+        """System → tokens and requests of all answers indexed."""
         with self._lock:
             totals = self._store.note("usage") or {}
-            return {text_of(system): (counts[0], counts[1], counts[2], counts[3]) for system, counts in totals.items()}
+            return {text_of(system): Usage(*counts) for system, counts in totals.items()}
 
     def _selection(self, chosen: CaseFilter) -> Selection:
         return Selection(self._store, chosen, self._searches)

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from ragstone.analysis.case_index_rows import IndexedRecord, indexed, is_number
@@ -20,7 +21,7 @@ from ragstone.analysis.case_index_store import Store
 from ragstone.analysis.case_index_text import add_texts, replace_text, searchable
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of
-from ragstone.types import Benchmark, Record
+from ragstone.types import Benchmark, Record, Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -190,10 +191,10 @@ class Builder:
 
     def _count(self, system: str, kept: IndexedRecord) -> None:
         """Adds to the tokens and requests of a system so far."""
-        if any(kept.usage):
+        if kept.usage != Usage():
             totals = self._store.note("usage") or {}
-            before = totals.get(system, (0, 0, 0, 0))
-            totals[system] = [old + new for old, new in zip(before, kept.usage, strict=True)]
+            total = Usage(*totals.get(system, ())) + kept.usage
+            totals[system] = list(msgspec.structs.astuple(total))
             self._store.set_note("usage", totals)
 
     def _rank_due(self) -> bool:

@@ -10,7 +10,7 @@ from ragstone.analysis.fields import derived
 from ragstone.analysis.pairing import pair_of
 from ragstone.analysis.selection import NOT_IDENTIFYING, attributes
 from ragstone.display import Diagnosis
-from ragstone.types import Case, Record, Score
+from ragstone.types import Case, Record, Score, Usage
 
 __all__ = [
     "PAIR", "SAMPLE", "CaseRow", "IndexedRecord", "cut", "indexed", "is_number", "number_of", "row_of", "status_of"
@@ -54,7 +54,7 @@ class IndexedRecord:
     details: str
     text: str
     status: Status
-    usage: tuple[int, int, int, int] = field(default=(0, 0, 0, 0))  # prompt, completion, requests, cached
+    usage: Usage = field(default_factory=Usage)
 
 
 def is_number(column: str) -> bool:
@@ -94,9 +94,6 @@ def indexed(record: Record, diagnosis: Diagnosis, better: Mapping[str, str]) -> 
     ]  # fmt: skip
     searched = "\n".join(text[:SEARCHED] for text in (*dict.fromkeys((case.id, case.sample.id)), question, answer))
     usage = None if response is None else response.usage
-    counts = (0,) * 4 if usage is None else (
-        usage.prompt_tokens, usage.completion_tokens, usage.requests, usage.cached
-    )  # fmt: skip
     return IndexedRecord(
         values=_values(record, diagnosis, status, language),
         numbers=_numbers(record, status, diagnosis.weight, better)
@@ -104,7 +101,7 @@ def indexed(record: Record, diagnosis: Diagnosis, better: Mapping[str, str]) -> 
         details=json.dumps(shown, ensure_ascii=False, separators=(",", ":")),
         text=printable(searched).casefold().replace("\0", " "),
         status=status,
-        usage=(counts[0], counts[1], counts[2], counts[3]),
+        usage=usage or Usage(),
     )
 
 

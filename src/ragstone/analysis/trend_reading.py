@@ -15,6 +15,7 @@ from ragstone.analysis.pairing import Side, SideScores, case_digest
 from ragstone.analysis.selection import check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
+from ragstone.prices import Price
 from ragstone.structs import to_json
 from ragstone.types import Case, Record
 
@@ -30,6 +31,7 @@ _TIMES = (
 _SECONDS = ("seconds", "latency_seconds", "duration_seconds")
 _PROMPT = ("prompt_tokens", "input_tokens", "llm.token_count.prompt", "gen_ai.usage.input_tokens")
 _COMPLETION = ("completion_tokens", "output_tokens", "llm.token_count.completion", "gen_ai.usage.output_tokens")
+_CACHED = ("cached_tokens", "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
 _UNITS = {1e17: 1e9, 1e14: 1e6, 1e11: 1e3}  # numbers above these are nano-, micro- and milliseconds
 _LONGEST = 64  # characters of a time
 
@@ -73,7 +75,7 @@ class Reading:
         """The names of the metrics, for `comparable.refused`."""
         return SideScores(metrics={*self.metrics}, judged=self.judged)
 
-    def add(self, record: Record, unit: int, price: tuple[float, float] | None) -> None:
+    def add(self, record: Record, unit: int, price: Price | None) -> None:
         self.cases += 1
         self.data.add(hash((record.case.sample.id, case_digest(record.case))))
         self.errors.add(unit, float(record.error is not None))
@@ -90,17 +92,18 @@ class Reading:
         if seconds is not None:
             self.seconds.add(unit, seconds)
         if (usage := response.usage) is not None:
-            spent: tuple[float | None, float | None] = (usage.prompt_tokens, usage.completion_tokens)
-        else:
-            spent = (_amount(columns, _PROMPT), _amount(columns, _COMPLETION))
-        if spent[0] is not None and spent[1] is not None:
-            self.tokens.add(unit, spent[0] + spent[1])
-            if price:
-                self.cost.add(unit, (spent[0] * price[0] + spent[1] * price[1]) / 1e6)
+            self._spend(unit, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, price)
+        elif (sent := _amount(columns, _PROMPT)) is not None and (got := _amount(columns, _COMPLETION)) is not None:
+            self._spend(unit, sent, got, _amount(columns, _CACHED) or 0.0, price)
+
+    def _spend(self, unit: int, sent: float, got: float, cached: float, price: Price | None) -> None:
+        self.tokens.add(unit, sent + got)
+        if price:
+            self.cost.add(unit, price.of_tokens(sent, got, cached))
 
 
 def read_whole(
-    side: Side, path: Path, numbers: dict[Hashable, int], where: Mapping[str, str], price: tuple[float, float] | None
+    side: Side, path: Path, numbers: dict[Hashable, int], where: Mapping[str, str], price: Price | None
 ) -> Reading:
     """A run as one point of the trend. `numbers`: of the questions, over all runs."""
     started = moment_of(side.run.meta.get("started"))
@@ -118,7 +121,7 @@ def read_whole(
 
 def read_by_time(
     side: Side, by: By, column: str, numbers: dict[Hashable, int], where: Mapping[str, str],
-    price: tuple[float, float] | None,
+    price: Price | None,
 ) -> tuple[list[Reading], int]:  # fmt: skip
     """The periods of a run, in order, and how many records have no time. `column`: the column with the time of a record
     ("": one of the usual names). UsageError if no record has one."""

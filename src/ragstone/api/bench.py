@@ -15,11 +15,11 @@ from ragstone.api.run_result import RunResult
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
-from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import checked_language
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import PROVIDERS, ModelOptions
+from ragstone.prices import read_price
 from ragstone.registry import is_place
 from ragstone.runs import Stored
 from ragstone.systems import is_registered, system_name
@@ -187,16 +187,16 @@ async def bench_async(
     additional metrics, by name or your own. `embedder`, `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`:
     see `Judging`. `run`: the run file; by default its name is derived from the settings. `sampling`: `temperature`,
     `top_p`, `max_tokens`, `seed`, overriding the template's. `language`: language of tables and reports, "en" or "zh".
-    `max_requests`, `max_cost` (at `price`, `judge_price`: "IN/OUT" per million tokens): the run stops there. `otlp`:
-    an endpoint that spans of the answers with their scores are sent to. `options`: the benchmark's own, listed by
-    `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
+    `max_requests`, `max_cost` (at `price`, `judge_price`: "IN/OUT[/CACHED]" per million tokens): the run stops there.
+    `otlp`: an endpoint that spans of the answers with their scores are sent to. `options`: the benchmark's own, listed
+    by `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
     """
     plugin = BENCHMARKS.get(benchmark)
     with keywords_in_errors(_keywords(plugin)):
         judging = Judging.of(
             judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
             embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
-            price=price_of(judge_price), combine=combine,
+            price=read_price(judge_price, "judge_price"), combine=combine,
         )  # fmt: skip
         calling = model_options or ModelOptions(cache=cache_folder())
         if timeout is not None:
@@ -208,7 +208,7 @@ async def bench_async(
             judging=judging,
             metrics=[metrics] if isinstance(metrics, str) else metrics,
             sampling=sampling,
-            model_options=limited(calling, max_requests, max_cost, price_of(price)),
+            model_options=limited(calling, max_requests, max_cost, read_price(price, "price")),
         )
         shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
         return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)

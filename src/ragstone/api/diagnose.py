@@ -23,13 +23,13 @@ from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.gold import CorpusIndex
 from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
-from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData
 from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.models import ModelOptions
+from ragstone.prices import read_price
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import NO_CORPUS, Corpus, read_corpus
 from ragstone.runs import open_run
@@ -281,11 +281,10 @@ async def diagnose_async(
     references; gold passages come from labels, else from `corpus`, the documents of the system (a folder or a file).
     `metrics`: those that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan`
     "adaptive" asks only what can change a verdict, "full" every condition that the system allows. `budget`: the most
-    that models may cost, in the currency of `price` ("IN/OUT" per million tokens); a larger one resumes. Raises
-    `RagstoneError`s, one line each.
+    that models may cost, in the currency of `price` ("IN/OUT[/CACHED]" per million tokens); a larger one resumes.
+    Raises `RagstoneError`s, one line each.
     """
-    if price and price_of(price) is None:
-        raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
+    read_price(price, "price")
     if plan not in ("adaptive", "full"):
         raise UsageError(f"Unknown plan {plan!r}: choose adaptive or full.")
     judging = Judging.of(
@@ -307,7 +306,7 @@ async def diagnose_async(
     if model_options is None:
         most = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=most)
-    model_options = limited(model_options, max_requests, budget, price_of(price))
+    model_options = limited(model_options, max_requests, budget, read_price(price))
     shell = Shell(language=checked_language(language) if language else None)
     return await run_diagnosis(
         planned, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell

@@ -16,7 +16,6 @@ from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
-from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data, retrieval_only_note
 from ragstone.datasets.tabular.problems import places
 from ragstone.datasets.traces.samples import SCHEMAS
@@ -25,6 +24,7 @@ from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge import Prompts
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
+from ragstone.prices import read_price
 from ragstone.runs import open_run
 from ragstone.systems.recorded import Recorded
 from ragstone.text import estimate_tokens
@@ -280,8 +280,8 @@ async def evaluate_async(
     by default its name is derived from the settings. `data_language`: language of all rows, detected by default.
     `language`: language of tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number
     of rows, drawn with `seed` or taken from the start. `repeat`: how often the judge is asked, to measure its variance.
-    `max_requests`, `max_cost`: the run stops there, and a larger limit resumes it. `price`: "IN/OUT" per million
-    tokens, for the cost table and for `max_cost`. `gates`: thresholds by metric; those of correctness decide
+    `max_requests`, `max_cost`: the run stops there, and a larger limit resumes it. `price`: "IN/OUT[/CACHED]" per
+    million tokens, for the cost table and for `max_cost`. `gates`: thresholds by metric; those of correctness decide
     which answers are right in reports and exports (else `answer_correctness` or a match of at least 0.5).
     `system_model`: the model that answered, where the data do not say; a judge of the same family causes a warning.
     `sep`: separator of several contexts in one cell; `sheet`: of a spreadsheet; `split`: of a data set with several;
@@ -289,8 +289,7 @@ async def evaluate_async(
     references of these questions, joined by question or id. `otlp`: an endpoint that spans of the
     answers with their scores are sent to. Raises `RagstoneError`s, one line each.
     """
-    if price and price_of(price) is None:
-        raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
+    read_price(price, "price")
     reading = {
         "sep": sep, "sheet": sheet, "split": split, "qrels": qrels, "corpus": corpus, "references": references,
         "seed": seed,
@@ -312,7 +311,7 @@ async def evaluate_async(
         system_model=system_model,
     )
     shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
-    calling = limited(model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, price_of(price))
+    calling = limited(model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, read_price(price))
     return await run_evaluation(
         plan, run=run, model_options=calling, concurrency=concurrency, price=price, gates=gates, shell=shell
     )

@@ -21,6 +21,7 @@ from ragstone.errors import Unfinished
 from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
+from ragstone.prices import Price
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import is_async
 from ragstone.structs import to_json
@@ -43,9 +44,7 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
 
 
-def limited(
-    options: ModelOptions, requests: int | None, cost: float | None, price: tuple[float, float] | None
-) -> ModelOptions:
+def limited(options: ModelOptions, requests: int | None, cost: float | None, price: Price | None) -> ModelOptions:
     """The options with a limit on requests and cost, if there is one. UsageError for a cost without a price."""
     return replace(options, allowance=Allowance.of(requests, cost, price) or options.allowance)
 

@@ -14,6 +14,7 @@ from ragstone.metrics.rubric import rubric_names
 from ragstone.metrics.traits import prompt_hash_of, rubric_hash_of, traits_of
 from ragstone.models import ModelOptions, open_embedder, open_model
 from ragstone.models.embedder_own import can_embed
+from ragstone.prices import Price
 from ragstone.types import Embedder, Metric, Model
 
 __all__ = ["DEFAULT_EMBEDDER", "Judging", "Opened", "family_of", "open_tools"]
@@ -55,7 +56,7 @@ class Judging:
     budget: int | None = None
     reasons: bool = False
     strict_quotes: bool = False
-    price: tuple[float, float] | None = None
+    price: Price | None = None
     others: tuple[str | Model, ...] = ()
     combine: Combine = "mean"
 

@@ -98,6 +98,7 @@ def _model(question: str, given: Sequence[Passage], response: Response) -> dict[
     counts = {
         "llm.token_count.prompt": usage.prompt_tokens, "llm.token_count.completion": usage.completion_tokens,
         "llm.token_count.total": usage.prompt_tokens + usage.completion_tokens,
+        "llm.token_count.prompt_details.cache_read": usage.cached_tokens,
     }  # fmt: skip
     asked = {"question": question, "passages": [passage.text for passage in given]}
     return {

@@ -15,12 +15,11 @@ from ragstone.api.gold_documents import with_gold_documents
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import Judging
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
-from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData
-from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
+from ragstone.prices import read_price
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.systems import system_settings
 from ragstone.systems.rag import RagTarget
@@ -177,20 +176,18 @@ async def run_async(
     `file.py:name`, `package.module:name`, an HTTP address, a model, "local/extractive". Named code runs in a process of
     its own, a live object where it is. `retriever`: the retriever that the system uses, an object or a name
     (`app.py:search`, an address), for searches without an answer (`ragstone diagnose`). `timeout`: seconds for one
-    answer. `repeat`: how often each question is asked. `concurrency`: questions asked at once (64). `price`: "IN/OUT"
-    per million tokens of the system's models and, unless `judge_price` says otherwise, of the judge. The other options
-    are those of `evaluate`. An exception, a hang or a crash of the system is the error of that question; the run goes
-    on. Raises `RagstoneError`s, one line each.
+    answer. `repeat`: how often each question is asked. `concurrency`: questions asked at once (64). `price`:
+    "IN/OUT[/CACHED]" per million tokens of the system's models and, unless `judge_price` says otherwise, of the judge.
+    The other options are those of `evaluate`. An exception, a hang or a crash of the system is the error of that
+    question; the run goes on. Raises `RagstoneError`s, one line each.
     """
-    for named in (price, judge_price):
-        if named and price_of(named) is None:
-            raise UsageError(f"The price {named!r} is not two numbers, such as 0.15/0.60.")
+    read_price(price, "price")
     reading = {"sheet": sheet, "split": split, "references": references, "seed": seed}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
         reasons=reasons, strict_quotes=strict_quotes, combine=combine,
-        price=price_of(judge_price),
+        price=read_price(judge_price),
     )  # fmt: skip
     plan = plan_questions(
         read_data(
@@ -207,7 +204,7 @@ async def run_async(
     if model_options is None:
         in_flight = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
-    model_options = limited(model_options, max_requests, max_cost, price_of(price or judge_price))
+    model_options = limited(model_options, max_requests, max_cost, read_price(price or judge_price))
     shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
     return await run_questions(
         plan, run=run, model_options=model_options, concurrency=concurrency, price=price, judge_price=judge_price,

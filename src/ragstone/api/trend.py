@@ -15,10 +15,10 @@ from ragstone.api.evaluate import data_frame
 from ragstone.api.open_run import check_target, language_of, open_checked
 from ragstone.api.trend_tables import trend_charts, trend_tables
 from ragstone.api.trend_verdict import trend_actions, trend_notes, trend_verdict
-from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language
+from ragstone.prices import read_price
 from ragstone.report.optional import load
 from ragstone.storage import write_file
 
@@ -110,15 +110,14 @@ def trend(
 
     `metrics`: only these (all by default). `by`: "day" or "week" splits one run by the time of its records, which is in
     `time_column` (by default a column with one of the usual names). `system`: of runs with several. `where`: only cases
-    with these values of the condition or of a column. `price`: of the system, "IN/OUT" per million tokens.
+    with these values of the condition or of a column. `price`: of the system, "IN/OUT[/CACHED]" per million tokens.
     Raises UsageError for fewer than two runs, runs of different benchmarks, and a metric that no run has.
     """
     if by not in ("", "day", "week"):
         raise UsageError(f"A run is split by day or week, not by {by!r}.")
     if time_column and not by:
         raise UsageError("--time-column belongs to --by day or --by week.")
-    if price and price_of(price) is None:
-        raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
+    read_price(price, "price")
     names = [metrics] if isinstance(metrics, str) else metrics
     with contextlib.ExitStack() as stack:
         sides = []
@@ -132,10 +131,10 @@ def trend(
             raise UsageError(f"--by {by} splits one run by the time of its records: {len(sides)} were given.")
         for path, side in sides:
             if by:
-                split, undated = read_by_time(side, by, time_column, numbers, where or {}, price_of(price))
+                split, undated = read_by_time(side, by, time_column, numbers, where or {}, read_price(price))
                 readings += split
             else:
-                readings.append(read_whole(side, path, numbers, where or {}, price_of(price)))
+                readings.append(read_whole(side, path, numbers, where or {}, read_price(price)))
         found = trend_of(readings, names, by=by, undated=undated)
         return TrendResult(found, language_of(sides[-1][1].run.meta))
 

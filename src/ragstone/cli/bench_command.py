@@ -1,7 +1,6 @@
 """What every `ragstone bench NAME` shares: its common options, the run, its summary, and `--dry-run`."""
 
 import asyncio
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 from ragstone.cli.options import (
     Address,
     Number,
+    PriceText,
     both,
     cache_option,
     json_option,
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from ragstone.api.bench import BenchPlan, BenchResult
     from ragstone.api.judging import Judging
     from ragstone.models import ModelOptions
+    from ragstone.prices import Price
 
 __all__ = [
-    "SharedOptions", "cost_of", "model_options", "read_price", "read_shared_options",
+    "SharedOptions", "model_options", "read_shared_options",
     "retriever_lines", "run_named", "run_options", "say_cost",
 ]  # fmt: skip
 
@@ -79,9 +80,11 @@ run_options = both(
         "--dry-run", is_flag=True, help="Print the number of cases, requests and tokens and the cost, then stop."
     ),
     click.option(
-        "--price", metavar="IN/OUT", help="Price per million prompt and answer tokens, for --dry-run and --max-cost."
+        "--price",
+        type=PriceText(),
+        help="Price per million tokens: prompts, answers, cached prompts; for --dry-run and --max-cost.",
     ),
-    click.option("--judge-price", metavar="IN/OUT", help="The judge's price, likewise.  [default: --price]"),
+    click.option("--judge-price", type=PriceText(), help="The judge's price, likewise.  [default: --price]"),
     report_option,
     language_option,
     quiet_option,
@@ -101,9 +104,9 @@ class SharedOptions(NamedTuple):
     run_file: Path | None
     metrics: tuple[str, ...]
     dry_run: bool
-    price: tuple[float, float] | None
+    price: "Price | None"
     price_text: str
-    judge_price: tuple[float, float] | None
+    judge_price: "Price | None"
     judge_price_text: str
     report_file: Path | None
     language: str | None
@@ -117,15 +120,16 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
+    from ragstone.prices import read_price  # noqa: PLC0415
 
     models = (*values.pop("models"), *bench_systems(values))
     metrics, judging = values.pop("metrics"), judging_of(values)
     price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
-    price = None if price_text is None else read_price(price_text)
+    price = read_price(price_text)
     judge_text = values.pop("judge_price")
     if judge_text and (judging.model is None or not price):
         raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
-    judge_price = None if judge_text is None else read_price(judge_text, "--judge-price")
+    judge_price = read_price(judge_text)
     max_requests, max_cost = values.pop("max_requests"), values.pop("max_cost")
     if price and not dry_run and max_cost is None:
         raise UsageError("--price belongs to --dry-run or --max-cost: by itself it limits nothing.")
@@ -255,9 +259,9 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
         ]
     if shared.price:
         written = _VERDICT_TOKENS * judged
-        judge_cost = cost_of(max(0, judge_prompt - written), written, shared.judge_price or shared.price)
+        judge_cost = (shared.judge_price or shared.price).of_tokens(max(0, judge_prompt - written), written)
         document["judge_cost"] = round(judge_cost, 6)
-        document["cost"] = round(cost_of(prompt, answer * requests, shared.price) + judge_cost, 6)
+        document["cost"] = round(shared.price.of_tokens(prompt, answer * requests) + judge_cost, 6)
     return document
 
 
@@ -302,22 +306,6 @@ def say_cost(cost: float | None, price: str, language: str, *, judge: str = "") 
         say(texts["cost.known"].format(cost=money(cost), price=price, judge=judge))
 
 
-def cost_of(prompt: float, written: float, price: tuple[float, float]) -> float:
-    """What so many tokens of prompts and of answers cost."""
-    return (prompt * price[0] + written * price[1]) / 1e6
-
-
 def money(cost: float) -> str:
     """ "12.34", "0.0042": two digits that matter."""
     return f"{cost:.2f}" if cost >= 1 or not cost else f"{cost:.2g}"
-
-
-def read_price(text: str, option: str = "--price") -> tuple[float, float]:
-    """The price of a million tokens of prompts and of answers, from "0.15/0.60". Raises UsageError."""
-    try:
-        price_in, price_out = map(float, text.split("/"))
-        if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
-            raise ValueError
-    except ValueError:
-        raise UsageError(f"{option} {text}: expected two numbers, such as 0.15/0.60.") from None
-    return price_in, price_out

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import read_price
 from ragstone.cli.evaluate import model_options_of
 from ragstone.cli.options import (
     Number,
+    PriceText,
     both,
     cache_option,
     json_option,
@@ -23,6 +23,7 @@ from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import failures_of, say_failures, say_run
 from ragstone.messages import messages, preferred_language
+from ragstone.prices import read_price
 
 if TYPE_CHECKING:
     from ragstone.api.execute import Shell
@@ -41,7 +42,8 @@ building_options = both(
     click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: DIR/build.run]"),
     click.option("--base-url", metavar="URL", help="Address of the endpoint of both models."),
     click.option("--dry-run", is_flag=True, help="Print the number of requests and tokens and the cost, then stop."),
-    click.option("--price", metavar="IN/OUT", default="", help="Price per million prompt and answer tokens."),
+    click.option("--price", type=PriceText(), default="",
+                 help="Price per million tokens: prompts, answers, cached prompts."),
     click.option("--max-cost", type=Number(0, min_open=True),
                  help="Stop when --price times the tokens reaches this; a larger limit resumes."),
     max_requests_option,
@@ -59,9 +61,7 @@ building_options = both(
 
 
 def models_of(values: Mapping[str, Any]) -> "dict[Role, Any]":
-    """The models by role. Raises UsageError for a wrong price, before anything is read."""
-    if values["price"]:
-        read_price(values["price"])
+    """The models by role."""
     return {"writer": values["model"], "checker": values["checker"] or values["model"]}
 
 
@@ -71,14 +71,14 @@ async def dry_run(pipeline: "Pipeline", models: "Mapping[Role, Any]", values: Ma
 
     found = await expected(pipeline, models, values["run_file"] or values["output"] / "build.run")
     requests, tokens = sum(found.requests.values()), sum(found.prompt_tokens.values())
-    price = read_price(values["price"]) if values["price"] else None
+    price = read_price(values["price"])
     if values["as_json"]:
         say_json({"requests": dict(found.requests), "prompt_tokens": dict(found.prompt_tokens)})
         return 0
     texts = messages(__name__, values["language"] or preferred_language())
     for name, count in found.requests.items():
         say(texts["pass"].format(name=name, requests=f"{count:,}", tokens=f"{found.prompt_tokens[name]:,}"))
-    cost = "" if price is None else texts["cost"].format(cost=f"{price[0] * tokens / 1e6:.2f}")
+    cost = "" if price is None else texts["cost"].format(cost=f"{price.of_tokens(tokens, 0):.2f}")
     say(texts["total"].format(requests=f"{requests:,}", tokens=f"{tokens:,}", cost=cost))
     return 0
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import read_price
 from ragstone.cli.evaluate import model_options_of
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     Number,
+    PriceText,
     asking_options,
     json_option,
     judge_options,
@@ -50,7 +50,9 @@ __all__ = ["command"]
               help="Change to measure: k=10, retriever=…, chunk=…, template=strict, top=3, order=reversed, "
               "rewriting=off; auto: what may help (repeatable).")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print how many questions and requests there would be, then stop.")
-@click.option("--price", metavar="IN/OUT", default="", help="Price per million prompt and answer tokens.")
+@click.option(
+    "--price", type=PriceText(), default="", help="Price per million tokens: prompts, answers, cached prompts."
+)
 @click.option("--budget", "max_cost", type=Number(0, min_open=True),
               help="Stop when --price times the tokens of models reaches this; a larger budget resumes.")  # fmt: skip
 @max_requests_option
@@ -71,9 +73,7 @@ def command(**values: Any) -> int:
 
     if is_run_file(values["questions"]):
         return _say_run(values)
-    if values["price"]:
-        read_price(values["price"])
-    elif values["max_cost"]:
+    if values["max_cost"]:
         raise UsageError("--budget needs the price of a million tokens: add --price IN/OUT, such as 0.15/0.60.")
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"], values["run_file"])  # before anything is asked

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import cost_of, read_price, say_cost
+from ragstone.cli.bench_command import say_cost
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
     NameList,
     Number,
     Pairs,
+    PriceText,
     both,
     cache_option,
     json_option,
@@ -36,6 +37,7 @@ from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import failures_of, say_failures, say_reused, say_run
 from ragstone.messages import messages, preferred_language
+from ragstone.prices import read_price
 
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalPlan, EvalResult
@@ -100,9 +102,9 @@ call_options = both(
     "--price",
     "--judge-price",
     "price",
-    metavar="IN/OUT",
+    type=PriceText(),
     default="",
-    help="The judge's price per million prompt and answer tokens.",
+    help="The judge's price per million tokens: prompts, answers, cached prompts.",
 )
 @language_option
 @quiet_option
@@ -119,8 +121,6 @@ def command(**values: Any) -> int:
     from ragstone.api.evaluate import default_run, plan_evaluation, read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
 
-    if values["price"]:
-        read_price(values["price"])
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"], values["run_file"])  # before anything is spent
     language = values["data_language"] or ""
@@ -161,8 +161,7 @@ def model_options_of(values: dict[str, Any]) -> "ModelOptions":
         cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
         requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"],
     )  # fmt: skip
-    named = values["price"] or values.get("judge_price")
-    price = read_price(named) if named else None
+    price = read_price(values["price"] or values.get("judge_price"))
     options = limited(options, values["max_requests"], values["max_cost"], price)
     if values["concurrency"]:
         options = replace(options, in_flight=max(values["concurrency"], options.in_flight))
@@ -225,8 +224,8 @@ async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
 
     expected = await estimate_evaluation(plan, values["run_file"])
     usage = expected.usage
-    price = read_price(values["price"]) if values["price"] else None
-    cost = None if price is None else round(cost_of(usage.prompt_tokens, usage.completion_tokens, price), 6)
+    price = read_price(values["price"])
+    cost = None if price is None else round(price.cost(usage), 6)
     document: dict[str, Any] = {
         "samples": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,
         "requests": usage.requests, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,

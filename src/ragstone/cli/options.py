@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ragstone.api.judging import Judging
 
 __all__ = [
-    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "asking_options", "both",
+    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText", "asking_options", "both",
     "cache_option", "json_option", "judge_options", "judging_of", "language_option", "limit_options",
     "max_requests_option", "metrics_option", "no_judge", "once", "quiet_option", "rate_options", "report_option",
     "run_option", "where_option",
@@ -65,6 +65,18 @@ class Address(click.ParamType[str]):
         from ragstone.models.network import normal_base_url  # noqa: PLC0415
 
         normal_base_url(value)
+        return str(value)
+
+
+class PriceText(click.ParamType[str]):
+    """The price of a model's tokens, checked before anything is asked. It stays text, which the run file keeps."""
+
+    name = "IN/OUT[/CACHED]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from ragstone.prices import read_price  # noqa: PLC0415
+
+        read_price(str(value), "--price" if param is None else max(param.opts, key=len))
         return str(value)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from ragstone.cli.options import Scale, json_option, judge_options, judging_of, language_option
+from ragstone.cli.options import PriceText, Scale, json_option, judge_options, judging_of, language_option
 from ragstone.cli.output import say, say_json, say_text
 from ragstone.messages import messages, preferred_language
 
@@ -96,7 +96,12 @@ def check(folder: Path, as_json: bool) -> int:
 @click.option("-o", "--output", "folder", default="prompts", show_default=True, type=click.Path(path_type=Path),
               help="Folder for the tuned prompts.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the requests and tokens, and stop.")
-@click.option("--price", default="", metavar="IN/OUT", help="The judge's price per million prompt and answer tokens.")
+@click.option(
+    "--price",
+    default="",
+    type=PriceText(),
+    help="The judge's price per million tokens: prompts, answers, cached prompts.",
+)
 @language_option
 @json_option
 def tune(labels: Path, **values: Any) -> int:
@@ -125,10 +130,11 @@ def tune(labels: Path, **values: Any) -> int:
 
 
 def _say_estimate(plan: "TuningPlan", usage: Any, values: dict[str, Any], language: str) -> None:
-    from ragstone.cli.bench_command import cost_of, read_price, say_cost  # noqa: PLC0415
+    from ragstone.cli.bench_command import say_cost  # noqa: PLC0415
+    from ragstone.prices import read_price  # noqa: PLC0415
 
-    price = read_price(values["price"]) if values["price"] else None
-    cost = None if price is None else round(cost_of(usage.prompt_tokens, usage.completion_tokens, price), 6)
+    price = read_price(values["price"])
+    cost = None if price is None else round(price.cost(usage), 6)
     document = {
         "metric": plan.metric, "first": len(plan.first), "second": len(plan.second), "requests": usage.requests,
         "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens, "cost": cost,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ragstone.cli.bench_command import cost_of, money, read_price, retriever_lines, say_cost
+from ragstone.cli.bench_command import money, retriever_lines, say_cost
 from ragstone.cli.defaults import Configured
 from ragstone.cli.evaluate import model_options_of, print_result
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
@@ -15,6 +15,7 @@ from ragstone.cli.options import (
     MOST_REPEATS,
     NameList,
     Pairs,
+    PriceText,
     asking_options,
     both,
     json_option,
@@ -35,6 +36,7 @@ from ragstone.cli.shell import opened_shell
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.prices import read_price
 
 __all__ = ["command"]
 
@@ -68,9 +70,9 @@ question_options = both(
 @click.option(
     "--dry-run", is_flag=True, help="Print the number of questions, requests and tokens and the cost, then stop."
 )
-@click.option("--price", metavar="IN/OUT", default="",
-              help="Price of the system's models per million prompt and answer tokens.")  # fmt: skip
-@click.option("--judge-price", metavar="IN/OUT", default="", help="The judge's price, likewise.  [default: --price]")
+@click.option("--price", type=PriceText(), default="",
+              help="Price of the system's models per million tokens: prompts, answers, cached prompts.")  # fmt: skip
+@click.option("--judge-price", type=PriceText(), default="", help="The judge's price, likewise.  [default: --price]")
 @language_option
 @asking_options
 @limit_options
@@ -89,9 +91,7 @@ def command(**values: Any) -> int:
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
-    if values["price"]:
-        read_price(values["price"])
-    judge_price = read_price(values["judge_price"], "--judge-price") if values["judge_price"] else None
+    judge_price = read_price(values["judge_price"])
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"], values["run_file"])  # before anything is asked
     language = values["data_language"] or ""
@@ -134,13 +134,14 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
 
     expected = await estimate_questions(plan, values["run_file"])
     usage, judge = expected.usage, expected.judging.usage
-    price = read_price(values["price"]) if values["price"] else None
-    judge_price = read_price(values["judge_price"]) if values["judge_price"] else price
+    price = read_price(values["price"])
+    judge_price = read_price(values["judge_price"]) or price
     in_cost = [is_chat_cost(cost) for cost in expected.retrievers]
     searching = Usage(sum(cost.tokens for cost, priced in zip(expected.retrievers, in_cost, strict=True) if priced))
     system = None if usage is None else usage + searching
-    costs = [None if at is None or spent is None else cost_of(spent.prompt_tokens, spent.completion_tokens, at)
-             for spent, at in ((system, price), (judge, judge_price))]  # fmt: skip
+    costs = [
+        None if at is None or spent is None else at.cost(spent) for spent, at in ((system, price), (judge, judge_price))
+    ]
     known = [cost for cost in costs if cost is not None]
     document: dict[str, Any] = {
         "questions": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import read_price
-from ragstone.cli.options import json_option, language_option, metrics_option, once, where_option
+from ragstone.cli.options import PriceText, json_option, language_option, metrics_option, once, where_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.messages import messages
 
@@ -25,8 +24,8 @@ __all__ = ["command"]
               help="With --by: the column with the time.  [default: time, timestamp, start_time…]")  # fmt: skip
 @click.option("--system", metavar="NAME", help="System to follow, if the runs have several.")
 @where_option
-@click.option("--price", metavar="IN/OUT", default="",
-              help="The system's price per million prompt and answer tokens.")  # fmt: skip
+@click.option("--price", type=PriceText(), default="",
+              help="The system's price per million tokens: prompts, answers, cached prompts.")  # fmt: skip
 @click.option("--all", "with_tables", is_flag=True, help="Also print the tables.")
 @click.option("--report", "report_file", type=click.Path(path_type=Path),
               help="Also write the trend to this HTML file.")  # fmt: skip
@@ -44,8 +43,6 @@ def command(runs: tuple[Path, ...], **values: Any) -> int:
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.trend import trend  # noqa: PLC0415
 
-    if values["price"]:
-        read_price(values["price"])
     if values["report_file"] is not None:
         check_target(values["report_file"])
     result = trend(

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 import click
 
-from ragstone.cli.bench_command import read_price
-from ragstone.cli.options import both, language_option
+from ragstone.cli.options import PriceText, both, language_option
 from ragstone.cli.output import say_text
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.prices import read_price
 from ragstone.report.optional import load
 
 __all__ = ["command", "serve", "server_options"]
@@ -35,8 +35,8 @@ server_options = both(
 @click.command(name="view")
 @click.argument("places", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN|FOLDER]…")
 @server_options
-@click.option("--price", metavar="IN/OUT", default="",
-              help="The system's price per million prompt and answer tokens.")  # fmt: skip
+@click.option("--price", type=PriceText(), default="",
+              help="The system's price per million tokens: prompts, answers, cached prompts.")  # fmt: skip
 @click.option("--labels", type=click.Path(path_type=Path), metavar="FILE",
               help="File of labels, for the pages where experts label answers.")  # fmt: skip
 @language_option
@@ -66,9 +66,7 @@ def serve(
     if labels is not None and labels.exists():
         LabelStore.open(labels, write=False).close()  # any other file is refused before anything is served
     library = Library(places, labels)
-    app = app_module.create_app(
-        library, language=language, hosts={host.lower()}, token=token, price=read_price(price) if price else None
-    )
+    app = app_module.create_app(library, language=language, hosts={host.lower()}, token=token, price=read_price(price))
     pairs = {**(query or {}), **({"token": token} if token else {})}
     with server.listening(host, port, _PORT) as listener:
         shown = f"[{host}]" if ":" in host else host

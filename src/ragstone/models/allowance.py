@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from ragstone.errors import AllowanceSpent, UsageError
+from ragstone.prices import Price
 from ragstone.types import Completion, Model, Request, Usage
 
 __all__ = ["Allowance", "counted"]
@@ -16,26 +17,26 @@ class _Spent:
 
 @dataclass(frozen=True)
 class Allowance:
-    """At most `requests` requests, retries included, and `cost` at `price` (of a million tokens of prompts and of
-    answers); None: no limit. `at` gives the same allowance at the price of another model.
+    """At most `requests` requests, retries included, and `cost` at `price`; None: no limit. `at` gives the same
+    allowance at the price of another model.
 
     Requests in flight when the cost is reached are finished, so that it may be exceeded by theirs."""
 
     requests: int | None = None
     cost: float | None = None
-    price: tuple[float, float] = (0.0, 0.0)
+    price: Price = field(default_factory=Price)
     spent: _Spent = field(default_factory=_Spent)
 
     @classmethod
-    def of(cls, requests: int | None, cost: float | None, price: tuple[float, float] | None) -> "Allowance | None":
+    def of(cls, requests: int | None, cost: float | None, price: Price | None) -> "Allowance | None":
         """The allowance of a command; None where nothing is limited. UsageError for a cost without a price."""
         if requests is None and cost is None:
             return None
         if cost is not None and price is None:
             raise UsageError("--max-cost needs the price of a million tokens: add --price IN/OUT, such as 0.15/0.60.")
-        return cls(requests, cost, price or (0.0, 0.0))
+        return cls(requests, cost, price or Price())
 
-    def at(self, price: tuple[float, float] | None) -> "Allowance":
+    def at(self, price: Price | None) -> "Allowance":
         """The same allowance, for a model with another price."""
         return self if price is None else replace(self, price=price)
 
@@ -49,8 +50,7 @@ class Allowance:
 
     def pay(self, usage: Usage) -> None:
         """A reply came that took these tokens."""
-        tokens = (usage.prompt_tokens, usage.completion_tokens)
-        self.spent.cost += sum(count * price for count, price in zip(tokens, self.price, strict=True)) / 1e6
+        self.spent.cost += self.price.cost(usage)
 
 
 class _Counted:

@@ -33,6 +33,10 @@ _SHARE_SEEN, _SMALLEST_WINDOW, _ROUGH = 0.6, 256, 1_000
 _ANSWER_TOKENS = 2_048  # assumed for the window if the request sets no limit
 _WINDOW_STEP = 8_192  # tokens; a window that changed with every request would load the model anew each time
 _MAX_TOKENS = 2**53  # a larger number is not a count
+# Where DeepSeek, Anthropic and gateways to it, and Moonshot count the prompt tokens read from the provider's cache; the
+# others do as OpenAI does, in `prompt_tokens_details`.
+_CACHED = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
+_ANTHROPIC_PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 # How some endpoints spell the reasons that OpenAI calls "stop" and "length". The tool had to be called.
 _FINISHES = {
     "tool_calls": "stop",
@@ -61,6 +65,7 @@ class _Chat(msgspec.Struct):
     choices: list[_ChatChoice]
     model: str | None = None
     usage: Any = None
+    timings: Any = None  # of llama.cpp
 
 
 class _Vector(msgspec.Struct):
@@ -175,17 +180,26 @@ def _count(value: Any) -> int:
 
 
 def read_usage(usage: Any) -> Usage:
-    """Token counts from any of the known places; 0 if an endpoint does not count."""
+    """Token counts from any of the known places; 0 if an endpoint does not count. `prompt_tokens` has all of the
+    prompt, `cached_tokens` those of them that the provider read from its prompt cache."""
     if not isinstance(usage, dict):
         return Usage(requests=1)
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
-    return Usage(
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(cached),
-        requests=1,
-    )
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    prompt, answer = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if not cached:
+        cached = next((count for name in _CACHED if (count := _count(usage.get(name)))), 0)
+    if not prompt:  # Anthropic's own interface counts apart what was read from the cache and what was written to it
+        prompt = sum(_count(usage.get(name)) for name in _ANTHROPIC_PROMPT)
+        answer = answer or _count(usage.get("output_tokens"))
+    return Usage(prompt, answer, min(cached, prompt), requests=1)
+
+
+def _with_timings(usage: Usage, timings: Any) -> Usage:
+    """The counts with llama.cpp's count of cached tokens, which its older versions give only there."""
+    if usage.cached_tokens or not isinstance(timings, dict):
+        return usage
+    return msgspec.structs.replace(usage, cached_tokens=min(_count(timings.get("cache_n")), usage.prompt_tokens))
 
 
 def _arguments(calls: Any) -> str | None:
@@ -225,7 +239,7 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bo
         text=text or message.refusal or "",
         reasoning="\n\n".join(part for part in (separate, inline) if part),
         finish_reason=_FINISHES.get(finish, finish),
-        usage=read_usage(reply.usage),
+        usage=_with_timings(read_usage(reply.usage), reply.timings),
         model=reply.model or model,
         seconds=seconds,
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.messages import messages
 from ragstone.metrics.judge.record import requests_of
+from ragstone.prices import Price, price_of
 from ragstone.report.html import marked
 from ragstone.report.number_format import number
 from ragstone.report.prompt_sent import sent_prompt
@@ -95,9 +95,9 @@ def _seconds(seconds: float) -> str:
     )
 
 
-def _row(name: str, usage: Usage, price: tuple[float, float] | None) -> dict[str, str]:
+def _row(name: str, usage: Usage, price: Price | None) -> dict[str, str]:
     sent, got = max(0, usage.prompt_tokens), max(0, usage.completion_tokens)
-    cost = (sent * price[0] + got * price[1]) / 1e6 if price else None
+    cost = price.cost(usage) if price else None
     return {
         "name": name, "requests": f"{max(0, usage.requests):,}", "sent": f"{sent:,}", "got": f"{got:,}",
         "cost": "–" if cost is None else number(cost) if cost >= 0.01 else f"{cost:.6f}",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["write_parquet"]
 
 _BATCH = 1_000  # rows in memory at a time
-_INTEGERS = ("planned", "prompt_tokens", "completion_tokens")
+_INTEGERS = ("planned", "prompt_tokens", "completion_tokens", "cached_tokens")
 
 
 def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str) -> None:

@@ -38,7 +38,7 @@ class RecordColumns:
 _FIRST = ("system", "case", "sample")
 _LAST = (
     "question", "references", "answer", "right", "group", "cause", "why", "error", "model", "finish_reason",
-    "prompt_tokens", "completion_tokens",
+    "prompt_tokens", "completion_tokens", "cached_tokens",
 )  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -122,6 +122,7 @@ def _row(record: Record, benchmark: Benchmark, language: str) -> dict[str, Value
         if response.usage is not None:
             row["prompt_tokens"] = response.usage.prompt_tokens
             row["completion_tokens"] = response.usage.completion_tokens
+            row["cached_tokens"] = response.usage.cached_tokens
     row |= _of_stages(record)
     for metric, score in record.scores.items():
         row |= {metric: score.value, f"{metric}.status": score.status, f"{metric}.reason": score.reason}

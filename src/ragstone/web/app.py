@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragstone.errors import RagstoneError, UnknownName
 from ragstone.messages import messages
+from ragstone.prices import Price
 from ragstone.report.section import Canvas
 from ragstone.web import pages
 from ragstone.web.assets import static_file
@@ -21,7 +22,6 @@ from ragstone.web.kept import Kept
 from ragstone.web.library import Library, NoSuchRun
 from ragstone.web.page import language_of, page
 from ragstone.web.pending import Pending
-from ragstone.web.progress import Price
 from ragstone.web.security import Guard
 
 __all__ = ["create_app"]

@@ -10,11 +10,12 @@ from ragstone.analysis.case_index import CaseIndex
 from ragstone.api.open_run import OpenRun
 from ragstone.messages import messages
 from ragstone.models.work import Pace, duration
+from ragstone.prices import Price
 from ragstone.report.section import Canvas
+from ragstone.types import Usage
 
-__all__ = ["Price", "ProgressWatch", "RunProgress", "progress_html"]
+__all__ = ["ProgressWatch", "RunProgress", "progress_html"]
 
-Price = tuple[float, float]
 """Of a million tokens of prompts and of answers."""
 
 _BUDGET_SECONDS = 0.2  # for the index, which counts the tokens
@@ -78,14 +79,13 @@ class ProgressWatch:
             self._pace.add(max(0, self._left - progress.left))
         self._left = progress.left
         index.update(_BUDGET_SECONDS)
-        usage = index.usage().values()
-        sent, got = sum(counts[0] for counts in usage), sum(counts[1] for counts in usage)
-        cost = None if self.price is None else (sent * self.price[0] + got * self.price[1]) / 1_000_000
+        usage = sum(index.usage().values(), Usage())
+        cost = None if self.price is None else self.price.cost(usage)
         rate = self._pace.rate if progress.working else None
         left = self._pace.seconds_left(progress.left) if progress.working else None
         return RunProgress(
-            progress.done, progress.total, progress.failed, progress.scores_left, progress.working, rate, left, sent,
-            got, cost,
+            progress.done, progress.total, progress.failed, progress.scores_left, progress.working, rate, left,
+            usage.prompt_tokens, usage.completion_tokens, cost,
         )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
 
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
-from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.display import Table
 from ragstone.messages import messages
 from ragstone.stats import mean_interval, wilson
@@ -80,6 +79,15 @@ def test_a_column_with_very_many_values_is_cut_off_and_says_so(values: int, note
     table = tables(held, options={"group_by": ["user"]})["eval-groups"]
     assert len(table.rows) == 50
     assert table.notes == notes
+
+
+def test_prompt_tokens_from_the_providers_cache_are_shown_and_have_their_own_price() -> None:
+    warm = step("verify", tokens=200)
+    warm["usage"] |= {"cached_tokens": 150}
+    held = [record("q", {"faithfulness": scored(1, step("decompose", tokens=100), warm)})]
+    table = tables(held, price="10/100/2")["eval-cost"]
+    assert table.columns[3:6] == ("Answer tokens", "Cached prompt tokens", "Cost")
+    assert texts(table)[-1] == ["total", "2", "300", "30", "150", "0.0048", ""]
 
 
 def test_a_shared_request_is_divided_so_that_columns_sum_to_what_was_asked() -> None:
@@ -214,12 +222,3 @@ def test_several_systems_are_told_apart() -> None:
     table = tables(held)["eval-scores"]
     assert [row[:2] for row in texts(table)] == [["a", "m"], ["b", "m"]]
     assert table.keys == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "price"),
-    [("0.15/0.60", (0.15, 0.6)), ("1/2", (1.0, 2.0)), ("", None), ("1", None), ("1/2/3", None), ("a/b", None),
-     ("-1/2", None), ("nan/1", None), ("1/inf", None), (None, None), (3, None)],
-)  # fmt: skip
-def test_a_price_is_two_numbers_or_nothing(text: Any, price: tuple[float, float] | None) -> None:
-    assert price_of(text) == price

@@ -19,6 +19,7 @@ from ragstone.benchmarks.interventions.waterfall import (
 )  # fmt: skip
 from ragstone.display import Action, Bar, Summary
 from ragstone.messages import messages
+from ragstone.prices import Price
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
@@ -65,7 +66,7 @@ def group_of(item: Diagnosed) -> str:
 
 
 class _Summary:
-    def __init__(self, items: Sequence[Diagnosed], language: str, price: tuple[float, float] | None) -> None:
+    def __init__(self, items: Sequence[Diagnosed], language: str, price: Price | None) -> None:
         self.words, self.language = messages(__name__, language), language
         self.items, self.price = items, price
         self.wrong = [item for item in items if is_scored(item) and item.right("as_is") != 1]

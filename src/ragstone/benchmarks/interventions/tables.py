@@ -16,6 +16,7 @@ from ragstone.benchmarks.interventions.waterfall import fixes, priced, waterfall
 from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
+from ragstone.prices import Price
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
@@ -43,7 +44,7 @@ class _DiagnosisTables(TableWriter):
     prefix = "diagnosis"
 
     def __init__(
-        self, systems: dict[str, list[Diagnosed]], language: str, price: tuple[float, float] | None
+        self, systems: dict[str, list[Diagnosed]], language: str, price: Price | None
     ) -> None:  # fmt: skip
         super().__init__(messages(__name__, language))
         self.language = language

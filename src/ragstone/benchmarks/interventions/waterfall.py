@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from ragstone.benchmarks.interventions.causes import CAUSES, LOST
 from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
-from ragstone.benchmarks.recorded.tables import price_of
+from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
 __all__ = ["BASE", "Fix", "Step", "Waterfall", "fixes", "is_scored", "priced", "waterfall"]
 
 BASE, SEARCH, PROMPT = ("not_in_index", "stale"), ("rewriting", "not_retrieved"), ("reranking", "ranking")
+_TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _SPREAD = ("position", "noise", "unstable")  # causes that the gold alone rights
 _REMAINING = tuple(cause for cause in CAUSES if cause not in ("healthy", *LOST, *_SPREAD))
 
@@ -49,25 +50,26 @@ class Waterfall:
 class Fix:
     """What fixing a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by
     asking with the cause removed, otherwise it is the most that could be gained. `usage`, `seconds`: the change per
-    question, of prompt and answer tokens and of time, None if unknown. `cases`: the questions with this cause."""
+    question, of prompt, answer and cached prompt tokens and of time, None if unknown. `cases`: the questions with this
+    cause."""
 
     cause: str
     gain: Estimate
     measured: bool
     cases: tuple[str, ...]
-    usage: tuple[float, float] | None = None
+    usage: tuple[float, float, float] | None = None
     seconds: float | None = None
 
     @property
     def tokens(self) -> float | None:
         """The change of tokens per question."""
-        return None if self.usage is None else sum(self.usage)
+        return None if self.usage is None else sum(self.usage[:2])
 
-    def cost(self, price: tuple[float, float] | None) -> float | None:
-        """The change of cost per 1,000 questions, at this price of a million prompt and answer tokens."""
+    def cost(self, price: Price | None) -> float | None:
+        """The change of cost per 1,000 questions, at this price."""
         if self.usage is None or price is None:
             return None
-        return sum(count * each for count, each in zip(self.usage, price, strict=True)) / 1000
+        return 1000 * price.of_tokens(*self.usage)
 
 
 def is_scored(item: Diagnosed) -> bool:
@@ -145,8 +147,8 @@ def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
     return sorted(found, key=lambda fix: (-(fix.gain.value or 0.0), not fix.measured))
 
 
-def priced(run: Run) -> tuple[float, float] | None:
-    """The price of the system's tokens that a run was given, per million prompt and answer tokens."""
+def priced(run: Run) -> Price | None:
+    """The price of the system's tokens that a run was given."""
     return price_of(run.meta.get("system_price")) or price_of(run.meta.get("price"))
 
 
@@ -178,8 +180,8 @@ def _without_noise(item: Diagnosed) -> float:
     return 0.0 if alone is None else alone - (item.right("as_is") or 0.0)
 
 
-def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[float, float] | None, float | None]:
-    """The change of prompt and answer tokens and of seconds per question between the answers as is and under the first
+def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[float, float, float] | None, float | None]:
+    """The change of `_TOKENS` and of seconds per question between the answers as is and under the first
     of these conditions that was asked. Where passages were given nothing was searched for, so that the time says
     nothing."""
     usage, seconds = [], []
@@ -191,11 +193,11 @@ def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[floa
             continue
         if now.usage is not None and then.usage is not None:
             a, b = now.usage, then.usage
-            usage.append((b.prompt_tokens - a.prompt_tokens, b.completion_tokens - a.completion_tokens))
+            usage.append([getattr(b, name) - getattr(a, name) for name in _TOKENS])
         if CONDITIONS[name].takes != "passages" and now.seconds is not None and then.seconds is not None:
             seconds.append(then.seconds - now.seconds)
-    prompts, answers = _mean([one for one, _ in usage]), _mean([one for _, one in usage])
-    return None if prompts is None or answers is None else (prompts, answers), _mean(seconds)
+    changes = tuple(sum(column) / len(usage) for column in zip(*usage, strict=True))
+    return (changes[0], changes[1], changes[2]) if changes else None, _mean(seconds)
 
 
 def _mean(values: Sequence[float]) -> float | None:

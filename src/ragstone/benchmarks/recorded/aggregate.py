@@ -62,12 +62,12 @@ class MetricScores:
 
 @dataclass
 class JudgeCost:
-    """What one metric cost: requests, prompt and completion tokens. `alone`: all judge steps that it uses, as if it had
-    been computed alone; `share`: the steps that were sent, each divided by the number of metrics that use it, so that
-    the shares of all metrics sum to the total. `cached` counts the replies from the cache."""
+    """What one metric cost: requests, prompt, completion and cached prompt tokens. `alone`: all judge steps that it
+    uses, as if it had been computed alone; `share`: the steps that were sent, each divided by the number of metrics
+    that use it, so that the shares of all metrics sum to the total. `cached` counts the replies from the cache."""
 
-    alone: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    share: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    alone: list[float] = field(default_factory=lambda: [0.0] * 4)
+    share: list[float] = field(default_factory=lambda: [0.0] * 4)
     cached: float = 0.0
 
 
@@ -183,7 +183,7 @@ def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -
     for name, steps in by_metric.items():
         for step in steps:
             usage = step.usage or Usage()
-            amounts = (usage.requests, usage.prompt_tokens, usage.completion_tokens)
+            amounts = (usage.requests, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
             cost = tally.costs[name]
             for index, amount in enumerate(amounts):
                 cost.alone[index] += amount

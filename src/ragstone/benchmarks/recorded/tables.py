@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import variance
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,10 +13,11 @@ from ragstone.benchmarks.recorded.stages import stages_table
 from ragstone.display import Cell, Chart, Row, Series, Table
 from ragstone.messages import messages
 from ragstone.metrics.catalogue import in_language
+from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-__all__ = ["charts", "price_of", "tables"]
+__all__ = ["charts", "tables"]
 
 _MOST_GROUPS = 50  # rows of a group table; a column of ids would have one per sample
 _WORST_SHOWN = 5
@@ -165,7 +165,7 @@ class _ScoreTables:
 
     def cost(self) -> Table:
         """The requests and tokens of the system, of the judge per metric and in total, and their prices if known."""
-        rows = []
+        spent_by: list[tuple[str, str, list[float], Cell]] = []
         price, own_price = price_of(self.meta.get("price")), price_of(self.meta.get("system_price"))
         priced = bool(price or own_price)
         for system, tally in self.tallies.items():
@@ -174,7 +174,8 @@ class _ScoreTables:
                 for name in tally.names
                 if name in tally.costs and tally.costs[name].alone[0] + tally.costs[name].cached
             ]
-            own = [float(tally.system.requests), tally.system.prompt_tokens, tally.system.completion_tokens]
+            used = tally.system
+            own = [float(used.requests), used.prompt_tokens, used.completion_tokens, used.cached_tokens]
             spent = [(self.words["system_row"], [*own, _money(own, own_price)], Cell())] if any(own) else []
             for name in names:
                 cost = tally.costs[name]
@@ -183,8 +184,12 @@ class _ScoreTables:
             if names:
                 total = [sum(column) for column in zip(*(amounts for _, amounts, _ in spent), strict=True)]
                 spent.append((self.words["sum"], total, Cell()))
-            for label, amounts, alone in spent:
-                rows.append(Row((*self._keys(system, label), *_spent(amounts, priced=priced), alone)))
+            spent_by += [(system, *each) for each in spent]
+        from_cache = any(amounts[3] for _, _, amounts, _ in spent_by)
+        rows = [
+            Row((*self._keys(system, label), *_spent(amounts, cached=from_cache, priced=priced), alone))
+            for system, label, amounts, alone in spent_by
+        ]
         costs = [cost for tally in self.tallies.values() for cost in tally.costs.values()]
         cached, sent = round(sum(cost.cached for cost in costs)), round(sum(cost.share[0] for cost in costs))
         notes = []
@@ -195,7 +200,8 @@ class _ScoreTables:
             notes.append(self.words["money_note"].format(price=self.meta["price"]))
         if own_price and any(tally.system.requests for tally in self.tallies.values()):
             notes.append(self.words["system_money_note"].format(price=self.meta["system_price"]))
-        shown = ("requests", "prompt_tokens", "completion_tokens", *(("money",) if priced else ()))
+        shown = ["requests", "prompt_tokens", "completion_tokens"]
+        shown += [name for name, there in (("cached_tokens", from_cache), ("money", priced)) if there]
         columns = self._columns(*(self.words[name] for name in ("metric", *shown, "alone")))
         return Table("eval-cost", self.words["cost"], columns, tuple(rows), tuple(notes), keys=1 + self.multiple)
 
@@ -241,24 +247,16 @@ class _ScoreTables:
         return str(judge.get("model", "")) if isinstance(judge, Mapping) else ""
 
 
-def price_of(text: Any) -> tuple[float, float] | None:
-    """The price per million prompt and answer tokens, from a text such as "0.15/0.60"; None for any other text."""
-    try:
-        prompts, answers = map(float, text.split("/"))
-    except (AttributeError, ValueError):
-        return None
-    return (prompts, answers) if 0 <= prompts < math.inf and 0 <= answers < math.inf else None
+def _money(amounts: Sequence[float], price: Price | None) -> float:
+    """What these requests, prompt, answer and cached prompt tokens cost; 0 without a price."""
+    return price.of_tokens(*amounts[1:4]) if price else 0.0
 
 
-def _money(amounts: Sequence[float], price: tuple[float, float] | None) -> float:
-    """What these requests, prompt and answer tokens cost; 0 without a price."""
-    return (amounts[1] * price[0] + amounts[2] * price[1]) / 1e6 if price else 0.0
-
-
-def _spent(amounts: Sequence[float], *, priced: bool) -> list[Cell]:
-    """The cells of requests, tokens and, where there is a price, money."""
+def _spent(amounts: Sequence[float], *, cached: bool, priced: bool) -> list[Cell]:
+    """The cells of requests, tokens and, where there is a price, money. `cached`: with the cached ones."""
     cells = [Cell(f"{amounts[0]:,.1f}".removesuffix(".0")), *(Cell(f"{amount:,.0f}") for amount in amounts[1:3])]
-    return [*cells, Cell(f"{amounts[3]:.4f}")] if priced else cells
+    cells += [Cell(f"{amounts[3]:,.0f}")] if cached else []
+    return [*cells, Cell(f"{amounts[4]:.4f}")] if priced else cells
 
 
 _MOST = 24  # metrics

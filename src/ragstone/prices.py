@@ -1,0 +1,69 @@
+"""What tokens cost: the price of a model's input, output and cached input."""
+
+import math
+from typing import Any
+
+from msgspec.structs import replace
+
+from ragstone.errors import UsageError
+from ragstone.structs import Frozen
+from ragstone.types import Usage
+
+__all__ = ["Price", "price_of", "read_price"]
+
+
+class Price(Frozen, frozen=True):
+    """What a million tokens of prompts and of answers cost, in the user's currency. `cached`: a million prompt tokens
+    that the provider read from its prompt cache; None: as much as others. `factor`: of all three, such as 0.5 for a
+    provider's batch interface.
+
+    Anthropic takes a quarter more for tokens that it writes to its cache; here they cost what others cost."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cached: float | None = None
+    factor: float = 1.0
+
+    def cost(self, usage: Usage) -> float:
+        """The cost of these tokens."""
+        return self.of_tokens(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+
+    def of_tokens(self, prompt: float, answer: float, cached: float = 0.0) -> float:
+        """The cost of so many tokens of prompts, `cached` of them from the provider's cache, and of answers. They may
+        be shares or differences."""
+        from_cache = min(cached, prompt) if prompt >= 0 else cached
+        saved = 0.0 if self.cached is None else from_cache * (self.input - self.cached)
+        return self.factor * (prompt * self.input + answer * self.output - saved) / 1e6
+
+    def times(self, factor: float) -> "Price":
+        """The same price at a discount: `times(0.5)` is half of it."""
+        return replace(self, factor=self.factor * factor)
+
+
+def price_of(text: Any) -> Price | None:
+    """The price that a text such as "0.15/0.60" or "0.15/0.60/0.075" names; None for anything else."""
+    try:
+        numbers = [float(part) for part in text.split("/")]
+    except (AttributeError, ValueError):
+        return None
+    if len(numbers) not in (2, 3) or not all(0 <= number < math.inf for number in numbers):
+        return None
+    return Price(*numbers)
+
+
+def read_price(text: str | None, option: str = "--price") -> Price | None:
+    """The price that the user gave; None without one. UsageError for anything but a price, and for cached tokens that
+    cost more than others: then the numbers are in another order."""
+    if not text:
+        return None
+    price = price_of(text)
+    if price is None:
+        raise UsageError(
+            f"{option} {text}: expected the price of a million tokens, IN/OUT[/CACHED], such as 0.15/0.60 or "
+            "0.15/0.60/0.075."
+        )
+    if price.cached is not None and price.cached > price.input:
+        raise UsageError(
+            f"{option} {text}: cached input costs more than input. The order is IN/OUT/CACHED, such as 0.15/0.60/0.075."
+        )
+    return price
