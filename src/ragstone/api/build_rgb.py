@@ -6,41 +6,40 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.construction import Constructed, construct, keep_report
+from ragstone.api.construction_estimate import Expected, expected
 from ragstone.api.execute import Shell, cache_folder
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import Pipeline, State
-from ragstone.builders.rgb.base import CHUNK
-from ragstone.builders.rgb.pipeline import (
-    base_pipeline,
-    base_rows,
-    fact_pipeline,
-    fact_rows,
-    int_rows,
-    integration_pipeline,
-)
+from ragstone.builders.rgb.base import CHUNK, TOP, Rank
+from ragstone.builders.rgb.pipeline import base_rows, fact_rows, int_rows, rgb_pipeline
 from ragstone.builders.steps import Role
-from ragstone.builders.web_search import WebSearch, check_search, open_web_search
+from ragstone.builders.web_search import (
+    AssumedPages,
+    FoundPage,
+    WebSearch,
+    check_search,
+    open_web_search,
+    search_id,
+)  # fmt: skip
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.storage import replacing
+from ragstone.text import estimate_tokens
 from ragstone.types import Model, Passage
-
-if TYPE_CHECKING:
-    from ragstone.builders.rgb.items import NewsQuestion
 
 __all__ = ["BuiltRGB", "RGBBuild", "build_rgb", "build_rgb_async", "plan_rgb_build", "run_rgb_build"]
 
-_NAMES = ("refine", "int", "fact")
+_ASSUMED = 10  # articles that a web page is assumed to be as long as, and chunks of it
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,22 @@ class RGBBuild:
     search: str = ""
     retriever: str = "local/e5-small"
 
-    @property
-    def pipeline(self) -> Pipeline:
-        """The first part, whose requests are known before anything is asked."""
-        return base_pipeline(self.articles, self.chunks, size=self.size)
+    def pipeline(self, rank: Rank) -> Pipeline:
+        """The construction; `rank` is asked for the chunks of web pages that are nearest to a question."""
+        web = search_id(self.search) if self.search else ""
+        return rgb_pipeline(self.articles, self.chunks, size=self.size, web=web, rank=rank)
+
+    async def expected(self, run: str | Path | None = None) -> Expected:
+        """What it would ask. A web search is assumed to find pages enough for all chunks that are labelled."""
+
+        async def first(question: str, passages: Sequence[Passage]) -> Sequence[Passage]:
+            return passages
+
+        texts = " ".join(article.text for article in self.articles[:_ASSUMED])
+        text = texts * -(-_ASSUMED * CHUNK // max(1, estimate_tokens(texts)))
+        pages = [FoundPage(f"assumed:{number}", text=text) for number in range(TOP // _ASSUMED)]
+        searcher = AssumedPages(self.search, pages) if self.search else None
+        return await expected(self.pipeline(first), self.models, run, searcher=searcher)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +121,7 @@ async def run_rgb_build(
     async def rank(question: str, passages: Sequence[Passage]) -> Sequence[Passage]:
         pool = list({passage.id: passage for passage in passages}.values())
         async with open_retriever(plan.retriever, pool, options=options) as retriever:
-            return (await retriever.retrieve([question], k=30))[0]
+            return (await retriever.retrieve([question], k=TOP))[0]
 
     async with AsyncExitStack() as stack:
         web: WebSearch | None = None
@@ -123,13 +134,13 @@ async def run_rgb_build(
                 model_options=options, concurrency=concurrency, shell=shell,
             )  # fmt: skip
 
-        engine = web.id if web is not None else ""
-        base = await part(base_pipeline(plan.articles, plan.chunks, size=plan.size, web=engine, rank=rank), None)
+        pipeline = plan.pipeline(rank)
+        base = await part(pipeline, None)
         if not base.complete:
             return BuiltRGB(path, base.outcome, benchmark=plugin)
-        questions: Sequence[NewsQuestion] = base.state.items
-        joined = await part(integration_pipeline(questions, web=engine), base.state)
-        fact = await part(fact_pipeline(questions, web=engine), joined.state) if joined.complete else joined
+        joining, replacing_answers = pipeline.then(base.state.items)
+        joined = await part(joining, base.state)
+        fact = await part(replacing_answers, joined.state) if joined.complete else joined
     if not fact.complete:
         return BuiltRGB(path, fact.outcome, benchmark=plugin)
     rows = _by_language({"refine": base.state, "int": joined.state, "fact": fact.state})

@@ -22,7 +22,7 @@ from ragstone.retrieval import check_retriever, open_retriever
 from ragstone.runs import Outcome, RunFile, open_run
 from ragstone.types import Model, Passage, System
 
-__all__ = ["Constructed", "Expected", "construct", "expected", "keep_report"]
+__all__ = ["Constructed", "CorpusSearch", "construct", "keep_report", "replies_of"]
 
 _CONCURRENCY = 64
 _MOST_LINES, _LONGEST_LINE = 50, 200  # dropped lines in a run file, and their characters
@@ -67,7 +67,7 @@ async def construct(
         for model in models.values():
             if id(model) not in opened and model not in opened:
                 opened[model] = BuildingModel(await _model(model, options, stack), pipeline.steps)
-        search = _Search(pipeline.corpus, retriever, options, stack)
+        search = CorpusSearch(pipeline.corpus, retriever, options, stack)
         for one in pipeline.passes:
             replies: dict[tuple[str, int], Reply] = {}
             tasks = list(one.tasks(state.items)) if one.step is not None else []
@@ -77,7 +77,7 @@ async def construct(
                 benchmark = Construction.of(pipeline, one, tasks)
                 done = await execute(Job(benchmark, [system], path, most, model_options=options), shell)
                 outcome = done.outcome
-                known = _replies(path, system.id, one)
+                known = replies_of(path, system.id, one)
                 cases = {(task.key, task.repeat): task.case(one.name, one.step.name).id for task in tasks}
                 replies = {key: known[case_id] for key, case_id in cases.items() if case_id in known}
                 if len(replies) < len(cases):
@@ -92,7 +92,7 @@ async def _model(model: str | Model, options: ModelOptions, stack: AsyncExitStac
     return await stack.enter_async_context(open_model(model, options))
 
 
-def _replies(path: Path, system: str, one: Pass) -> dict[str, Reply]:
+def replies_of(path: Path, system: str, one: Pass) -> dict[str, Reply]:
     """Case id → the parsed reply, of every case of this pass that has one."""
     assert one.step is not None
     with open_run(path) as run:
@@ -119,7 +119,7 @@ def keep_report(
     RunFile.create_or_open(path, question=question, info={"construction": report}, systems={}).close()
 
 
-class _Search:
+class CorpusSearch:
     """Searches the corpus; the index is built when the first pass needs it."""
 
     def __init__(self, corpus: Sequence[Passage], retriever: str, options: ModelOptions, stack: AsyncExitStack) -> None:
@@ -134,40 +134,3 @@ class _Search:
             self._opened = await self._stack.enter_async_context(opening)
         found: list[list[Passage]] = await self._opened.retrieve(list(texts), k=k)
         return found
-
-
-@dataclass(frozen=True)
-class Expected:
-    """An estimate before anything is asked, by pass: requests that the run file has no reply to, and their prompt
-    tokens."""
-
-    requests: Mapping[str, int]
-    prompt_tokens: Mapping[str, int]
-
-
-async def expected(pipeline: Pipeline, models: Mapping[Role, str | Model], run: str | Path | None = None) -> Expected:
-    """What the passes would ask, as if the replies were those of `local/template`: its yields stand in for those that
-    nobody knows yet."""
-    stand_in = BuildingModel(TemplateModel(), pipeline.steps)
-    state, requests, tokens = State(tuple(pipeline.start)), dict[str, int](), dict[str, int]()
-    async with AsyncExitStack() as stack:
-        search = _Search(pipeline.corpus, "bm25", ModelOptions(), stack)
-        for one in pipeline.passes:
-            replies: dict[tuple[str, int], Reply] = {}
-            if one.step is not None:
-                known = _known(run, models.get(one.role, ""), one)
-                cases = {(task.key, task.repeat): task.case(one.name, one.step.name) for task in one.tasks(state.items)}
-                benchmark = Construction()
-                missing = [case for case in cases.values() if case.id not in known]
-                requests[one.name], tokens[one.name] = len(missing), sum(map(benchmark.prompt_tokens, missing))
-                for key, case in cases.items():
-                    replies[key] = known.get(case.id) or reply_of(await stand_in.answer(case.query), one.step.kind)
-            state = await advance(state, one, replies, search)
-    return Expected(requests, tokens)
-
-
-def _known(run: str | Path | None, model: str | Model, one: Pass) -> dict[str, Reply]:
-    path = None if run is None else Path(run)
-    if path is None or not path.exists() or not path.stat().st_size:
-        return {}
-    return _replies(path, model if isinstance(model, str) else model.id, one)

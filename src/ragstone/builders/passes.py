@@ -15,7 +15,7 @@ from ragstone.text import find_answer
 from ragstone.types import Passage
 
 __all__ = [
-    "ANSWERING", "READ", "Distinct", "EachPass", "LocalPass", "Reason", "Take", "is_right", "numbered",
+    "ANSWERING", "READ", "BasePass", "Distinct", "EachPass", "LocalPass", "Reason", "Take", "is_right", "numbered",
     "numbers_problem", "one_by_one", "with_title",
 ]  # fmt: skip
 
@@ -65,7 +65,17 @@ class Reason(NamedTuple):
     detail: str = ""
 
 
-class LocalPass:
+class BasePass:
+    """Base of a pass with one task for an item, which keeps no more items than it is given."""
+
+    each: ClassVar[int] = 1
+
+    def most(self, entered: int, /) -> int:
+        """All of them."""
+        return entered
+
+
+class LocalPass(BasePass):
     """Base of a pass that asks nobody."""
 
     step: ClassVar[Step | None] = None
@@ -76,7 +86,7 @@ class LocalPass:
         return iter(())
 
 
-class EachPass(ABC):
+class EachPass(BasePass, ABC):
     """Base of a pass that decides on each item by itself."""
 
     name: str
@@ -121,11 +131,16 @@ class Distinct(LocalPass):
 
 @dataclass(frozen=True)
 class Take(LocalPass):
-    """The first `size` items of each group; the others are surplus."""
+    """The first `size` items of each group; the others are surplus. `groups`: how many groups there can be."""
 
     size: int
     group: Callable[[Any], Hashable] = lambda _: ""
+    groups: int = 1
     name: str = "accept"
+
+    def most(self, entered: int, /) -> int:
+        """`size` items of each group."""
+        return min(self.groups * self.size, entered)
 
     async def finish(
         self, items: Sequence[Any], replies: Replies, search: Search, /

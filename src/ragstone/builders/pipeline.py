@@ -3,7 +3,7 @@
 A pass yields the tasks that its model is asked, and makes the next items of their replies. Both are functions of the
 items alone, so a construction that is started again comes to the same tasks and asks only those without a reply."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -65,7 +65,8 @@ class Search(Protocol):
 
 class Pass(Protocol):
     """A pass by its name. `step` None: it asks nobody. `tasks` yields what is asked about the items; `finish` returns
-    the items that are kept, which may be of another kind, and those that are not."""
+    the items that are kept, which may be of another kind, and those that are not. At most: `each` tasks for an item,
+    and `most(n)` items kept of n."""
 
     @property
     def name(self) -> str: ...
@@ -73,7 +74,10 @@ class Pass(Protocol):
     def step(self) -> Step | None: ...
     @property
     def role(self) -> Role: ...
+    @property
+    def each(self) -> int: ...
     def tasks(self, items: Sequence[Any], /) -> Iterator[Task]: ...
+    def most(self, entered: int, /) -> int: ...
     async def finish(
         self, items: Sequence[Any], replies: Replies, search: Search, /
     ) -> tuple[Sequence[Any], Sequence[Rejected]]: ...
@@ -91,18 +95,20 @@ class State:
 @dataclass(frozen=True)
 class Pipeline:
     """A construction: its name, the settings that must be equal to resume it, its passes, the items it starts with, and
-    the corpus that is searched."""
+    the corpus that is searched. `then`: the constructions that start with the items that are left."""
 
     name: str
     settings: Mapping[str, JSON]
     passes: Sequence[Pass]
     start: Sequence[Any] = ()
     corpus: Sequence[Passage] = ()
+    then: Callable[[Sequence[Any]], Sequence["Pipeline"]] = lambda _: ()
 
     @property
     def steps(self) -> dict[str, Step]:
-        """The steps of all passes by name."""
-        return {one.step.name: one.step for one in self.passes if one.step is not None}
+        """The steps of all passes by name, those of the constructions that follow among them."""
+        own = {one.step.name: one.step for one in self.passes if one.step is not None}
+        return own | {name: step for later in self.then(()) for name, step in later.steps.items()}
 
 
 async def advance(state: State, one: Pass, replies: Replies, search: Search) -> State:

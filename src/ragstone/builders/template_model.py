@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from ragstone.errors import Rejected
-from ragstone.text import detect, estimate_tokens, sentences
+from ragstone.text import detect, estimate_tokens, find_answer, sentences
 from ragstone.text.quoting import find_quote
 from ragstone.types import Completion, Request, Usage
 
@@ -129,10 +129,16 @@ def _between(text: str, head: str, tail: str) -> str:
 
 
 def _answering(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """The passages that fill every gap with the known answer."""
+    """The passages that fill every gap with the known answer, or state it if there is no gap."""
     wanted, passages = [text.strip() for text in shown["answer"]], shown["passages"].items()
+    if not any(gap in shown["question"] for gap in _GAP.values()):  # not a cloze
+        return {"passages": [int(number) for number, text in passages if _states(text, wanted)]}
     filled = {int(number): _fillings(shown["question"], [text]) for number, text in passages}
     return {"passages": [number for number, values in filled.items() if values and values == wanted]}
+
+
+def _states(text: str, wanted: list[str]) -> bool:
+    return bool(wanted) and all(find_answer(answer, text) for answer in wanted)
 
 
 def _events(shown: Mapping[str, Any]) -> dict[str, Any]:

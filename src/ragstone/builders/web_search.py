@@ -21,14 +21,14 @@ from ragstone.builders.steps import task_of
 from ragstone.errors import ModelError, UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.http_call import HttpCall, compiled_path
-from ragstone.models.nested_names import Spec, parse
+from ragstone.models.nested_names import parse
 from ragstone.models.network import is_loopback, open_session
 from ragstone.models.reply_body import read_body
 from ragstone.retrieval.corpus import text_of_html
 from ragstone.structs import Frozen, to_json
 from ragstone.types import Query, Response, Usage
 
-__all__ = ["ENGINES", "FoundPage", "WebSearch", "check_search", "open_web_search"]
+__all__ = ["ENGINES", "AssumedPages", "FoundPage", "WebSearch", "check_search", "open_web_search", "search_id"]
 
 _PAGE_BYTES, _PAGE_SECONDS = 2_000_000, 20.0
 _LONGEST = 60_000  # characters of a page that are kept
@@ -84,7 +84,7 @@ class WebSearch:
     accepts: ClassVar[frozenset[str]] = frozenset({"passages", "language"})
 
     def __init__(self, name: str, call: HttpCall, results: str) -> None:
-        self.id, self._call = f"search:{name}", call
+        self.id, self._call = name, call
         self._find = compiled_path(results)
         host = urlsplit(call.where).hostname or ""
         self._local = is_loopback(host)  # an engine on this machine may find pages on it
@@ -146,6 +146,28 @@ class WebSearch:
             raise UsageError(f"{url[:200]} is not read: {_PRIVATE}.")
 
 
+class AssumedPages:
+    """Stands in for a search engine in an estimate: a `types.System` that finds the same pages for every question."""
+
+    def __init__(self, name: str, pages: Sequence[FoundPage]) -> None:
+        self.id = search_id(name)
+        self._pages = pages
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return {"kind": "assumed pages", "engine": self.id}
+
+    async def answer(self, query: Query, /) -> Response:
+        """As many pages as are wanted."""
+        _, shown = task_of(query)
+        return Response(to_json({"pages": self._pages[: int(shown["count"])]}), finish_reason="stop", model=self.id)
+
+
+def search_id(name: str) -> str:
+    """The id of a search engine in run files."""
+    return f"search:{parse(name).name}"
+
+
 def check_search(name: str) -> None:
     """Raises UnknownName, and UsageError for a missing key or address. Asks nothing."""
     _call(name, ModelOptions())
@@ -154,12 +176,12 @@ def check_search(name: str) -> None:
 @contextlib.asynccontextmanager
 async def open_web_search(name: str, options: ModelOptions) -> AsyncIterator[WebSearch]:
     """Opens the search engine of this name. Raises as `check_search`."""
-    spec, engine, call = _call(name, options)
+    engine, call = _call(name, options)
     async with call:
-        yield WebSearch(spec.name, call, engine.results)
+        yield WebSearch(search_id(name), call, engine.results)
 
 
-def _call(name: str, options: ModelOptions) -> tuple[Spec, _Engine, HttpCall]:
+def _call(name: str, options: ModelOptions) -> tuple[_Engine, HttpCall]:
     spec = parse(name)
     engine = ENGINES.get(spec.function)
     if engine is None:
@@ -179,7 +201,7 @@ def _call(name: str, options: ModelOptions) -> tuple[Spec, _Engine, HttpCall]:
         address, options, method=engine.method, headers=headers, body=engine.body, names=("query", "count"),
         header_option=option,
     )  # fmt: skip
-    return spec, engine, call
+    return engine, call
 
 
 def _address(name: str, engine: _Engine, url: str, arguments: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ def command(**values: Any) -> int:
     right with the oracle chunk and among near misses, and wrong without documents. The files are in the official
     format; `ragstone bench mirage --data DIR` asks them."""
     from ragstone.api.build_mirage import plan_mirage_build, run_mirage_build  # noqa: PLC0415
+    from ragstone.api.construction_estimate import expected  # noqa: PLC0415
 
     models = models_of(values)
     plan = plan_mirage_build(
@@ -37,7 +38,7 @@ def command(**values: Any) -> int:
         changed_after=values["changed_after"],
     )  # fmt: skip
     if values["dry_run"]:
-        return asyncio.run(dry_run(plan.pipeline, models, values))
+        return asyncio.run(dry_run(lambda run: expected(plan.pipeline, models, run), values))
     return asyncio.run(
         run_build(
             values,

@@ -38,6 +38,7 @@ def command(**values: Any) -> int:
     from its passages, not without them, not from others, and with one reading. Every rejected item is kept with its
     reason. The same command resumes, and a larger --size goes on."""
     from ragstone.api.build_questions import plan_question_build, run_question_build  # noqa: PLC0415
+    from ragstone.api.construction_estimate import expected  # noqa: PLC0415
     from ragstone.builders.questions.items import parse_shares  # noqa: PLC0415
     from ragstone.builders.questions.pipeline import QuestionSettings  # noqa: PLC0415
 
@@ -50,7 +51,7 @@ def command(**values: Any) -> int:
         values["documents"], values["output"], models, settings, chunk=values["chunk"], extend=values["extend"]
     )
     if values["dry_run"]:
-        return asyncio.run(dry_run(plan.pipeline, models, values))
+        return asyncio.run(dry_run(lambda run: expected(plan.pipeline, models, run), values))
     return asyncio.run(
         run_build(
             values,

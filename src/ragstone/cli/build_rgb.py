@@ -37,7 +37,7 @@ def command(**values: Any) -> int:
         corpus=values["corpus"], retriever=values["retriever"],
     )  # fmt: skip
     if values["dry_run"]:
-        return asyncio.run(dry_run(plan.pipeline, models, values))
+        return asyncio.run(dry_run(plan.expected, values))
     return asyncio.run(
         run_build(
             values,

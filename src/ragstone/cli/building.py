@@ -1,6 +1,6 @@
 """What the commands of `ragstone build` that ask models share: options, the dry run, and the result."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,13 +26,16 @@ from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price
 
 if TYPE_CHECKING:
+    from ragstone.api.construction_estimate import Amounts, Expected
     from ragstone.api.execute import Shell
     from ragstone.api.run_result import RunResult
-    from ragstone.builders.pipeline import Pipeline
     from ragstone.builders.steps import Role
     from ragstone.models import ModelOptions
 
 __all__ = ["building_options", "dry_run", "models_of", "run_build"]
+
+_BOUNDS = ("least", "likely", "most")
+_COLUMNS = {"requests": "requests", "prompt_tokens": "prompt_tokens", "reply_tokens": "completion_tokens"}
 
 building_options = both(
     click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR",
@@ -65,22 +68,39 @@ def models_of(values: Mapping[str, Any]) -> "dict[Role, Any]":
     return {"writer": values["model"], "checker": values["checker"] or values["model"]}
 
 
-async def dry_run(pipeline: "Pipeline", models: "Mapping[Role, Any]", values: Mapping[str, Any]) -> int:
-    """Prints what each pass would ask, with the yields of `local/template` in place of those that nobody knows."""
-    from ragstone.api.construction import expected  # noqa: PLC0415
-
-    found = await expected(pipeline, models, values["run_file"] or values["output"] / "build.run")
-    requests, tokens = sum(found.requests.values()), sum(found.prompt_tokens.values())
-    price = read_price(values["price"])
+async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Mapping[str, Any]) -> int:
+    """Prints what each pass would ask, and what nobody knows before as a range."""
+    found = await estimate(values["run_file"] or values["output"] / "build.run")
+    least, likely, most = (found.total(bound) for bound in _BOUNDS)
     if values["as_json"]:
-        say_json({"requests": dict(found.requests), "prompt_tokens": dict(found.prompt_tokens)})
+        say_json({name: _document(one) for name, one in found.passes.items()})
         return 0
     texts = messages(__name__, values["language"] or preferred_language())
-    for name, count in found.requests.items():
-        say(texts["pass"].format(name=name, requests=f"{count:,}", tokens=f"{found.prompt_tokens[name]:,}"))
-    cost = "" if price is None else texts["cost"].format(cost=f"{price.of_tokens(tokens, 0):.2f}")
-    say(texts["total"].format(requests=f"{requests:,}", tokens=f"{tokens:,}", cost=cost))
+
+    def between(numbers: Sequence[float], form: str = ",") -> str:
+        first, middle, last = (format(number, form) for number in numbers)
+        return middle if first == last else texts["range"].format(likely=middle, least=first, most=last)
+
+    for name, one in found.passes.items():
+        amounts = (one.least, one.likely, one.most)
+        columns = {key: between([getattr(usage, field) for usage in amounts]) for key, field in _COLUMNS.items()}
+        say(texts["search" if one.role == "searcher" else "pass"].format(name=name, **columns))
+    columns = {key: between([getattr(one, field) for one in (least, likely, most)]) for key, field in _COLUMNS.items()}
+    cost = ""
+    if (price := read_price(values["price"])) is not None:
+        costs = [price.of_tokens(one.prompt_tokens, one.completion_tokens) for one in (least, likely, most)]
+        cost = texts["cost"].format(cost=between(costs, ",.2f"))
+    say(texts["total"].format(cost=cost, **columns))
+    if least != most:
+        say(texts["ranges"])
     return 0
+
+
+def _document(one: "Amounts") -> dict[str, Any]:
+    amounts = {bound: getattr(one, bound) for bound in _BOUNDS}
+    return {"role": one.role} | {
+        bound: {key: getattr(usage, field) for key, field in _COLUMNS.items()} for bound, usage in amounts.items()
+    }
 
 
 async def run_build(

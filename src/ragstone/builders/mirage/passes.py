@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -79,6 +80,7 @@ class LabelSupport(EachPass):
 class ValidateByInference(EachPass):
     """A reader must be right with the oracle chunk, right with it among four near misses, and wrong without any."""
 
+    each: ClassVar[int] = 3
     name: str = "inference"
     step: Step | None = READ
     role: Role = "checker"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ragstone.builders.passes import EachPass, LocalPass, Reason
+from ragstone.builders.passes import BasePass, EachPass, LocalPass, Reason
 from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
 from ragstone.builders.questions.items import Fact
 from ragstone.builders.questions.places import place_of
@@ -19,6 +19,7 @@ from ragstone.types import Passage
 __all__ = ["FACTS", "LongEnough", "WriteFacts"]
 
 _SHORTEST = 40  # letters of a chunk that can state a fact; a Chinese character counts as three
+_FACTS = 10  # of a chunk, at most, in an estimate
 _HAN = re.compile(f"[{HAN}]")
 
 
@@ -49,7 +50,7 @@ class LongEnough(LocalPass, EachPass):
 
 
 @dataclass(frozen=True)
-class WriteFacts:
+class WriteFacts(BasePass):
     """Asks for the facts that each chunk states. A fact stays if its evidence stands in the chunk and states its value,
     and if no earlier fact of the document says the same."""
 
@@ -60,6 +61,10 @@ class WriteFacts:
     def tasks(self, items: Sequence[Passage], /) -> Iterator[Task]:
         for chunk in items:
             yield Task(_key(chunk), {"title": chunk.title, "passage": chunk.text}, _language(chunk))
+
+    def most(self, entered: int, /) -> int:
+        """Ten facts of each chunk."""
+        return _FACTS * entered
 
     async def finish(
         self, items: Sequence[Passage], replies: Replies, search: Search, /

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec.structs import replace
 
@@ -92,6 +92,7 @@ class Elsewhere(EachPass):
 class AnsweredFromGold(EachPass):
     """The reader must answer rightly from the gold passages alone, twice; an unanswerable question must be declined."""
 
+    each: ClassVar[int] = _TWICE
     name: str = "gold"
     step: Step | None = READ
     role: Role = "checker"
@@ -164,6 +165,7 @@ def _without_evidence(draft: Draft) -> list[str]:
 class Unambiguous(EachPass):
     """Every paraphrase must get the right answer from the gold passages: else the question has several readings."""
 
+    each: ClassVar[int] = 2
     name: str = "paraphrased"
     step: Step | None = READ
     role: Role = "checker"
@@ -188,6 +190,10 @@ class Accept(LocalPass):
     size: int
     shares: Mapping[str, float]
     name: str = "accept"
+
+    def most(self, entered: int, /) -> int:
+        """Those that are wanted."""
+        return min(self.size, entered)
 
     async def finish(
         self, items: Sequence[Draft], replies: Replies, search: Search, /

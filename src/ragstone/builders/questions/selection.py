@@ -33,6 +33,10 @@ class SelectFacts(LocalPass):
     seed: int = 0
     name: str = "select"
 
+    def most(self, entered: int, /) -> int:
+        """The drafts that are wanted: a few facts make many groups."""
+        return sum(math.ceil(self.count * share) for share in self.shares.values())
+
     async def finish(
         self, items: Sequence[Fact], replies: Replies, search: Search, /
     ) -> tuple[Sequence[Draft], Sequence[Rejected]]:

@@ -7,7 +7,16 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.builders.passes import ANSWERING, READ, EachPass, LocalPass, Reason, is_right, numbered
+from ragstone.builders.passes import (
+    ANSWERING,
+    READ,
+    BasePass,
+    EachPass,
+    LocalPass,
+    Reason,
+    is_right,
+    numbered,
+)  # fmt: skip
 from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
 from ragstone.builders.rgb.items import NewsQuestion
 from ragstone.builders.steps import Role, Step, Task, content_id
@@ -22,6 +31,7 @@ __all__ = ["CheckFromArticle", "FindChunks", "LabelChunks", "Rank", "RankPages",
 CHUNK, TOP = 300, 30
 """Tokens of a chunk and chunks for a question, as in the paper."""
 _PAGES = 10
+_EVENTS = 2  # of an article, as the prompt says
 _LONGEST_ARTICLE = 12_000  # characters of an article that the writer sees
 
 Rank: TypeAlias = Callable[[str, Sequence[Passage]], Awaitable[Sequence[Passage]]]
@@ -50,7 +60,7 @@ SEARCH = Step("search", _Pages)
 
 
 @dataclass(frozen=True)
-class WriteEvents:
+class WriteEvents(BasePass):
     """Asks for the events of each article, with a question about each. One stays if its evidence stands in the article
     and states the answer, and if the question does not give it away."""
 
@@ -63,6 +73,10 @@ class WriteEvents:
             shown = {"title": article.title, "article": article.text[:_LONGEST_ARTICLE], "date": _date(article)}
             yield Task(content_id(article.id, article.text), shown, detect(article.text))
 
+    def most(self, entered: int, /) -> int:
+        """Two events of each article."""
+        return _EVENTS * entered
+
     async def finish(
         self, items: Sequence[Passage], replies: Replies, search: Search, /
     ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
@@ -72,7 +86,7 @@ class WriteEvents:
             reply = replies[content_id(article.id, article.text), 0]
             if reply.value is None:
                 dropped.append(rejected(article, self.name, "no_usable_reply", reply.problem))
-            for event in [] if reply.value is None else reply.value.events:
+            for event in [] if reply.value is None else reply.value.events[:_EVENTS]:
                 question, reason = _checked(article, event)
                 if reason:
                     dropped.append(rejected(question, self.name, reason))

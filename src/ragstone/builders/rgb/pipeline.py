@@ -29,41 +29,39 @@ from ragstone.datasets.rgb import RGBRow, row_to_json
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = ["base_pipeline", "base_rows", "fact_pipeline", "fact_rows", "int_rows", "integration_pipeline"]
+__all__ = ["base_rows", "fact_rows", "int_rows", "rgb_pipeline"]
 
 VERSION = 2
+_LANGUAGES = ("en", "zh")
 
 
-def base_pipeline(
+def rgb_pipeline(
     articles: Sequence[Passage], corpus: Sequence[Passage], *, size: int, web: str = "", rank: Rank | None = None
 ) -> Pipeline:  # fmt: skip
-    """Questions with labelled chunks. `web`: the search engine; without one the `corpus` (chunks) is searched. `rank`
-    keeps the chunks of web pages that are nearest to the question."""
+    """Questions with labelled chunks; then the pairs of them as one, and those that the checker knows by heart, with a
+    false answer in their chunks. `web`: the search engine; without one the `corpus` (chunks) is searched. `rank` keeps
+    the chunks of web pages that are nearest to the question."""
     searching: list[Pass] = [FindChunks()]
     if web:
         assert rank is not None
         searching = [SearchPages(), RankPages(rank)]
     passes: list[Pass] = [
         WriteEvents(), Distinct(lambda item: item.question), CheckFromArticle(), *searching, LabelChunks(),
-        Take(size, lambda item: item.language),
+        Take(size, lambda item: item.language, groups=len(_LANGUAGES)),
     ]  # fmt: skip
-    return Pipeline("rgb", _settings(web), passes, tuple(articles), tuple(corpus))
+    prompts = {
+        name: prompt_of(name, "en").version for name in ("event", "read", "answering", "fake", "replaced", "join")
+    }
+    settings: Mapping[str, Any] = {"version": VERSION, "search": web, "prompts": prompts}
 
+    def then(questions: Sequence[NewsQuestion]) -> Sequence[Pipeline]:
+        lists: list[list[Pass]] = [
+            [Pair(), JoinQuestions(), AnsweredTogether()],
+            [KnownByHeart(), WriteFake(), ReplaceAnswer(), CheckReplaced()],
+        ]
+        return [Pipeline("rgb", settings, variants, tuple(questions)) for variants in lists]
 
-def fact_pipeline(questions: Sequence[NewsQuestion], *, web: str = "") -> Pipeline:
-    """Questions that the checker knows by heart, with a false answer in their chunks."""
-    passes: list[Pass] = [KnownByHeart(), WriteFake(), ReplaceAnswer(), CheckReplaced()]
-    return Pipeline("rgb", _settings(web), passes, tuple(questions))
-
-
-def integration_pipeline(questions: Sequence[NewsQuestion], *, web: str = "") -> Pipeline:
-    """Pairs of questions as one."""
-    return Pipeline("rgb", _settings(web), [Pair(), JoinQuestions(), AnsweredTogether()], tuple(questions))
-
-
-def _settings(web: str) -> Mapping[str, Any]:
-    steps = ("event", "read", "answering", "fake", "replaced", "join")
-    return {"version": VERSION, "search": web, "prompts": {name: prompt_of(name, "en").version for name in steps}}
+    return Pipeline("rgb", settings, passes, tuple(articles), tuple(corpus), then)
 
 
 def base_rows(questions: Sequence[NewsQuestion]) -> list[dict[str, Any]]:

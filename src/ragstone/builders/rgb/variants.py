@@ -161,6 +161,10 @@ class Pair(LocalPass):
 
     name: str = "pair"
 
+    def most(self, entered: int, /) -> int:
+        """Half as many pairs as questions."""
+        return entered // 2
+
     async def finish(
         self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
     ) -> tuple[Sequence[JoinedQuestion], Sequence[Rejected]]:
