@@ -1,8 +1,10 @@
 """A long text of a passage is in the run file once, and nobody who reads the run can tell."""
 
 import json
+import random
 import sqlite3
 import tracemalloc
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +18,13 @@ from tests.runs.doubles import Echo, Length, case, new_file, records
 from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.runs import open_run, run_cases
 from ragstone.runs.schema import LAYOUT
-from ragstone.runs.text_store import SHORTEST, intern, load, references
+from ragstone.runs.text_store import LARGEST_PACK, SHORTEST, intern, load, references, unpacked
 from ragstone.storage import connect
 from ragstone.structs import to_json
 from ragstone.types import Case, Passage, Query, Response, Sample, Step
 
 LONG = '河边的磨坊 \ud800 \0 "quoted" \\' + "the mill by the river " * 40
+BOMB = zlib.compress(f'["{"x" * LARGEST_PACK}"]'.encode()).hex()
 LIKE_A_REFERENCE = "texts:3:" + "0" * 24
 
 
@@ -110,7 +113,7 @@ async def test_a_text_that_many_cases_and_responses_hold_is_in_the_file_once(tmp
     with new_file(path, system) as file:
         await run_cases(file, lambda: sweep(60), systems=[system], metrics=[Length()])
     found = tables(path)
-    texts = [text for _, pack in found["packs"] for text in json.loads(pack)]
+    texts = [text for _, pack in found["packs"] for text in unpacked(pack)]
     wanted = {f"{number} {LONG}" for number in (0, 1, 2, 7)} | {LONG, LIKE_A_REFERENCE}
     assert len(texts) == len(found["texts"]) == len(wanted)
     assert set(texts) == wanted
@@ -194,8 +197,12 @@ async def test_a_run_of_an_older_format_is_refused_in_one_line(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "damage",
-    ["DELETE FROM texts", "DELETE FROM packs", "UPDATE packs SET texts = '['", "UPDATE packs SET texts = '[]'"],
-)
+    [
+        "DELETE FROM texts", "DELETE FROM packs", "UPDATE packs SET texts = '['", "UPDATE packs SET texts = '[]'",
+        "UPDATE packs SET texts = substr(texts, 1, 9)", "UPDATE packs SET texts = x'00'",
+        f"UPDATE packs SET texts = x'{BOMB}'",
+    ],
+)  # fmt: skip
 async def test_a_lost_text_is_one_line_that_names_the_case(tmp_path: Path, damage: str) -> None:
     path, echo = tmp_path / "a.run", Echo()
     with new_file(path, echo) as file:
@@ -206,6 +213,20 @@ async def test_a_lost_text_is_one_line_that_names_the_case(tmp_path: Path, damag
     connection.close()
     with pytest.raises(DataError, match=r"the file is damaged: case '00000' cannot be read .the text .* is missing"):
         records(path)
+
+
+async def test_texts_are_compressed(tmp_path: Path) -> None:
+    path, echo, draw = tmp_path / "a.run", Echo(), random.Random(5)
+    words = ["".join(draw.choices("etaoinshrdlu", k=6)) for _ in range(4_000)]
+    texts = [" ".join(draw.choices(words, k=100)) for _ in range(200)]
+    with new_file(path, echo) as file:
+        await run_cases(
+            file, lambda: (case(number, text=text) for number, text in enumerate(texts)), systems=[echo], metrics=[]
+        )
+    assert sum(len(pack) for _, pack in tables(path)["packs"]) < 0.75 * sum(map(len, texts))
+    assert [text for _, pack in tables(path)["packs"] for text in unpacked(pack)] == [
+        f"{text} {number}" for number, text in enumerate(texts)
+    ]
 
 
 async def test_a_shared_text_costs_its_reference(tmp_path: Path) -> None:

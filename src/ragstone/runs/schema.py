@@ -48,8 +48,8 @@ CREATE TABLE leases (
     system_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL,
     PRIMARY KEY (system_id, kind, name)
 ) WITHOUT ROWID;
--- Long texts of passages (`text_store.py`): each is at a place, from 0, in the JSON list of a pack.
-CREATE TABLE packs (pack INTEGER PRIMARY KEY, texts TEXT NOT NULL);
+-- Long texts of passages (`text_store.py`): each is at a place, from 0, in the compressed JSON list of a pack.
+CREATE TABLE packs (pack INTEGER PRIMARY KEY, texts BLOB NOT NULL);
 CREATE TABLE texts (digest TEXT NOT NULL PRIMARY KEY, pack INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
 -- What all commands on the file together were to ask: which cases of which systems, and the cell of the grid (its
 -- condition as JSON, with sorted keys) that each is in.
@@ -62,7 +62,7 @@ CREATE TABLE planned (
 LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
-    version=4,
+    version=5,
     tables=tuple(_TABLES.split(";")),
 )
 
