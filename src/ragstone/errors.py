@@ -10,7 +10,8 @@ RagstoneError
 ├── StorageError               the disk is full or failing, the file is locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
-│   └── AllowanceSpent         the limit on requests or cost is reached (exit 3)
+│   ├── AllowanceSpent         the limit on requests or cost is reached (exit 3)
+│   └── Postponed              the request waits for a provider's batch (exit 3)
 ├── SystemFailed               the user's system gave no usable answer to one question
 ├── Unfinished                 work remains; the same command resumes it (exit 3)
 └── ModelError                 a call to a model endpoint did not end in a value (exit 3)
@@ -42,6 +43,7 @@ __all__ = [
     "MissingExtra",
     "MissingKey",
     "ModelError",
+    "Postponed",
     "PromptCut",
     "RagstoneError",
     "RateLimited",
@@ -193,6 +195,17 @@ class AllowanceSpent(EndpointRefused):
 
     def __init__(self, limit: str) -> None:
         RagstoneError.__init__(self, f"The limit {limit} is reached, so no more requests are sent.")
+        self.answered, self.sent = True, False
+
+
+class Postponed(EndpointRefused):
+    """The request waits for a provider's batch (`models/batches`): nothing is wrong, and the case is tried again when
+    the batch has its reply."""
+
+    exit_code = 3
+
+    def __init__(self) -> None:
+        RagstoneError.__init__(self, "The request waits for a batch. Run the same command again with --batch.")
         self.answered, self.sent = True, False
 
 

@@ -16,6 +16,7 @@ import platformdirs
 
 from ragstone.api.judging import Judging, Opened, open_tools
 from ragstone.api.otlp_export import exporting
+from ragstone.api.rounds import in_rounds
 from ragstone.api.run_info import GROWING, joined_info
 from ragstone.errors import Unfinished
 from ragstone.metrics.traits import traits_of
@@ -110,19 +111,24 @@ async def execute(job: Job, shell: Shell) -> Executed:
         info = _info(job, metrics, shell) | {"data_hash": data_hash}
         specs = {system.id: dict(system.spec) for system in systems}
         question = _question(job, opened)
-        with RunFile.create_or_open(
-            job.run, question=question, info=info, systems=specs, growing=GROWING, replaces=job.replaces
-        ) as file:
-            outcome = await run_cases(
-                file,
-                benchmark.cases,
-                systems=systems,
-                metrics=metrics,
-                concurrency=job.concurrency,
-                axes=benchmark.axes,
-                progress=progress,
-                stop=shell.stop,
-            )
+
+        async def run(retry_failed: bool) -> Outcome:
+            with RunFile.create_or_open(
+                job.run, question=question, info=info, systems=specs, growing=GROWING, replaces=job.replaces
+            ) as file:
+                return await run_cases(
+                    file,
+                    benchmark.cases,
+                    systems=systems,
+                    metrics=metrics,
+                    concurrency=job.concurrency,
+                    axes=benchmark.axes,
+                    progress=progress,
+                    stop=shell.stop,
+                    retry_failed=retry_failed,
+                )
+
+        outcome = await in_rounds(job.model_options, run, shell.stop)
     note = export.note(shell.otlp) if export is not None else ""
     return Executed(outcome, metrics, tuple(specs), (note,) if note else ())
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ragstone.cli.batches import batches_of
 from ragstone.cli.options import (
     Address,
     Number,
     PriceText,
+    batch_option,
     both,
     cache_option,
     json_option,
@@ -70,6 +72,7 @@ model_options = both(
         help="Time limit of an answer, including its retries, in seconds.",
     ),
     cache_option,
+    batch_option,
     limit_options,
 )  # fmt: skip
 
@@ -145,7 +148,9 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
         deadline=values.pop("deadline"),
         requests_per_minute=values.pop("rpm"),
         tokens_per_minute=values.pop("tpm"),
+        batch=batches_of(values),
     )
+    del values["batch"]
     calling, judging = limited(calling, max_requests, max_cost, price), replace(judging, price=judge_price)
     concurrency = values.pop("concurrency")
     if concurrency:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragstone.cli.batches import batches_of
 from ragstone.cli.bench_command import say_cost
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
@@ -15,6 +16,7 @@ from ragstone.cli.options import (
     Number,
     Pairs,
     PriceText,
+    batch_option,
     both,
     cache_option,
     json_option,
@@ -83,6 +85,7 @@ call_options = both(
                  help="Time limit of a call including its retries, in seconds."),
     rate_options,
     cache_option,
+    batch_option,
     limit_options,
 )  # fmt: skip
 
@@ -159,7 +162,7 @@ def model_options_of(values: dict[str, Any]) -> "ModelOptions":
 
     options = ModelOptions(
         cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
-        requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"],
+        requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"], batch=batches_of(values),
     )  # fmt: skip
     price = read_price(values["price"] or values.get("judge_price"))
     options = limited(options, values["max_requests"], values["max_cost"], price)

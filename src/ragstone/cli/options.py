@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from ragstone.api.judging import Judging
 
 __all__ = [
-    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText", "asking_options", "both",
-    "cache_option", "json_option", "judge_options", "judging_of", "language_option", "limit_options",
+    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText", "asking_options",
+    "batch_option", "both", "cache_option", "json_option", "judge_options", "judging_of", "language_option",
+    "limit_options",
     "max_requests_option", "metrics_option", "no_judge", "once", "quiet_option", "rate_options", "report_option",
     "run_option", "where_option",
 ]  # fmt: skip
@@ -132,6 +133,11 @@ rate_options = both(
     click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
     click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
 )
+batch_option = click.option(
+    "--batch", type=click.Choice(["wait", "leave"]), is_flag=False, flag_value="wait",
+    help="Send requests through the provider's batch interface, at half the price: wait for the replies, or leave and "
+    "come back with the same command.",
+)  # fmt: skip
 # How a system of the user's own is asked, with the judge of its answers.
 asking_options = both(
     quiet_option,
@@ -141,6 +147,7 @@ asking_options = both(
                  help="Questions asked concurrently.  [default: 64; 4 if local]"),
     rate_options,
     cache_option,
+    batch_option,
 )  # fmt: skip
 max_requests_option = click.option(
     "--max-requests", type=click.IntRange(1),

@@ -48,9 +48,9 @@ class Allowance:
             raise AllowanceSpent(f"of {self.cost:g} for the cost (--max-cost)")
         self.spent.requests += 1
 
-    def pay(self, usage: Usage) -> None:
-        """A reply came that took these tokens."""
-        self.spent.cost += self.price.cost(usage)
+    def pay(self, usage: Usage, share: float = 1.0) -> None:
+        """A reply came that took these tokens, at this share of the price."""
+        self.spent.cost += share * self.price.cost(usage)
 
 
 class _Counted:

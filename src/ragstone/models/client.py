@@ -83,7 +83,7 @@ class Client:
         self._vectors_url = endpoint_url(self.base_url, "embeddings")
         self._where = f"{self.id} at {shown_url(self.base_url)}"
         self._refused: frozenset[str] = frozenset()
-        self._negotiator = FormNegotiator(
+        self.negotiator = FormNegotiator(
             provider.structured, form_key(self.base_url, wire_name, provider.structured), memory
         )
         self._session: aiohttp.ClientSession | None = None
@@ -118,33 +118,52 @@ class Client:
         def attempt(form: Form, settled: bool) -> Awaitable[ParsedReply]:
             return self._attempt(request, form, settled=settled)
 
-        return await self._negotiator.ask(request.schema, attempt)
+        return await self.negotiator.ask(request.schema, attempt)
 
     async def _attempt(self, request: Request, form: Form | None = None, *, settled: bool = True) -> ParsedReply:
         """One request. `settled`: this model has accepted `form` before, so only an explicit refusal of it counts."""
-        payload = chat_payload(self.provider, self.wire_name, request, form)
         refusable: Refusable = "" if form is None else "clearly" if settled else "vaguely"
         while True:
-            for name in self._refused:
-                payload.pop(name, None)
+            payload = self.payload(request, form)
             started = time.perf_counter()
             try:
                 body = await self._post(self._chat_url, payload, refusable)
             except RefusedParameter as error:
-                if error.parameter not in _DISPENSABLE or error.parameter not in payload:
-                    raise
-                self._refused |= {error.parameter}
-                log.warning("%s does not support %s; it is asked without it.", self.id, error.parameter)
-                continue
+                if error.parameter in payload and self.forgo(error.parameter):
+                    continue
+                raise
             seconds = time.perf_counter() - started
-            try:
-                reply = read_chat(body, self._where, model=self.wire_name, seconds=seconds, formed=form is not None)
-            except BadReply as error:
-                raise self._error_inside(body, refusable) or error from None
-            if self._options.allowance is not None:
-                self._options.allowance.pay(reply.completion.usage)
-            check_prompt_seen(payload["messages"], reply.completion.usage, self._where, self.provider)
-            return reply
+            return self.read(body, payload, formed=form is not None, refusable=refusable, seconds=seconds)
+
+    def payload(self, request: Request, form: Form | None) -> dict[str, Any]:
+        """The body of a chat request, without the parameters that this model has refused."""
+        payload = chat_payload(self.provider, self.wire_name, request, form)
+        for name in self._refused:
+            payload.pop(name, None)
+        return payload
+
+    def forgo(self, parameter: str) -> bool:
+        """Whether requests can do without a parameter that the model refuses; if so, they go without it from now on."""
+        if parameter not in _DISPENSABLE:
+            return False
+        self._refused |= {parameter}
+        log.warning("%s does not support %s; it is asked without it.", self.id, parameter)
+        return True
+
+    def read(
+        self, body: bytes, payload: Mapping[str, Any], *, formed: bool, refusable: Refusable, seconds: float,
+        price: float = 1.0,
+    ) -> ParsedReply:  # fmt: skip
+        """The reply in the body of a successful response to `payload`, which cost this share of the usual price. Raises
+        the typed errors of `ModelError`."""
+        try:
+            reply = read_chat(body, self._where, model=self.wire_name, seconds=seconds, formed=formed)
+        except BadReply as error:
+            raise self._error_inside(body, refusable) or error from None
+        if self._options.allowance is not None:
+            self._options.allowance.pay(reply.completion.usage, price)
+        check_prompt_seen(payload["messages"], reply.completion.usage, self._where, self.provider)
+        return reply
 
     async def vectors(self, texts: Sequence[str], /) -> "np.ndarray[Any, Any]":
         """One embedding request, of at most `provider.embedding_batch` texts: (n, dimensions), unit rows."""
@@ -178,11 +197,12 @@ class Client:
                 body = body.replace(secret.encode("utf-8", "replace"), HIDDEN.encode())
         if status == 200:
             return body
-        raise self._status_error(status, headers, body, refusable)
+        raise self.status_error(status, headers, body, refusable)
 
-    def _status_error(
+    def status_error(
         self, status: int, headers: Mapping[str, str], body: bytes, refusable: Refusable = ""
     ) -> ModelError:
+        """The typed error in an unsuccessful response."""
         text = body[:4000].decode("utf-8", "replace")
         return status_error(
             self.provider,
@@ -203,7 +223,7 @@ class Client:
             return None
         code = inside.get("code") if isinstance(inside, dict) else None
         status = code if isinstance(code, int) and 400 <= code < 600 else 502
-        return self._status_error(status, {}, body, refusable)
+        return self.status_error(status, {}, body, refusable)
 
 
 def _json_or_none(body: bytes) -> Any:

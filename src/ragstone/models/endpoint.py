@@ -1,7 +1,7 @@
 """A provider's model, ready to use: the client with its wrappers, opened and closed together."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from ragstone.models.cache import Cached, ReplyCache
@@ -38,13 +38,14 @@ def compose(
     identity: Mapping[str, Any],
     cache: ReplyCache | None = None,
     one_at_a_time: bool = True,
+    batched: Callable[[Model], Model] = lambda model: model,
 ) -> Cached:
     """`Cached(Limited(Guarded(Retrying(client))))`. The limiter sees every retry, too. `one_at_a_time`: until the
-    endpoint has answered."""
+    endpoint has answered. `batched` wraps what is in the cache."""
     refusals = Refusals(one_at_a_time=one_at_a_time)
     limiter = limiter_for(options, refusals)
     retrying = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
-    return Cached(Limited(Guarded(retrying, refusals), limiter), cache, identity=identity)
+    return Cached(batched(Limited(Guarded(retrying, refusals), limiter)), cache, identity=identity)
 
 
 def identity_of(client: Client) -> dict[str, Any]:
@@ -62,8 +63,19 @@ async def open_chat(provider: Provider, name: str, options: ModelOptions) -> Asy
     """Opens the chat model `name` of `provider`. Raises `MissingKey` before anything is sent."""
     cache = reply_cache(options)
     client = _client(provider, name, options, cache)
-    async with client, compose(client, options, identity=identity_of(client), cache=cache) as model:
-        yield model
+    identity = identity_of(client)
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(client)
+        batched = await stack.enter_async_context(_lane(client, options))
+        yield await stack.enter_async_context(compose(client, options, identity=identity, cache=cache, batched=batched))
+
+
+def _lane(client: Client, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Callable[[Model], Model]]:
+    """What puts the requests of this client into batches, if they go there."""
+    if options.batch is None:
+        return contextlib.nullcontext(lambda model: model)
+    key = provider_key(client.provider, own_endpoint=bool(options.base_url))
+    return options.batch.lane(client, key=key, identity=identity_of(client), allowance=options.allowance)
 
 
 @contextlib.asynccontextmanager

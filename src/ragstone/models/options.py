@@ -1,13 +1,17 @@
 """Options of model calls. One value for every kind of model; each uses what applies to it."""
 
 import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from ragstone.errors import UsageError
 from ragstone.models.allowance import Allowance
+from ragstone.types import Model
 
-__all__ = ["ModelOptions"]
+__all__ = ["Batching", "ModelOptions"]
 
 _REPLY_BYTES = 20_000_000
 
@@ -19,6 +23,15 @@ def _reply_bytes() -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 16 and int(text) > 0):
         raise UsageError(f"RAGSTONE_REPLY_BYTES is {text[:40]}: set it to a number of bytes, such as 20000000.")
     return int(text)
+
+
+class Batching(Protocol):
+    """What sends the requests of models in batches (`models/batches`)."""
+
+    def lane(
+        self, client: Any, *, key: str, identity: Mapping[str, Any], allowance: Allowance | None
+    ) -> AbstractAsyncContextManager[Callable[[Model], Model]]:
+        """What wraps the model of this client, which is asked directly outside rounds."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,7 @@ class ModelOptions:
     reply_bytes: the longest decoded reply that is read; RAGSTONE_REPLY_BYTES, else 20 MB.
     slots, context: only for `local/…` chat models: concurrent prompts, and tokens of prompt and answer for each of
         them. With one slot, answers do not depend on other requests (see `models/local.py`).
+    batch: sends chat requests through the provider's batch interface; None: each on its own.
     allowance: limits on the requests and the cost of all models of a command together.
     prefix_cache: only for `local/…` chat models: the prefix that a prompt shares with the previous one in its slot is
         not evaluated again. This changes how prompts are split into batches, and so occasionally a word of an answer.
@@ -53,3 +67,4 @@ class ModelOptions:
     context: int = 8192
     prefix_cache: bool = False
     allowance: Allowance | None = None
+    batch: Batching | None = None

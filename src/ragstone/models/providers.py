@@ -8,13 +8,13 @@ embedding interface. To add a provider, add a row here or, in another package, a
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ragstone.models.options import ModelOptions
 from ragstone.models.structured import Form
 from ragstone.types import Embedder, Model
 
-__all__ = ["PLUGINS", "Provider", "Source"]
+__all__ = ["PLUGINS", "BatchInterface", "Provider", "Source"]
 
 
 class Source(Protocol):
@@ -22,6 +22,26 @@ class Source(Protocol):
 
     def model(self, name: str, options: ModelOptions) -> AbstractAsyncContextManager[Model]: ...
     def embedder(self, name: str, options: ModelOptions) -> AbstractAsyncContextManager[Embedder]: ...
+
+
+@dataclass(frozen=True)
+class BatchInterface:
+    """How a provider takes many requests at once, for replies within a day and a lower price (`models/batches`).
+
+    kind: "files" (OpenAI's `/files` and `/batches`), "messages" (Anthropic's `/messages/batches`), or "offline" (files
+        that the user runs with `vllm run-batch`).
+    endpoint: the path that each line of a file names. window: the time that a batch may take; "" if it is not sent.
+    requests, size: the largest batch, in requests and in bytes. line: the largest request, in bytes.
+    price: the share of the usual price.
+    """
+
+    kind: Literal["files", "messages", "offline"] = "files"
+    endpoint: str = "/v1/chat/completions"
+    window: str = "24h"
+    requests: int = 50_000
+    size: int = 200_000_000
+    line: int = 200_000_000
+    price: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,7 @@ class Provider:
     bad_generation: error codes that come with status 4xx although the model, not the request, is at fault. Retried.
     window: the field that asks for a context window, for endpoints whose default is small.
     window_advice: what to do where the endpoint saw only a part of a prompt.
+    batch: its batch interface; None if it has none.
     sample_seed: the sample's number may be sent as a seed if none is requested, so that a run can be repeated.
     """
 
@@ -61,6 +82,7 @@ class Provider:
     sample_seed: bool = False
     window: str = ""
     window_advice: str = ""
+    batch: BatchInterface | None = None
 
 
 # Base URLs as the providers' own pages give them, looked up in November 2026.
@@ -74,6 +96,7 @@ _ROWS: tuple[Provider, ...] = (
         embedding_batch=256,
         blocked=("content_policy_violation",),
         out_of_credit=("insufficient_quota", "billing_hard_limit_reached"),
+        batch=BatchInterface(),
     ),
     Provider(
         "dashscope",
@@ -85,6 +108,7 @@ _ROWS: tuple[Provider, ...] = (
         extra={"enable_thinking": False},
         embedding_batch=10,
         blocked=("data_inspection_failed", "DataInspectionFailed"),
+        batch=BatchInterface(size=500_000_000, line=6_000_000),
     ),
     Provider(
         "deepseek",
@@ -103,6 +127,7 @@ _ROWS: tuple[Provider, ...] = (
         structured="json_object",
         blocked=("1301",),
         out_of_credit=("1113",),
+        batch=BatchInterface(endpoint="/v4/chat/completions", window="", size=100_000_000),
     ),
     Provider(
         "moonshot",
@@ -120,10 +145,18 @@ _ROWS: tuple[Provider, ...] = (
         "llama-3.3-70b-versatile",
         structured="json_object",  # json_schema only with some of its models
         bad_generation=("json_validate_failed",),
+        batch=BatchInterface(),
     ),
     Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "meta-llama/llama-3.3-70b-instruct"),
     # Its compatible endpoint ignores response_format and takes tools.
-    Provider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "claude-haiku-4-5", structured="tool"),
+    Provider(
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        "claude-haiku-4-5",
+        structured="tool",
+        batch=BatchInterface("messages", requests=100_000, size=256_000_000, line=256_000_000),
+    ),
     Provider(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
@@ -140,8 +173,16 @@ _ROWS: tuple[Provider, ...] = (
         window="num_ctx",  # heeded by its native interface, and by this one only in some versions (ollama/ollama#16814)
         window_advice="Start the server with OLLAMA_CONTEXT_LENGTH=32768, or set PARAMETER num_ctx in a Modelfile.",
     ),
-    Provider("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", "Qwen/Qwen2.5-7B-Instruct", key_optional=True),
-    Provider("compat", "", "COMPAT_API_KEY", key_optional=True),
+    Provider(
+        "vllm",
+        "http://localhost:8000/v1",
+        "VLLM_API_KEY",
+        "Qwen/Qwen2.5-7B-Instruct",
+        key_optional=True,
+        batch=BatchInterface("offline", requests=1_000_000, size=10_000_000_000, price=1.0),
+    ),
+    # Many gateways serve OpenAI's batches, too; at what price is their owner's decision.
+    Provider("compat", "", "COMPAT_API_KEY", key_optional=True, batch=BatchInterface(price=1.0)),
 )
 
 PLUGINS: dict[str, Provider] = {row.name: row for row in _ROWS}

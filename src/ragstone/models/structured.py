@@ -119,6 +119,17 @@ class FormNegotiator:
         self._settled = start == FORMS[-1]
         self._turn = asyncio.Lock()
 
+    def known(self) -> Form | None:
+        """The form that this model is known to support; None until that is found out."""
+        if not self._recalled:
+            self._recall()
+        return self.form if self._settled else None
+
+    def unsettle(self, form: Form) -> None:
+        """A reply that came later shows that `form` is not supported after all."""
+        if self.form == form and form != FORMS[-1]:
+            self.form, self._settled = FORMS[FORMS.index(form) + 1], False
+
     async def ask(
         self, schema: Mapping[str, Any], attempt: Callable[[Form, bool], Awaitable[ParsedReply]]
     ) -> Completion:
@@ -137,8 +148,7 @@ class FormNegotiator:
             if isinstance(reply, Completion):
                 return _with_usage(reply, spent)
             spent += reply
-            if self.form == form:  # no other request has found that out meanwhile
-                self.form, self._settled = FORMS[FORMS.index(form) + 1], False
+            self.unsettle(form)
 
     async def _find(
         self, schema: Mapping[str, Any], attempt: Callable[[Form, bool], Awaitable[ParsedReply]], spent: Usage

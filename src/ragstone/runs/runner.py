@@ -143,9 +143,11 @@ class _Engine:
 
     def _outcome(self, total: int, unscored: int) -> Outcome:
         refused = tuple(self.halt.refused.values())
-        remaining = max(0, total - self.done - self.failed) if self.halt.all_halted or refused else 0
+        halt = self.halt
+        stopped = halt.all_halted or refused or halt.unanswered or halt.unscored
+        remaining = max(0, total - self.done - self.failed) if stopped else 0
         return Outcome(
-            asked=self.asked,
+            asked=self.asked - halt.unanswered,
             done=self.done,
             failed=self.failed,
             already=self.already,
@@ -153,7 +155,7 @@ class _Engine:
             remaining=remaining,
             permanent=self.permanent,
             recorded=self.recorded,
-            interrupted=self.halt.stop.is_set() and remaining > 0,
+            interrupted=halt.stop.is_set() and remaining > 0,
             refused=refused,
             usage=self.usage,
         )
