@@ -27,13 +27,14 @@ def load_rgb(
     dataset: str | None = None,
     seed: int = 0,
     size: int | None = None,
+    difficulty: str = "easy",
 ) -> tuple[str, Mapping[str, RGBSet]]:
     """The name of the data in the run file ("fictional", "official" or the folder), and its sets by name.
 
-    `data` is "fictional" (generated from `seed`, `size` questions per set), "official" (fetched by `ragstone data pull
-    rgb`), or a folder or file in the official format. Returns only sets in `languages`, or `dataset` alone in any
-    language. Files with the hashes of the official ones are called "official" wherever they are, so that they can be
-    compared with the published figures. Raises UsageError or DataError, one line each.
+    `data` is "fictional" (generated from `seed`, `size` questions per set, of this difficulty), "official" (fetched by
+    `ragstone data pull rgb`), or a folder or file in the official format. Returns only sets in `languages`, or
+    `dataset` alone in any language. Files with the hashes of the official ones are called "official" wherever they
+    are, so that they can be compared with the published figures. Raises UsageError or DataError, one line each.
     """
     for language in languages:
         if language not in LANGUAGES:
@@ -45,8 +46,9 @@ def load_rgb(
         unknown = [name for name in names if name not in NAMES]
         if unknown:
             raise UnknownName("data set", unknown[0], NAMES)
-        sets = {name: rgb_set(name, fictional_rgb(name, seed=seed, size=size)) for name in names}
-        return (f"fictional:{seed}" if seed else "fictional"), sets
+        sets = {name: rgb_set(name, fictional_rgb(name, seed=seed, size=size, difficulty=difficulty)) for name in names}
+        called = "fictional" if difficulty == "easy" else f"fictional-{difficulty}"
+        return (f"{called}:{seed}" if seed else called), sets
     if data == "official":
         folder = data_folder("rgb")
         if not folder.is_dir() or not any(folder.glob("*.json")):

@@ -69,6 +69,11 @@ class RgbOptions:
     repeat: Annotated[int, Option("Number of answers per case.", low=1)] = 1
     closed_book: Annotated[bool, Option("Do not ask counterfactual questions without passages.")] = True
     seed: Annotated[int, Option("Seed of the selection of passages.", flag="--selection-seed")] = 2333
+    difficulty: Annotated[str, Option(
+        "Fictional data: one report in a passage (easy), or passages cut from pages that also tell of other events, "
+        "with guesses and earlier results beside the answer (news), on every page (adversarial).",
+        metavar="easy|news|adversarial",
+    )] = "easy"  # fmt: skip
     fictional_seed: Annotated[int, Option("Seed of the fictional data.")] = 0
     fictional_size: Annotated[int | None, Option(
         "Questions in each fictional set.", low=1, high=_MOST_QUESTIONS
@@ -136,7 +141,7 @@ class RgbPlugin(Plugin):
             raise UsageError(f"--dataset {options.dataset} is one set of one ability: leave --ability out.")
         data_name, sets = load_rgb(
             options.data, languages=options.data_languages or ("en", "zh"), dataset=options.dataset,
-            seed=options.fictional_seed, size=options.fictional_size,
+            seed=options.fictional_seed, size=options.fictional_size, difficulty=options.difficulty,
         )  # fmt: skip
         return RGB(
             sets, data_name=data_name, languages=options.data_languages, abilities=options.abilities,

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import Any, cast
 
 from ragstone.datasets.fictional.language import Language
+from ragstone.datasets.fictional.pages import DIFFICULTIES, Difficulty, cut_pages
 from ragstone.datasets.fictional.parts import Document, Fact, GeneratedItem, Unmet, seeded, shuffled
 from ragstone.errors import UnknownName, UsageError
 from ragstone.text import find_answer, fold
@@ -26,35 +27,50 @@ def language(code: str) -> Language:
     return cast("Language", importlib.import_module(f"ragstone.datasets.fictional.{code}").LANGUAGE)
 
 
-def fictional_rgb(name: str, *, seed: int = 0, size: int | None = None) -> Iterator[dict[str, Any]]:
+def fictional_rgb(
+    name: str, *, seed: int = 0, size: int | None = None, difficulty: str = "easy"
+) -> Iterator[dict[str, Any]]:
     """Rows of one of the eight sets (`en`, `zh_refine`, `en_int`, `zh_fact`…) in the official format, plus `kinds`
     (from "positive:0", "positive:1:0" or "negative:3" to what the passage is) and `domain`.
 
     A row depends on seed, name and its number alone (and on no earlier question being the same), so a larger `size`
-    goes on where the smaller ended. `en` and `en_refine` are equal; a `_fact` set ends where the facts end.
-    Raises UnknownName for another name and UsageError for a negative size, before the first row.
+    goes on where the smaller ended. `en` and `en_refine` are equal; a `_fact` set ends where the facts end, and is the
+    same at every difficulty (see `pages`).
+    Raises UnknownName for another name or difficulty and UsageError for a negative size, before the first row.
     """
     code, _, testbed = name.partition("_")
     if code not in LANGUAGES or testbed not in DEFAULT_SIZES or name.endswith("_"):
         raise UnknownName("data set", name, [f"{c}{'_' * bool(t)}{t}" for c in LANGUAGES for t in DEFAULT_SIZES])
     if size is not None and size < 0:
         raise UsageError(f"A data set cannot have {size} questions.")
+    if difficulty not in DIFFICULTIES:
+        raise UnknownName("difficulty", difficulty, DIFFICULTIES)
     count = DEFAULT_SIZES[testbed] if size is None else size
     if testbed == "fact":
         return _facts(language(code), name, seed, count)
     make = language(code).integration if testbed == "int" else language(code).base
-    return _invented(make, code, f"{code}{'_int' if testbed == 'int' else ''}", seed, count)
+    world = f"{code}{'_int' if testbed == 'int' else ''}"
+    return _invented(make, code, world, seed, count, difficulty)
 
 
 def _invented(
-    make: Callable[[random.Random], GeneratedItem], code: str, name: str, seed: int, count: int
+    make: Callable[[random.Random, Difficulty], GeneratedItem],
+    code: str,
+    name: str,
+    seed: int,
+    count: int,
+    difficulty: Difficulty,
 ) -> Iterator[dict[str, Any]]:
     queries: dict[str, None] = {}
+    world = name if difficulty == "easy" else f"{name}/{difficulty}"
     for index in range(count):
         problem = ""
         for attempt in range(ATTEMPTS):
+            rng = seeded("ragstone", seed, world, index, attempt)
             try:
-                item = make(seeded("ragstone", seed, name, index, attempt))
+                item = make(rng, difficulty)
+                if difficulty != "easy":
+                    item = cut_pages(rng, item, code)
             except Unmet as error:
                 problem = f"nothing to say for {error}"
                 continue

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
+from ragstone.datasets.fictional.pages import Difficulty
 from ragstone.datasets.fictional.parts import Collected, Fact, GeneratedItem, Stuck, Unmet, pick
 
 __all__ = ["Language", "Named"]
@@ -23,34 +24,40 @@ class Named(Protocol):
 class Language:
     """The domains and real facts of a language, and four functions: two write a question with one or two answers, two
     collect the chunks of a question that needs one chunk (`supporting` chunks state the answer) or two. `sources`: the
-    data sets of MIRAGE's paper that the domains stand for. If a function raises Stuck, the engine calls it again."""
+    data sets of MIRAGE's paper that the domains stand for. If a function raises Stuck, the engine calls it again.
+    `varied`: a domain with sentences that seldom recur, for difficult data."""
 
     domains: tuple[Named, ...]
     sources: Mapping[str, tuple[str, ...]]
     facts: Sequence[Fact]
-    one_answer: Callable[[Random, Any], GeneratedItem]
-    two_answers: Callable[[Random, Any], GeneratedItem]
+    one_answer: Callable[[Random, Any, Difficulty], GeneratedItem]
+    two_answers: Callable[[Random, Any, Difficulty], GeneratedItem]
     collect_one: Callable[[Random, Any, int, int, Container[str]], Collected]
     collect_two: Callable[[Random, Any, int, Container[str]], Collected]
+    varied: Callable[[Any], Any]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the domains."""
         return tuple(domain.name for domain in self.domains)
 
-    def base(self, rng: Random) -> GeneratedItem:
+    def base(self, rng: Random, difficulty: Difficulty = "easy") -> GeneratedItem:
         """A question about an invented event, with one answer."""
-        return self._drawn(rng, self.one_answer)
+        return self._drawn(rng, self.one_answer, difficulty)
 
-    def integration(self, rng: Random) -> GeneratedItem:
+    def integration(self, rng: Random, difficulty: Difficulty = "easy") -> GeneratedItem:
         """A question with two answers, from different passages."""
-        return self._drawn(rng, self.two_answers)
+        return self._drawn(rng, self.two_answers, difficulty)
 
-    def _drawn(self, rng: Random, make: Callable[[Random, Any], GeneratedItem]) -> GeneratedItem:
-        domain = pick(rng, self.domains)
+    def _drawn(
+        self, rng: Random, make: Callable[[Random, Any, Difficulty], GeneratedItem], difficulty: Difficulty
+    ) -> GeneratedItem:
+        domain: Any = pick(rng, self.domains)
+        if difficulty != "easy":
+            domain = self.varied(domain)
         while True:  # nearly always the first comes out right
             try:
-                return make(rng, domain)
+                return make(rng, domain, difficulty)
             except Stuck:
                 continue
 

@@ -7,7 +7,8 @@ may change between versions of Python. So everything here is made from `random()
 import datetime as dt
 import hashlib
 import random
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from ragstone.structs import Frozen
@@ -16,6 +17,7 @@ __all__ = [
     "Collected",
     "Deck",
     "Document",
+    "Drawn",
     "DuplicateEvent",
     "Fact",
     "GeneratedItem",
@@ -33,6 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 T = TypeVar("T")
+RANGE = re.compile(r"~(\d+)-(\d+)(?:/(\d+))?")
 
 
 class Unmet(Exception):
@@ -52,11 +55,13 @@ class Document(Frozen, frozen=True):
 
     Positives: "plain" (states the answer), "brief" (a short item that states it) or "far" (names what is asked about at
     the start and answers much later). Negatives: "rumour" (uncertain evidence from before the event), "other_year",
-    "other_category" (concept confusion) or "related" (same subject, no answer).
+    "other_category" (concept confusion) or "related" (same subject, no answer). `beside`: the texts that stand on the
+    same page, until it is cut (see `pages`).
     """
 
     text: str
     kind: str
+    beside: tuple[str, ...] = ()
 
 
 class GeneratedItem(Frozen, frozen=True):
@@ -109,6 +114,26 @@ def seeded(*key: str | int) -> random.Random:
     """A generator for this key, the same in every process and on every machine."""
     digest = hashlib.blake2b("/".join(map(str, key)).encode(), digest_size=8).digest()
     return random.Random(int.from_bytes(digest, "big"))
+
+
+class Drawn(dict[str, T]):
+    """The values of a world, and others that are drawn anew wherever they stand: `~20-400` is a number between these,
+    `~20-4000/10` one in steps of ten, `~person` what `draws` makes under that name."""
+
+    def __init__(
+        self, values: Mapping[str, T], rng: random.Random, draws: Mapping[str, Callable[[random.Random], T]],
+        number: Callable[[int], T],
+    ) -> None:  # fmt: skip
+        super().__init__(values)
+        self.rng, self.draws, self.number = rng, draws, number
+
+    def __missing__(self, key: str) -> T:
+        if key[:1] != "~":
+            raise KeyError(key)
+        if match := RANGE.fullmatch(key):
+            low, high, step = (int(part or 1) for part in match.groups())
+            return self.number(between(self.rng, low // step, high // step) * step)
+        return self.draws[key[1:]](self.rng)
 
 
 def pick(rng: random.Random, items: Sequence[T]) -> T:

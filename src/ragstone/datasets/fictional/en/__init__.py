@@ -1,5 +1,7 @@
 """English: invented news in twelve domains, and real facts with false twins."""
 
+from dataclasses import replace
+
 from ragstone.datasets.fictional.en.collect import collect_one, collect_two
 from ragstone.datasets.fictional.en.domain import read_domain
 from ragstone.datasets.fictional.en.facts import facts
@@ -26,4 +28,5 @@ LANGUAGE = Language(
     two_answers,
     collect_one,
     collect_two,
+    lambda domain: replace(domain, varied=True),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.en.names import VOCABULARY
@@ -20,7 +20,7 @@ class EnglishDomain:
     """A kind of event. `answers`: the fields that questions ask for, with their kinds; `pairs`: fields asked for
     together; `serial`: fields asked for in two editions or two categories. `worlds` draws series, siblings (another
     category) and editions. `years`: the range of years of the editions asked about; `steps`: how many years misleading
-    editions are away."""
+    editions are away; `varied`: its sentences seldom recur (see `grammar.load`)."""
 
     name: str
     worlds: WorldFile
@@ -29,6 +29,7 @@ class EnglishDomain:
     serial: tuple[str, ...]
     years: tuple[int, int] = (1990, 2020)
     steps: tuple[int, ...] = (-4, -3, -2, -1, 1, 2, 3, 4)
+    varied: bool = False
 
 
 def read_domain(name: str) -> EnglishDomain:
@@ -37,7 +38,8 @@ def read_domain(name: str) -> EnglishDomain:
     constants = common["constants"] | own.pop("constants", {})
     answers, pairs = own.pop("answers"), tuple((first, second) for first, second in own.pop("pairs"))
     worlds = WorldFile({**common, **own, "constants": constants}, VOCABULARY)
-    return EnglishDomain(name, worlds, answers, pairs, **{key: tuple(value) for key, value in worlds.header.items()})
+    header: dict[str, Any] = {key: tuple(value) for key, value in worlds.header.items()}
+    return EnglishDomain(name, worlds, answers, pairs, **header)
 
 
 def aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:

@@ -5,6 +5,7 @@ A grammar file has sections (`== name`) of templates, one a line; `#` starts a c
     {winner}  {winner.he}  {date.long}   a value of the story's world, or an attribute of it
     {a:trade}  {s:team}  {cap:x}  {up:x} the value with its article, as a possessive, capitalised, in capitals
     [won|took|]                          one of these; the empty one leaves it out; they nest
+    {~20-400}  {~person}                 drawn anew wherever it stands (see `parts.Drawn`)
     <said>                               any template of another section
 
 A template whose values the world does not have is passed over, so one file serves worlds that differ.
@@ -134,14 +135,19 @@ def _sequence(tokens: Sequence[str], at: int) -> tuple[tuple[Part, ...], int]:
 
 
 @cache
-def load(name: str) -> Grammar:
+def load(name: str, varied: bool = False) -> Grammar:
     """The grammar of a domain with the common one under it: sections of both are joined, unless the domain's name ends
-    in `!`, which puts it in the place of the common one."""
+    in `!`, which puts it in the place of the common one. `varied`: with the templates of `grammar/news`, and without
+    those that would read the same wherever they stand."""
     folder = files("ragstone.datasets.fictional.en") / "grammar"
     sections = parse((folder / f"{name}.txt").read_text(encoding="utf-8"))
+    more = folder / "news" / f"{name}.txt"
+    if varied and more.is_file():
+        news = parse(more.read_text(encoding="utf-8"))
+        sections = {key: (*sections.get(key, ()), *news.get(key, ())) for key in dict.fromkeys([*sections, *news])}
     if name == "common":
         return sections
-    common = load("common")
+    common = load("common", varied)
     joined = {
         key: sections.get(key, ()) + common.get(key, ())
         for key in dict.fromkeys([*sections, *common])
@@ -150,7 +156,16 @@ def load(name: str) -> Grammar:
     joined |= {key[:-1]: lines for key, lines in sections.items() if key[-1] == "!"}
     if name in FESTIVE:
         joined["react"] += common["crowd"]
+    if varied:
+        joined = {key: tuple(line for line in lines if _varies(line)) or lines for key, lines in joined.items()}
     return joined
+
+
+def _varies(parts: tuple[Part, ...]) -> bool:
+    """Whether a template has a value of the world, in one of its choices at least."""
+    return any(
+        isinstance(part, Var | Ref) or (isinstance(part, Choice) and any(map(_varies, part.options))) for part in parts
+    )
 
 
 def with_article(text: str) -> str:

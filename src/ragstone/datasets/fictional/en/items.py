@@ -1,13 +1,26 @@
 """Questions with their passages: the world, the question, and the passages of every kind about it."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from ragstone.datasets.fictional.en.domain import EnglishDomain, World, aliases, near_aliases
 from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load, spelt
-from ragstone.datasets.fictional.parts import Deck, Document, GeneratedItem, Unmet, between, pick, sample, shuffled
+from ragstone.datasets.fictional.en.names import DRAWS, number
+from ragstone.datasets.fictional.pages import DECOYS, About, Beside, Difficulty, Item, with_pages
+from ragstone.datasets.fictional.parts import (
+    Deck,
+    Document,
+    Drawn,
+    GeneratedItem,
+    Unmet,
+    between,
+    chance,
+    pick,
+    sample,
+    shuffled,
+)  # fmt: skip
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import EventSeries
 
@@ -16,6 +29,14 @@ __all__ = ["RowWriter", "another_category", "hidden_parts", "one_answer", "other
 FORMS: dict[str, list[str]] = read_toml("en", "frames")["forms"]
 # Two passages of a row should not have more than this share of the shorter one in common; so many attempts are made.
 COMMON, TRIES = 0.42, 4
+# The parts of a page are shorter than passages of one report.
+TARGETS_ON_PAGES = {
+    "plain": (200, 420),
+    "far": (300, 480),
+    "brief": (120, 260),
+    "rumour": (180, 380),
+    "related": (180, 380),
+}
 TARGETS = {"plain": (360, 1100), "far": (620, 1120), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
 
 
@@ -36,7 +57,8 @@ class RowWriter:
     ) -> Story:
         """Stories of this world, the main one or another; `before` puts the report before the event."""
         extra = {"guess": world[f"{field}_guess"], "pub": world["early"] if before else world["pub"]}
-        return Story(self.grammar, {**world, **extra}, self.rng, self.decks, field=field, side=side, avoid=avoid)
+        values = Drawn({**world, **extra}, self.rng, DRAWS, number)
+        return Story(self.grammar, values, self.rng, self.decks, field=field, side=side, avoid=avoid)
 
     def around(
         self, world: World, field: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
@@ -86,7 +108,7 @@ def start_row(
     rng: Random, domain: EnglishDomain, targets: Mapping[str, tuple[int, int]] = TARGETS
 ) -> tuple[RowWriter, EventSeries, int]:
     """A writer for a row of this domain, the series that the row is about, and the year."""
-    writer = RowWriter(rng, domain, load(domain.name), {}, targets=targets)
+    writer = RowWriter(rng, domain, load(domain.name, domain.varied), {}, targets=targets)
     return writer, domain.worlds.series(rng), between(rng, *domain.years)
 
 
@@ -104,6 +126,66 @@ def other_years(rng: Random, domain: EnglishDomain, year: int, count: int) -> li
 def another_category(writer: RowWriter, series: EventSeries) -> EventSeries:
     """Another category; in the same town, if the series has one."""
     return writer.domain.worlds.sibling(writer.rng, series)
+
+
+def _beside(
+    writer: RowWriter, events: Sequence[tuple[World, str]], others: Sequence[World], avoid: list[str]
+) -> Beside:
+    """Writes what stands on the pages of one question: of the events asked about, each with its field, of the first of
+    the others, or of any of them."""
+
+    def item(item: Item, about: About) -> str:
+        rng = writer.rng
+        event, field = pick(rng, events)
+        world = event if about == "event" else others[0] if about == "rival" else pick(rng, others)
+        side = "main" if about == "event" else "other"
+        if item == "preview":
+            return writer.documents(writer.story(world, field, avoid, before=True), field, ["rumour"])[0].text
+        if item == "around":
+            return _around(writer, world, field, avoid, side).text
+        return writer.documents(writer.story(world, field, avoid, side=side), field, [_statement(rng)])[0].text
+
+    return item
+
+
+def _statement(rng: Random) -> str:
+    return pick(rng, ("plain", "plain", "far", "far", "brief"))
+
+
+def _around(writer: RowWriter, world: World, field: str, avoid: list[str], side: str = "main") -> Document:
+    """A text about an event that does not state the field: in half of the cases it states another one."""
+    fields = [other for other in writer.domain.answers if other != field]
+    if fields and chance(writer.rng, 0.5):
+        other = pick(writer.rng, fields)
+        try:
+            return writer.documents(writer.story(world, other, avoid, side=side), other, ["plain"], "related")[0]
+        except Unmet:
+            pass
+    return writer.documents(writer.story(world, field, avoid, side=side), field, ["related"])[0]
+
+
+def _one_on_pages(rng: Random, domain: EnglishDomain, difficulty: Difficulty) -> GeneratedItem:
+    """A question with one answer, as `one_answer`, with passages of pages."""
+    writer, series, year = start_row(rng, domain, TARGETS_ON_PAGES)
+    field = pick(rng, list(domain.answers))
+    world = domain.worlds.edition(rng, series, year=year)
+    avoid = hidden_parts(domain, field, world)
+    sibling = another_category(writer, series)
+    editions = [domain.worlds.edition(rng, series, year=other) for other in other_years(rng, domain, year, 3)]
+    siblings = [domain.worlds.edition(rng, sibling, year=year + step) for step in (0, pick(rng, (1, -1)))]
+    story = writer.story(world, field, ())
+    query = spelt(story.draw(f"q.{field}"))
+    positive = writer.documents(story, field, [_statement(rng) for _ in range(between(rng, 5, 7))])
+    negative = writer.documents(writer.story(world, field, avoid, before=True), field, ["rumour"] * between(rng, 2, 3))
+    negative += [_around(writer, world, field, avoid) for _ in range(3)]
+    for worlds, label in ((editions, "other_year"), (siblings, "other_category")):
+        for other in worlds[: between(rng, 2, 3)]:
+            told = writer.story(other, field, avoid, side="other")
+            negative += writer.documents(told, field, [_statement(rng)], label)
+    beside = _beside(writer, [(world, field)], [*editions, *siblings], avoid)
+    both = with_pages(rng, [*positive, *shuffled(rng, negative)], beside, DECOYS[difficulty])
+    slot = aliases(domain.answers[field], world[field])
+    return GeneratedItem(query, (slot,), (tuple(both[: len(positive)]),), tuple(both[len(positive) :]), domain.name)
 
 
 def _misleading(writer: RowWriter, series: EventSeries, year: int, field: str, avoid: list[str]) -> list[Document]:
@@ -125,8 +207,10 @@ def _misleading(writer: RowWriter, series: EventSeries, year: int, field: str, a
     return documents
 
 
-def one_answer(rng: Random, domain: EnglishDomain) -> GeneratedItem:
+def one_answer(rng: Random, domain: EnglishDomain, difficulty: Difficulty) -> GeneratedItem:
     """A question with one answer: 5 to 7 positives and 8 to 11 negatives, of mixed kinds in random order."""
+    if difficulty != "easy":
+        return _one_on_pages(rng, domain, difficulty)
     writer, series, year = start_row(rng, domain)
     field = pick(rng, list(domain.answers))
     world = domain.worlds.edition(rng, series, year=year)
@@ -146,10 +230,10 @@ def one_answer(rng: Random, domain: EnglishDomain) -> GeneratedItem:
     )
 
 
-def two_answers(rng: Random, domain: EnglishDomain) -> GeneratedItem:
+def two_answers(rng: Random, domain: EnglishDomain, difficulty: Difficulty) -> GeneratedItem:
     """A question with two answers: about one event, about two editions of it, or about two categories. Each group has 3
     to 5 passages that hold its answer and not the other's."""
-    writer, series, year = start_row(rng, domain)
+    writer, series, year = start_row(rng, domain, TARGETS if difficulty == "easy" else TARGETS_ON_PAGES)
     first = domain.worlds.edition(rng, series, year=year)
     forms = ["pair"] * len(domain.pairs) + ["years", "cats"] * len(domain.serial)
     form = pick(rng, forms)
@@ -180,6 +264,11 @@ def two_answers(rng: Random, domain: EnglishDomain) -> GeneratedItem:
     for other_year in years:
         story = writer.story(domain.worlds.edition(rng, series, year=other_year), first_field, avoid, side="other")
         negative += writer.documents(story, first_field, [pick(rng, ("plain", "brief"))], "other_year")
+    if difficulty != "easy":
+        others = [domain.worlds.edition(rng, series, year=other) for other in years]
+        beside = _beside(writer, [(first, first_field), (second, second_field)], others, avoid)
+        groups = [tuple(with_pages(rng, group, beside, DECOYS[difficulty])) for group in groups]
+        negative = with_pages(rng, negative, beside, DECOYS[difficulty])
     slots = (
         aliases(domain.answers[first_field], first[first_field]),
         aliases(domain.answers[second_field], second[second_field]),

@@ -10,7 +10,7 @@ from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = ["VOCABULARY", "day", "money", "ordinal", "person", "place", "title"]
+__all__ = ["DRAWS", "VOCABULARY", "day", "money", "ordinal", "person", "place", "title"]
 
 _INVENTORY = read_toml("en", "names")
 _CULTURES, _REGIONS = (
@@ -156,6 +156,28 @@ def ordinal(value: int) -> str:
     return f"{value}{'th' if 10 <= value % 100 <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(value % 10, 'th')}"
 
 
+def firm(rng: Random) -> str:
+    """A company of two words."""
+    return f"{coined(rng)} {pick(rng, ('Works', 'Brothers', 'Partners', 'Supplies', 'Trading', 'Services'))}"
+
+
+def street(rng: Random) -> str:
+    """A street of any town."""
+    return f"{place(rng)} {pick(rng, ('Street', 'Road', 'Lane', 'Square', 'Avenue', 'Row', 'Quay'))}"
+
+
+def clock(rng: Random) -> str:
+    """A time of the day: 7.40 pm."""
+    hour = between(rng, 1, 12)
+    return f"{hour}.{5 * between(rng, 1, 11):02} {pick(rng, ('am', 'pm'))}"
+
+
+# What stands for `~name` in a template.
+DRAWS = {
+    "person": lambda rng: person(rng).name, "surname": lambda rng: person(rng).s, "town": place, "street": street,
+    "firm": firm, "weekday": lambda rng: pick(rng, _WORDS["weekdays"]), "time": clock,
+    "month": lambda rng: pick(rng, _WORDS["months"]), "paper": lambda rng: newspaper(rng, place(rng)),
+}  # fmt: skip
 VOCABULARY = Vocabulary(
     draws={
         function.__name__: function

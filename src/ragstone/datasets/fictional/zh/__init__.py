@@ -25,4 +25,5 @@ LANGUAGE = Language(
     two_answers,
     collect_one,
     collect_two,
+    lambda domain: domain.varied,
 )

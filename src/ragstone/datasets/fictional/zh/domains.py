@@ -1,8 +1,10 @@
 """The kinds of events of the Chinese news world: their patterns, read from `patterns/`, and their worlds."""
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ragstone.datasets.fictional.texts import read_sections, read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
@@ -72,12 +74,30 @@ class ChineseDomain:
     aside: PatternPool
     title: PatternPool
     common: PatternPool = COMMON
+    file: str = ""
+
+    @functools.cached_property
+    def varied(self) -> "ChineseDomain":
+        """The same with the patterns of `patterns/news`, and without those that read the same wherever they stand."""
+        news, common = _news(self.file), _news("common").get("", ())
+        pools: dict[str, Any] = {name: getattr(self, name).with_more(news.get(name, ())) for name in POOLS}
+        if self.common is COMMON:
+            pools["common"] = COMMON.with_more(common)
+        return dataclasses.replace(self, **pools)
 
 
 def read_domain(file: str) -> ChineseDomain:
     """The domain of that file in `worlds/` and `patterns/`."""
     worlds = WorldFile(read_toml("zh", f"worlds/{file}"), VOCABULARY)
-    return make_domain(worlds, read_sections("zh", f"patterns/{file}"))
+    return dataclasses.replace(make_domain(worlds, read_sections("zh", f"patterns/{file}")), file=file)
+
+
+def _news(file: str) -> Mapping[str, list[str]]:
+    """More patterns, by pool, for data in which sentences seldom recur."""
+    try:
+        return read_sections("zh", f"patterns/news/{file}")
+    except FileNotFoundError:
+        return {}
 
 
 def make_domain(worlds: WorldFile, sections: Mapping[str, Sequence[str]]) -> ChineseDomain:
@@ -89,7 +109,7 @@ def make_domain(worlds: WorldFile, sections: Mapping[str, Sequence[str]]) -> Chi
     question_types = tuple(
         make_question_type(name[4:], lines) for name, lines in sections.items() if name.startswith("ask ")
     )
-    filled = {name: PatternPool(*pools.get(name, ())) for name in POOLS}
+    filled: dict[str, Any] = {name: PatternPool(*pools.get(name, ())) for name in POOLS}
     return ChineseDomain(
         worlds.header["name"], worlds, question_types, common=EMPTY if "abroad" in sections else COMMON, **filled
     )

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 
+from ragstone.datasets.fictional.pages import DECOYS, About, Beside, Difficulty, Item, with_pages
 from ragstone.datasets.fictional.parts import Document, GeneratedItem, Stuck, between, chance, pick, shuffled
 from ragstone.datasets.fictional.worlds import EventSeries
 from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
@@ -12,7 +13,10 @@ from ragstone.datasets.fictional.zh.writer import PassageWriter
 __all__ = ["Aliases", "event", "one_answer", "question", "subject", "two_answers", "write"]
 
 Aliases = tuple[str, ...]
+# The parts of a page are shorter than passages of one report.
+ON_PAGES = (60, 150)
 TRIES = 12  # rewrites of one passage before the whole question is drawn anew
+MIN_PART = 40
 MIN_CHARACTERS, MAX_CHARACTERS = 60, 450
 
 
@@ -106,8 +110,92 @@ def years_apart(rng: random.Random) -> tuple[int, int]:
     return first, pick(rng, tuple(n for n in (-3, -2, -1, 1, 2) if n != first))
 
 
-def one_answer(rng: random.Random, domain: ChineseDomain) -> GeneratedItem:
+def statement(rng: random.Random) -> str:
+    """How a report of a page states what is asked."""
+    return pick(rng, ("plain", "plain", "far", "far", "brief"))
+
+
+def around(
+    writer: PassageWriter, qtype: QuestionType, world: World, never: Sequence[str], must_not: frozenset[str]
+) -> Document:
+    """A text about an event that does not state what is asked: in half of the cases it states something else."""
+    types = [other for other in writer.domain.question_types if other.blocked.isdisjoint(qtype.blocked)]
+    blocked = must_not | qtype.blocked
+    for _ in range(TRIES):
+        if types and chance(writer.rng, 0.5):
+            told = writer.document("plain", pick(writer.rng, types), world, blocked)
+        else:
+            told = writer.document("related", qtype, world, blocked)
+        if len(told.text) >= MIN_PART and not any(alias in told.text for alias in never):
+            return Document(told.text, "related")
+    raise Stuck
+
+
+def part_of_page(
+    writer: PassageWriter, kind: str, qtype: QuestionType, world: World, never: Sequence[str], must: Aliases = (),
+    avoid: frozenset[str] = frozenset(),
+) -> Document:  # fmt: skip
+    """As `write`, for a part of a page: shorter, and like other parts of the question it may use their sentences."""
+    for _ in range(TRIES):
+        document = writer.document(kind, qtype, world, avoid)
+        text = document.text
+        if len(text) < MIN_PART or any(alias in text for alias in never):
+            continue
+        if not must or any(alias in text for alias in must):
+            return document
+    raise Stuck
+
+
+def beside(
+    writer: PassageWriter, events: Sequence[tuple[World, QuestionType]], others: Sequence[World],
+    never: Sequence[str], avoid: frozenset[str] = frozenset(),
+) -> Beside:  # fmt: skip
+    """Writes what stands on the pages of one question: of the events asked about, each with what is asked, of the first
+    of the others, or of any of them. `avoid`: fields that may not be told of the events."""
+
+    def write_item(item: Item, about: About) -> str:
+        rng = writer.rng
+        event_world, qtype = pick(rng, events)
+        world = event_world if about == "event" else others[0] if about == "rival" else pick(rng, others)
+        silent = avoid if about == "event" else frozenset[str]()
+        if item == "preview":
+            return part_of_page(writer, "rumour", qtype, world, never, avoid=silent).text
+        if item == "around":
+            return around(writer, qtype, world, never, silent).text
+        return part_of_page(writer, statement(rng), qtype, world, never).text
+
+    return write_item
+
+
+def one_on_pages(rng: random.Random, domain: ChineseDomain, difficulty: Difficulty) -> GeneratedItem:
+    """A question with one answer, as `one_answer`, with passages of pages."""
+    series = domain.worlds.series(rng)
+    qtype = pick(rng, domain.question_types)
+    world = subject(rng, domain, series, (qtype,))
+    answer = qtype.aliases(world)
+    years = [event(rng, domain, series, n, False, answer) for n in years_apart(rng)]
+    other_events = [event(rng, domain, series, n, True, answer) for n in (0, pick(rng, (0, -1)))]
+    writer = PassageWriter(rng, domain, ON_PAGES)
+    count = between(rng, 5, 7)
+    positive = [part_of_page(writer, statement(rng), qtype, world, (), answer) for _ in range(count)]
+    negative = []
+    for kind in shuffled(rng, kinds_of_negatives(rng, between(rng, 8, 11))):
+        about = pick(rng, {"other_year": years, "other_category": other_events}.get(kind, [world]))
+        if kind == "related":
+            negative.append(around(writer, qtype, about, answer, frozenset()))
+        else:
+            how = kind if kind == "rumour" else statement(rng)
+            negative.append(Document(part_of_page(writer, how, qtype, about, answer).text, kind))
+    others = [*years, *other_events]
+    both = with_pages(rng, [*positive, *negative], beside(writer, [(world, qtype)], others, answer), DECOYS[difficulty])
+    query = question(rng, qtype, world)
+    return GeneratedItem(query, (answer,), (tuple(both[:count]),), tuple(both[count:]), domain.name)
+
+
+def one_answer(rng: random.Random, domain: ChineseDomain, difficulty: Difficulty) -> GeneratedItem:
     """A question with one answer: five to eight positives in one group, nine to thirteen negatives."""
+    if difficulty != "easy":
+        return one_on_pages(rng, domain, difficulty)
     series = domain.worlds.series(rng)
     qtype = pick(rng, domain.question_types)
     world = subject(rng, domain, series, (qtype,))
@@ -127,7 +215,7 @@ def one_answer(rng: random.Random, domain: ChineseDomain) -> GeneratedItem:
     )
 
 
-def two_answers(rng: random.Random, domain: ChineseDomain) -> GeneratedItem:
+def two_answers(rng: random.Random, domain: ChineseDomain, difficulty: Difficulty) -> GeneratedItem:
     """A question that needs two facts: of one event, or the same of two events. Three or more documents a slot."""
     series = domain.worlds.series(rng)
     if chance(rng, 0.6):
@@ -139,7 +227,7 @@ def two_answers(rng: random.Random, domain: ChineseDomain) -> GeneratedItem:
     answers = (question_types[0].aliases(worlds[0]), question_types[1].aliases(worlds[1]))
     if any(a in b or b in a for a in answers[0] for b in answers[1]):
         raise Stuck
-    writer = PassageWriter(rng, domain)
+    writer = PassageWriter(rng, domain, None if difficulty == "easy" else ON_PAGES)
     groups = []
     for i in (0, 1):
         avoid = question_types[1 - i].blocked if question_types[0] is not question_types[1] else frozenset[str]()
@@ -155,6 +243,11 @@ def two_answers(rng: random.Random, domain: ChineseDomain) -> GeneratedItem:
         about = pick(rng, {"other_year": years, "other_category": other_events}.get(kind, [worlds[side]]))
         avoid = frozenset[str]() if kind.startswith("other") else silent
         negative.append(write(writer, kind, question_types[side], about, (*answers[0], *answers[1]), avoid=avoid))
+    if difficulty != "easy":
+        others, never = [*years, *other_events], (*answers[0], *answers[1])
+        page = beside(writer, list(zip(worlds, question_types, strict=True)), others, never, silent)
+        groups = [tuple(with_pages(rng, group, page, DECOYS[difficulty])) for group in groups]
+        negative = with_pages(rng, negative, page, DECOYS[difficulty])
     return GeneratedItem(query, answers, tuple(groups), tuple(shuffled(rng, negative)), domain.name)
 
 

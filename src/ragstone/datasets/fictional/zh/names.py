@@ -13,7 +13,7 @@ from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = ["VOCABULARY", "WORDS", "foreigner", "han", "han_decimal", "newspaper", "person", "place", "title"]
+__all__ = ["DRAWS", "VOCABULARY", "WORDS", "foreigner", "han", "han_decimal", "newspaper", "person", "place", "title"]
 
 WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in read_toml("zh", "names").items()}
 DIGITS = "零一二三四五六七八九"
@@ -187,6 +187,23 @@ def takings(amount: int) -> tuple[str, str]:
     return spellings if amount > 100 else spellings[::-1]
 
 
+def shop(rng: random.Random) -> str:
+    """A small shop of any town: 澜堰面馆."""
+    return place(rng) + pick(rng, ("面馆", "茶馆", "书店", "照相馆", "旅社", "杂货店", "早点铺", "理发店"))
+
+
+def street(rng: random.Random) -> str:
+    """A street of any town."""
+    return place(rng) + pick(rng, ("路", "街", "巷", "大道", "胡同", "广场"))
+
+
+# What stands for `~name` in a pattern.
+DRAWS = {
+    "人": person, "地": place, "店": shop, "路": street,
+    "企": lambda rng: brand(rng) + pick(rng, ("公司", "集团", "厂")), "报": lambda rng: newspaper(rng, place(rng)),
+    "汉": lambda rng: han(between(rng, 3, 90)), "周": lambda rng: "周" + pick(rng, "一二三四五六日"),
+    "时": lambda rng: f"{between(rng, 1, 23)}时{between(rng, 2, 58)}分",
+}  # fmt: skip
 VOCABULARY = Vocabulary(
     draws={
         function.__name__: function

@@ -9,6 +9,7 @@ passage about another year or another category is written from the same pools wi
 import functools
 import itertools
 import re
+from collections.abc import Sequence
 from typing import TypeAlias
 
 __all__ = ["EMPTY", "Pattern", "PatternPool", "World"]
@@ -48,6 +49,11 @@ class PatternPool:
     def patterns(self) -> list[Pattern]:
         """The compiled patterns, in the order of their file."""
         return [Pattern(source, order) for order, source in enumerate(self.sources)]
+
+    def with_more(self, sources: Sequence[str]) -> "PatternPool":
+        """The patterns that have a field, and as many more; itself where none has."""
+        varied = [source for source in (*self.sources, *sources) if FIELD.search(source)]
+        return PatternPool(*varied) if varied else self
 
 
 EMPTY = PatternPool()

@@ -2,7 +2,7 @@
 
 import random
 
-from ragstone.datasets.fictional.parts import Document, pick, weighted
+from ragstone.datasets.fictional.parts import Document, Drawn, pick, weighted
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.zh import names
 from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
@@ -68,12 +68,8 @@ class PassageWriter:
         self.used = []
         local = "外" not in world and "地" not in secret and self.random() < 0.5
         home = world["地"].removesuffix("市") if local else names.place(rng)
-        self.world = {
-            **world,
-            "报": names.newspaper(rng, home),
-            "记者": names.person(rng),
-            "乙": names.person(rng),
-        }
+        around = {"报": names.newspaper(rng, home), "记者": names.person(rng), "乙": names.person(rng)}
+        self.world = Drawn({**world, **around}, rng, names.DRAWS, str)
         self.world["甲"] = self.stranger()
 
     def target(self, least: int, span: int) -> float:

@@ -1,0 +1,110 @@
+"""Passages as retrieval cuts them from pages: beside the report that a passage was chosen for stand others.
+
+Every passage holds a report of some edition, a preview of some edition and a text around one, in any order and cut at
+its ends. What the passage is good for depends on which of them is of the event that was asked about, so it cannot be
+told from the words alone, from where they stand, or from whether the event is named.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
+from random import Random
+from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from ragstone.datasets.fictional.parts import Document, GeneratedItem, Stuck, chance, pick, shuffled
+from ragstone.text import sentences
+
+__all__ = ["DECOYS", "DIFFICULTIES", "About", "Beside", "Difficulty", "Item", "cut_pages", "with_pages"]
+
+Difficulty: TypeAlias = Literal["easy", "news", "adversarial"]
+DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "news", "adversarial")
+"""`easy`: a passage is one report, and no passage without the answer both names the asked event and its edition's
+result. `news`: passages are cut from pages (see above). `adversarial`: nearly every page also repeats the same guess
+and the same earlier result."""
+DECOYS = {"news": 0.4, "adversarial": 0.9}
+
+Item: TypeAlias = Literal["report", "preview", "around"]
+ITEMS: tuple[Item, ...] = ("report", "preview", "around")
+About: TypeAlias = Literal["event", "rival", "other"]
+Beside: TypeAlias = Callable[[Item, About], str]
+_OWN: dict[str, Item] = {"rumour": "preview", "related": "around"}  # of every other kind: a report
+
+
+def with_pages(rng: Random, documents: Sequence[Document], beside: Beside, decoys: float) -> list[Document]:
+    """The documents, each with the two other parts of its page. `beside` writes one: of the event asked about, of its
+    rival (one other edition, the same for all), or of another edition or category. A share of `decoys` of the pages
+    has the preview of the event, as many the report of the rival."""
+    return [
+        replace(document, beside=tuple(beside(part, about) for part, about in _parts(rng, document.kind, decoys)))
+        for document in documents
+    ]
+
+
+def _parts(rng: Random, kind: str, decoys: float) -> list[tuple[Item, About]]:
+    own = _OWN.get(kind, "report")
+    about: dict[Item, About] = {
+        "report": "rival" if chance(rng, decoys) else "other",
+        "preview": "event" if chance(rng, decoys) else "other",
+        "around": "event" if chance(rng, 0.5) else "other",
+    }
+    missing = [part for part in ITEMS if part != own]
+    if own == "report" and kind.startswith("other") and all(about[part] == "other" for part in missing):
+        about[pick(rng, missing)] = "event"  # the event asked about is named on every page
+    return [(part, about[part]) for part in missing]
+
+
+def cut_pages(rng: Random, item: GeneratedItem, code: str) -> GeneratedItem:
+    """The item with each document in one text with what stands beside it. Within each group of positives the answers
+    stand at all depths alike. Raises Stuck where a document has nothing beside it."""
+    groups = []
+    for number, group in enumerate(item.positive):
+        slots = item.slots if len(item.positive) == 1 else (item.slots[number],)
+        groups.append(tuple(_at_all_depths(rng, group, [alias for slot in slots for alias in slot], code)))
+    negative = tuple(_cut(rng, document, len(document.text) // 2, rng.random(), code) for document in item.negative)
+    return replace(item, positive=tuple(groups), negative=negative)
+
+
+def _at_all_depths(rng: Random, group: Sequence[Document], aliases: Sequence[str], code: str) -> Iterator[Document]:
+    """Deals the depths out evenly: an answer that stands late in its own report gets a greater one."""
+    found = [_first(document.text, aliases) for document in group]
+    late = sorted(range(len(group)), key=lambda at: found[at] / len(group[at].text))
+    depths = {at: (rank + rng.random()) / len(group) for rank, at in enumerate(late)}
+    for at, document in enumerate(group):
+        yield _cut(rng, document, found[at], depths[at], code)
+
+
+def _first(text: str, aliases: Sequence[str]) -> int:
+    lower = text.lower()
+    places = [place for place in (lower.find(alias.lower()) for alias in aliases) if place >= 0]
+    return min(places, default=0)
+
+
+def _cut(rng: Random, document: Document, at: int, depth: float, code: str) -> Document:
+    """The page around a document, in the order and cut at those ends for which character `at` of the document comes
+    nearest to `depth` (0 to 1) of the text."""
+    if not document.beside:
+        raise Stuck
+    own = [document.text]
+    texts = [own, *([sentence.strip() for sentence in sentences(text)] for text in document.beside)]
+    joint, best, least = "\n" if code == "zh" else "\n\n", "", 2.0
+    space = "" if code == "zh" else " "
+    for order in shuffled(rng, permutations(texts)):
+        for first in _without(order[0], own, head=True):
+            for last in _without(order[-1], own, head=False):
+                parts = [space.join(part) for part in (first, *order[1:-1], last)]
+                place = [first, *order[1:-1], last].index(own)
+                before = sum(len(part) + len(joint) for part in parts[:place])
+                text_length = sum(map(len, parts)) + len(joint) * (len(parts) - 1)
+                off = abs((before + at) / text_length - depth)
+                if off < least:
+                    best, least = joint.join(parts), off
+    return Document(best, document.kind)
+
+
+def _without(part: list[str], own: list[str], *, head: bool) -> Iterator[list[str]]:
+    """The part whole, and without sentences at its head or its end as long as one is left; the own one always whole."""
+    yield part
+    if part is not own:
+        for count in range(1, len(part)):
+            yield part[count:] if head else part[:-count]
