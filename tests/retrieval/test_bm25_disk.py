@@ -147,8 +147,9 @@ async def test_two_builders_of_one_index_build_it_once(tmp_path: Path, caplog: p
 _BUILD = """
 import asyncio, sys
 from pathlib import Path
-from ragstone.retrieval.bm25_disk import _build
+from ragstone.retrieval.bm25_disk import Source, _build
 from ragstone.retrieval.index_folder import kept_index
+from ragstone.types import Passage
 def terms(text):
     if text == "last":
         print("near the end", flush=True)
@@ -156,7 +157,8 @@ def terms(text):
     return [text]
 async def main():
     async def build(folder):
-        await _build("bm25", folder, ["first"] * 1500 + ["last"], 1501, terms)
+        pool = [Passage(str(n), "last" if n == 1500 else "first") for n in range(1501)]
+        await _build("bm25", folder, Source(pool, "", pool), lambda passage: terms(passage.text))
     async with kept_index(Path(sys.argv[1]), "key", build, lambda folder: True):
         pass
 asyncio.run(main())

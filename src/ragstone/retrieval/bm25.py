@@ -2,6 +2,7 @@
 
     bm25
     bm25(k1=0.9,b=0.4)
+    bm25(corpus=wiki/,chunk=330)        documents of its own, which are never in memory together (`bm25_corpus`)
 
 Words are folded, Chinese is segmented (`text.words`), and English words are stemmed (Snowball), so "sails" matches
 "sailing"; `stem=no` turns stemming off. The title is searched like the text; `title=no` leaves it out. The formula is
@@ -28,8 +29,9 @@ from msgspec.structs import replace
 
 from ragstone.errors import UsageError
 from ragstone.models.nested_names import Spec
-from ragstone.retrieval.bm25_disk import K1, B, has_tantivy, open_disk_index
+from ragstone.retrieval.bm25_disk import K1, B, Source, has_tantivy, open_disk_index
 from ragstone.retrieval.bm25_store import cached_terms, load_index, save_index
+from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.open import Building
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever
@@ -152,11 +154,21 @@ async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     lacks tantivy, StorageError if an index on disk cannot be written."""
     k1, b, index = _checked(spec)
     stem, title = spec.options.get("stem") != "no", spec.options.get("title") != "no"
-    pool, folder, terms, kind = building.pool, building.options.cache, terms_of(stem=stem), f"stem={stem}"
+    terms, text, kind = terms_of(stem=stem), _text_with(title=title), f"stem={stem}"
+    if path := spec.options.get("corpus"):
+        from ragstone.retrieval.bm25_corpus import open_corpus  # noqa: PLC0415  (it loads the readers of documents)
+
+        documents, chunk = Documents(path), spec.count("chunk", 330, least=0)
+        async with open_corpus(
+            spec.name, documents, building, terms, text=text, kind=f"{kind},title={title}", chunk=chunk
+        ) as opened:
+            yield opened
+        return
+    pool, folder = building.pool, building.options.cache
     if index == "disk" or (index == "auto" and _is_large(spec.name, pool)):
-        text = _text_with(title=title)
         key = await asyncio.to_thread(lambda: _key_of(map(text, pool), kind)) if folder else ""
-        async with open_disk_index(spec.name, pool, terms, text=text, key=key, cache=folder) as on_disk:
+        source = Source(pool, key, pool)
+        async with open_disk_index(spec.name, source, terms, text=text, cache=folder) as on_disk:
             yield on_disk
         return
     yield await asyncio.to_thread(Bm25, spec.name, pool, terms, k1=k1, b=b, title=title, folder=folder, kind=kind)
@@ -164,18 +176,22 @@ async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
 
 def _checked(spec: Spec) -> tuple[float, float, str]:
     """k1, b and the kind of index. Raises UsageError for invalid options."""
-    spec.only("k1", "b", "stem", "title", "index")
+    spec.only("k1", "b", "stem", "title", "index", "corpus", "chunk")
     if spec.arguments:
         raise UsageError(f"{spec.name}: bm25 takes only options, for example bm25(k1=0.9,b=0.4).")
     for name in ("stem", "title"):
         if spec.options.get(name, "yes") not in ("yes", "no"):
             raise UsageError(f"{spec.name}: {name}={spec.options[name]} should be yes or no.")
     k1, b = spec.number("k1", K1, least=0), spec.number("b", B, least=0, most=1)
-    index = spec.options.get("index", "auto")
+    index, own = spec.options.get("index", "auto"), "corpus" in spec.options
     if index not in INDEXES:
         raise UsageError(f"{spec.name}: index={index} should be one of {', '.join(INDEXES)}.")
+    if own and index == "memory":
+        raise UsageError(f"{spec.name}: corpus=PATH is indexed on disk. Leave out index=memory, or use --corpus PATH.")
+    if "chunk" in spec.options and not own:
+        raise UsageError(f"{spec.name}: chunk is an option of corpus=PATH.")
     if (k1, b) != (K1, B):
-        if index == "disk":
+        if index == "disk" or own:
             raise UsageError(
                 f"{spec.name}: the index on disk has k1={K1} and b={B}. Leave them out, or use index=memory."
             )

@@ -19,6 +19,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from ragstone.retrieval.engine import load_library
 from ragstone.retrieval.index_folder import bytes_of, kept_index
 from ragstone.types import Passage
 
-__all__ = ["K1", "B", "DiskBm25", "has_tantivy", "open_disk_index"]
+__all__ = ["K1", "B", "DiskBm25", "Source", "has_tantivy", "open_disk_index"]
 
 log = logging.getLogger(__name__)
 
@@ -46,15 +47,25 @@ _LONGEST = 1_000  # characters of a term; longer ones are cut, because tantivy d
 _LOG_EVERY = 10.0  # seconds
 
 
+@dataclass(frozen=True)
+class Source:
+    """What an index is of. `passages` are read once, one at a time. `pool`: the same passages, if they are in memory;
+    else they are kept in the index, and `placed` gives what is returned for one that was found. `key` identifies the
+    passages, "" if nothing is cached."""
+
+    passages: Iterable[Passage]
+    key: str
+    pool: Sequence[Passage] | None = None
+    placed: Callable[[Passage], Passage] = lambda passage: passage
+
+
 class DiskBm25:
-    """Searches the index in `folder`. `pool`: the passages that were indexed, in the same order. `terms` splits a query
-    into index terms. `facts` go into reports."""
+    """Searches the index in `folder` of a source. `terms` splits a query into index terms. `facts` go into reports."""
 
     def __init__(
-        self, name: str, folder: Path, pool: Sequence[Passage], terms: Callable[[str], list[str]],
-        facts: Mapping[str, Any],
-    ) -> None:  # fmt: skip
-        self.id, self._pool, self._terms = name, pool, terms
+        self, name: str, folder: Path, source: Source, terms: Callable[[str], list[str]], facts: Mapping[str, Any]
+    ) -> None:
+        self.id, self._source, self._terms = name, source, terms
         tantivy = _library()
         index = tantivy.Index.open(str(folder))
         self._schema, self._searcher, self._query, self._occur = (
@@ -80,7 +91,7 @@ class DiskBm25:
             (self._occur.Should, self._query.boost_query(self._term(term), float(count)))
             for term, (count, _) in weights.items()
         ])  # fmt: skip
-        scored: list[tuple[float, int]] = []
+        scored: list[tuple[float, int, Any]] = []
         size = 2 * k + _SPARE
         while True:
             hits = self._searcher.search(parsed, size, count=False).hits
@@ -92,7 +103,12 @@ class DiskBm25:
             if len(best) == k and -best[-1][0] > hits[-1][0] / (K1 + 1) * (1 + _ROUNDING):
                 break
             size *= 2
-        return [replace(self._pool[place], score=-negative) for negative, place in best]
+        return [replace(self._passage(place, address), score=-negative) for negative, place, address in best]
+
+    def _passage(self, place: int, address: Any) -> Passage:
+        if self._source.pool is not None:
+            return self._source.pool[place]
+        return self._source.placed(_passage_of(self._searcher.doc(address).get_first("passage")))
 
     def _weights(self, counts: Mapping[str, int]) -> dict[str, tuple[int, float]]:
         """How often the question has each known term, and that times the term's idf."""
@@ -106,52 +122,66 @@ class DiskBm25:
     def _term(self, term: str) -> Any:
         return self._query.term_query(self._schema, "terms", term, "freq")
 
-    def _exact(self, addresses: Sequence[Any], weights: Mapping[str, tuple[int, float]]) -> Iterator[tuple[float, int]]:
-        """The negative score of each passage by the formula, and its place in the pool."""
+    def _exact(
+        self, addresses: Sequence[Any], weights: Mapping[str, tuple[int, float]]
+    ) -> Iterator[tuple[float, int, Any]]:
+        """The negative score of each passage by the formula, its place in the source, and its address."""
         places = self._searcher.fast_field_values("place", list(addresses)) if addresses else ()
         for address, place in zip(addresses, places, strict=True):
             words = self._searcher.doc(address).get_first("terms").split(" ")
             norm = K1 * (1 - B + B * len(words) / self._mean)
             found = Counter(word for word in words if word in weights)
             score = math.fsum(weights[term][1] * count / (count + norm) for term, count in found.items())
-            yield -score, int(place)
+            yield -score, int(place), address
+
+
+def _stored(passage: Passage) -> bytes:
+    parts = [passage.id, passage.text, passage.title, passage.meta]
+    return json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _passage_of(stored: bytes) -> Passage:
+    key, text, title, meta = json.loads(stored.decode("utf-8", "surrogatepass"))
+    return Passage(key, text, title=title, meta=meta)
 
 
 @contextlib.asynccontextmanager
 async def open_disk_index(
-    name: str, pool: Sequence[Passage], terms: Callable[[str], list[str]], *, text: Callable[[Passage], str],
-    key: str, cache: Path | None,
-) -> AsyncIterator[DiskBm25]:  # fmt: skip
-    """The index of the `text` of each passage: the one in `cache` under `key`, or a new one. `key` identifies texts and
-    `terms`. Raises MissingExtra without tantivy, StorageError if it cannot be written."""
+    name: str, source: Source, terms: Callable[[str], list[str]], *, text: Callable[[Passage], str], cache: Path | None
+) -> AsyncIterator[DiskBm25]:
+    """The index of the `text` of each passage: the one in `cache`, or a new one. Raises MissingExtra without tantivy,
+    StorageError if it cannot be written."""
     _library()
     started = time.perf_counter()
 
     async def build(folder: Path) -> None:
-        await _build(name, folder, map(text, pool), len(pool), terms)
+        await _build(name, folder, source, lambda passage: terms(text(passage)))
 
     parent = cache / "bm25-disk" if cache is not None else None
-    async with kept_index(parent, f"{_VERSION}-{key}", build, _opens) as folder:
-        yield DiskBm25(name, folder, pool, terms, {"build_seconds": time.perf_counter() - started})
+    async with kept_index(parent, f"{_VERSION}-{source.key}", build, _opens) as folder:
+        yield DiskBm25(name, folder, source, terms, {"build_seconds": time.perf_counter() - started})
 
 
-async def _build(name: str, folder: Path, texts: Iterable[str], total: int, terms: Callable[[str], list[str]]) -> None:
-    """Writes the index of the texts into an empty folder, some at a time."""
+async def _build(name: str, folder: Path, source: Source, terms: Callable[[Passage], list[str]]) -> None:
+    """Writes the index into an empty folder, some passages at a time."""
     tantivy = _library()
     fields = tantivy.SchemaBuilder()
     fields.add_text_field("terms", stored=True, tokenizer_name="whitespace", index_option="freq")
     fields.add_integer_field("place", fast=True)
+    fields.add_bytes_field("passage", stored=True)
     index = tantivy.Index(fields.build(), str(folder))
     # One thread: what is indexed does not depend on which thread took which passages.
     writer = index.writer(_HEAP, 1)
-    counted, remaining, last = Counter[str](), enumerate(texts), time.monotonic()
+    counted, remaining, last = Counter[str](), enumerate(source.passages), time.monotonic()
 
     def add() -> bool:
         some = list(islice(remaining, _AT_ONCE))
-        for place, one in some:
-            words = list(map(_storable, terms(one)))
-            if words:
-                writer.add_document(tantivy.Document(terms=[" ".join(words)], place=[place]))
+        for place, passage in some:
+            if words := terms(passage):
+                document = tantivy.Document(terms=_joined(words), place=place)
+                if source.pool is None:
+                    document.add_bytes("passage", _stored(passage))
+                writer.add_document(document)
                 counted.update(documents=1, terms=len(words))
         counted["passages"] += len(some)
         return bool(some)
@@ -166,7 +196,7 @@ async def _build(name: str, folder: Path, texts: Iterable[str], total: int, term
         while await asyncio.to_thread(add):
             if time.monotonic() - last >= _LOG_EVERY:
                 last = time.monotonic()
-                log.info("%s: %s of %s passages indexed", name, f"{counted['passages']:,}", f"{total:,}")
+                log.info("%s: %s passages indexed", name, f"{counted['passages']:,}")
         await asyncio.to_thread(finish)
     except ValueError as error:  # how tantivy reports the disk's errors
         raise StorageError(f"{folder}: the index cannot be written ({error}). Free some space.") from error

@@ -7,10 +7,9 @@ text and tables need the extra `documents`.
 """
 
 import contextlib
-import csv
 import dataclasses
+import functools
 import hashlib
-import io
 import json
 import logging
 import re
@@ -23,18 +22,15 @@ from msgspec.structs import replace
 
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.retrieval.corpus_rows import LARGEST, read_lines, read_table, text_of
 from ragstone.retrieval.markdown import headings_of
 from ragstone.types import Passage
 
-__all__ = ["NO_CORPUS", "Corpus", "Heading", "path_of", "read_corpus", "text_of_html"]
+__all__ = ["NO_CORPUS", "Corpus", "Documents", "Heading", "path_of", "read_corpus", "text_of_html"]
 
 Heading: TypeAlias = tuple[int, int, str]
 """Where a heading starts in the text of a passage, its level (1 is the highest), and its words."""
 
-_TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_content", "正文", "内容", "文本")
-_TITLES = ("title", "heading", "name", "标题")
-_IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
-_LARGEST = 200_000_000  # bytes of a file
 _LARGEST_PAGE = 5_000_000  # bytes of an archived web page
 _HEADINGS = "headings"
 _NAMED = 5  # files that a warning names
@@ -63,39 +59,17 @@ def read_corpus(path: str | Path | Corpus) -> Corpus:
     Raises UsageError if there is no document, DataError for a file that does not match its extension, MissingExtra."""
     if isinstance(path, Corpus):
         return path
-    root = Path(path).expanduser()
-    if not root.exists():
-        raise UsageError(f"{root}: there is no such file or folder.")
-    files = [root] if root.is_file() else [item for item in sorted(root.rglob("*")) if _is_document(item, root)]
+    documents = Documents(path)
     passages: dict[str, Passage] = {}
     headings: dict[str, tuple[Heading, ...]] = {}
-    skipped: list[str] = []
-    empty: list[str] = []
-    for file in files:
-        name = file.name if root.is_file() else file.relative_to(root).as_posix()
-        if _kind(file) not in _READERS:
-            if root.is_file():
-                raise UsageError(f"{file} is not a supported document. Supported: {', '.join(_READERS)}.")
-            skipped.append(name)
-            continue
-        pages = 0
-        for passage in _read(file, name):
-            pages += 1
-            if not passage.text.strip():
-                empty.append(passage.id)
-                continue
-            if passage.id in passages:
-                raise DataError(file, f"two documents have the id {passage.id!r}. Give each its own.")
-            passages[passage.id], headings[passage.id] = _parted(passage)
-        if not pages:
-            empty.append(name)
-    if not passages:
-        raise UsageError(f"{root} has no document with text. Supported: {', '.join(_READERS)}.")
+    for file, passage, its in documents:
+        if passage.id in passages:
+            raise DataError(file, f"two documents have the id {passage.id!r}. Give each its own.")
+        passages[passage.id], headings[passage.id] = passage, its
     digest = hashlib.sha256()
     for key in sorted(passages):
         digest.update(json.dumps([key, passages[key].title, passages[key].text]).encode("ascii"))
-    warnings = _warnings(skipped, empty)
-    return Corpus(root.name or str(root), tuple(passages.values()), digest.hexdigest(), warnings, headings)
+    return Corpus(documents.name, tuple(passages.values()), digest.hexdigest(), documents.warnings, headings)
 
 
 def _parted(passage: Passage) -> tuple[Passage, tuple[Heading, ...]]:
@@ -105,6 +79,68 @@ def _parted(passage: Passage) -> tuple[Passage, tuple[Heading, ...]]:
         return passage, ()
     meta = {name: value for name, value in passage.meta.items() if name != _HEADINGS}
     return replace(passage, meta=meta), tuple(headings)
+
+
+class Documents:
+    """The documents of a file, or of all files of a folder and its subfolders except hidden ones, read one after the
+    other each time. Raises UsageError if there is none, and what reading raises."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._root = root = Path(path).expanduser()
+        if not root.exists():
+            raise UsageError(f"{root}: there is no such file or folder.")
+        files = [root] if root.is_file() else [item for item in sorted(root.rglob("*")) if _is_document(item, root)]
+        self._files = [file for file in files if _kind(file) in _READERS]
+        self._skipped = [self._name(file) for file in files if _kind(file) not in _READERS]
+        self._empty: list[str] = []
+        if root.is_file() and not self._files:
+            raise UsageError(f"{root} is not a supported document. Supported: {', '.join(_READERS)}.")
+
+    @property
+    def name(self) -> str:
+        """The name of the file or folder."""
+        return self._root.name or str(self._root)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One line per kind of what was left out when the documents were last read."""
+        return _warnings(self._skipped, self._empty)
+
+    def __iter__(self) -> Iterator[tuple[Path, Passage, tuple[Heading, ...]]]:
+        """Each document with its file and its headings."""
+        some, self._empty = False, []
+        for file in self._files:
+            name, pages = self._name(file), 0
+            for passage in _read(file, name):
+                pages += 1
+                if passage.text.strip():
+                    some = True
+                    yield file, *_parted(passage)
+                else:
+                    self._empty.append(passage.id)
+            if not pages:
+                self._empty.append(name)
+        if not some:
+            raise UsageError(f"{self._root} has no document with text. Supported: {', '.join(_READERS)}.")
+
+    def _name(self, file: Path) -> str:
+        return file.name if file == self._root else file.relative_to(self._root).as_posix()
+
+    def sha256(self) -> str:
+        """The hash of the files' names and content."""
+        digest = hashlib.sha256()
+        for file in self._files:
+            state = file.stat()
+            content = _content_hash(file, state.st_size, state.st_mtime_ns)
+            digest.update(json.dumps([self._name(file), content]).encode("ascii"))
+        return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=100_000)
+def _content_hash(file: Path, size: int, changed: int) -> str:
+    """The hash of a file of that size, last changed then."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _warnings(skipped: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
@@ -129,8 +165,8 @@ def _is_document(path: Path, root: Path) -> bool:
 
 
 def _read(path: Path, name: str) -> Iterator[Passage]:
-    if path.stat().st_size > _LARGEST:
-        raise DataError(path, f"it has more than {_LARGEST:,} bytes. Split it.")
+    if path.stat().st_size > LARGEST and _kind(path) != ".jsonl":
+        raise DataError(path, f"it has more than {LARGEST:,} bytes. Split it.")
     try:
         yield from _READERS[_kind(path)](path, name)
     except (DataError, MissingExtra):
@@ -142,18 +178,8 @@ def _read(path: Path, name: str) -> Iterator[Passage]:
         raise DataError(path, f"it cannot be read as {kind} ({type(error).__name__}: {error}).") from error
 
 
-def _text_of(path: Path) -> str:
-    data = path.read_bytes()
-    for encoding in ("utf-8-sig", "gb18030"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise DataError(path, "the text is neither UTF-8 nor GB 18030. Save it as UTF-8.")
-
-
 def _plain(path: Path, name: str) -> Iterator[Passage]:
-    text = _text_of(path)
+    text = text_of(path)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     heading = first.lstrip("#").strip() if first.startswith("#") else ""
     yield Passage(name, text, title=heading, meta={_HEADINGS: tuple(headings_of(text))})
@@ -163,7 +189,7 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
 
 
 def _html(path: Path, name: str) -> Iterator[Passage]:
-    title, text, headings = _page_of_html(_text_of(path))
+    title, text, headings = _page_of_html(text_of(path))
     yield Passage(name, text, title=title, meta={_HEADINGS: headings})
 
 
@@ -323,43 +349,8 @@ def _library(name: str) -> Any:
         ) from None
 
 
-def _jsonl(path: Path, name: str) -> Iterator[Passage]:
-    for number, line in enumerate(_text_of(path).splitlines(), 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise DataError(path, f"this is not JSON ({error}).", line=number) from None
-            yield _row(path, name, number, row)
-
-
-def _table(path: Path, name: str) -> Iterator[Passage]:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    before = csv.field_size_limit(_LARGEST)  # of the whole process
-    try:
-        rows = list(csv.DictReader(io.StringIO(_text_of(path)), delimiter=delimiter))
-    finally:
-        csv.field_size_limit(before)
-    for number, row in enumerate(rows, 2):
-        yield _row(path, name, number, row)
-
-
-def _row(path: Path, name: str, number: int, row: Any) -> Passage:
-    fields: Mapping[str, Any] = row if isinstance(row, Mapping) else {"text": row}
-    text = _first(fields, _TEXTS)
-    if not isinstance(text, str):
-        raise DataError(path, f"the document has no text. Name its column one of {', '.join(_TEXTS[:4])}.", line=number)
-    title = _first(fields, _TITLES)
-    return Passage(str(_first(fields, _IDS) or f"{name}#{number}"), text, title=title if isinstance(title, str) else "")
-
-
-def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
-    lowered = {str(key).strip().lower(): value for key, value in fields.items()}
-    return next((lowered[name] for name in names if lowered.get(name) not in (None, "")), None)
-
-
 _READERS: Mapping[str, Callable[[Path, str], Iterator[Passage]]] = {
     ".txt": _plain, ".md": _plain, ".markdown": _plain, ".rst": _plain, ".html": _html, ".htm": _html, ".pdf": _pdf,
     ".docx": _word, ".pptx": _slides, ".rss": _feed, ".atom": _feed, ".xml": _feed, ".warc": _archive,
-    ".warc.gz": _archive, ".jsonl": _jsonl, ".csv": _table, ".tsv": _table,
+    ".warc.gz": _archive, ".jsonl": read_lines, ".csv": read_table, ".tsv": read_table,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions, check_model
 from ragstone.models.nested_names import HTTP, PLACE, Spec, is_http, parse
 from ragstone.registry import Registry, is_place
+from ragstone.retrieval.corpus import Documents
 from ragstone.types import Passage, Retriever
 from ragstone.user_code.isolated import source_hash
 
@@ -148,18 +149,19 @@ def named_retrievers(retrievers: Iterable[Any]) -> dict[str, Any]:
 
 def brings_documents(retriever: Any) -> bool:
     """Whether a retriever has documents of its own and so needs no pool: code, an address, an object, an engine with a
-    collection of the user's, and what only these are inside of."""
+    collection of the user's, BM25 over a corpus of its own, and what only these are inside of."""
     if not isinstance(retriever, str):
         return True
     spec = parse(retriever)
-    if spec.function in (PLACE, HTTP) or "collection" in spec.options:
+    if spec.function in (PLACE, HTTP) or {"collection", "corpus"} & spec.options.keys():
         return True
     inner = spec.arguments[:1] if spec.function in _AFTER_MODEL else spec.arguments
     return spec.function in (*_AFTER_MODEL, "hybrid") and bool(inner) and all(map(brings_documents, inner))
 
 
 def code_of(retriever: Any) -> dict[str, str]:
-    """The hashes of the user's code that a name contains, by location: changed code is another retriever."""
+    """The hashes of the user's code and documents that a name contains, by location: what has changed is another
+    retriever."""
     if not isinstance(retriever, str):
         return {}
     if is_place(retriever):
@@ -167,6 +169,8 @@ def code_of(retriever: Any) -> dict[str, str]:
     hashes: dict[str, str] = {}
     with contextlib.suppress(UsageError):  # a path is no name
         spec = parse(retriever)
+        if corpus := spec.options.get("corpus"):
+            hashes[corpus] = Documents(corpus).sha256()
         for text in (*spec.arguments, *spec.options.values()):
             if text != retriever:
                 hashes |= code_of(text)

@@ -70,7 +70,7 @@ class PoolPassages:
                 f"or ids of the pool.",
             )
         found: dict[str, Passage] = {}
-        for passage in map(self._placed, passages):
+        for passage in map(self.placed, passages):
             found.setdefault(passage.id, passage)
         return _with_scores(list(found.values()))
 
@@ -82,7 +82,8 @@ class PoolPassages:
             return self._by_id.get(item[0], item[0]), item[1]
         return item
 
-    def _placed(self, passage: Passage) -> Passage:
+    def placed(self, passage: Passage) -> Passage:
+        """The pool's passage of that id or text, with the score of this one; else this one."""
         known = self._by_id.get(passage.id) or self._by_text.get(passage.text.strip())
         return passage if known is None else replace(known, score=passage.score)
 

@@ -1,0 +1,72 @@
+"""BM25 over documents that never are in memory together: `bm25(corpus=PATH)`, PATH a file or folder as of `--corpus`.
+
+The documents are read one after the other, cut into chunks of `chunk` tokens (330; 0: whole), and kept in the index on
+disk with their text. The index is kept by the content of the files.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+from array import array
+from collections.abc import AsyncIterator, Callable, Iterator
+
+from ragstone.errors import DataError
+from ragstone.retrieval.bm25_disk import Source, open_disk_index
+from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.retrieval.corpus import Documents
+from ragstone.retrieval.open import Building
+from ragstone.retrieval.own import PoolPassages
+from ragstone.types import Passage, Retriever
+
+__all__ = ["open_corpus"]
+
+log = logging.getLogger(__name__)
+
+
+class _Chunks:
+    """The chunks of the documents, read anew each time."""
+
+    def __init__(self, documents: Documents, size: int) -> None:
+        self._documents, self._size = documents, size
+
+    def __iter__(self) -> Iterator[Passage]:
+        for _, document, _ in self._documents:
+            yield from chunk_passages([document], size=self._size)
+
+
+@contextlib.asynccontextmanager
+async def open_corpus(
+    name: str, documents: Documents, building: Building, terms: Callable[[str], list[str]], *,
+    text: Callable[[Passage], str], kind: str, chunk: int,
+) -> AsyncIterator[Retriever]:  # fmt: skip
+    """The index of the documents. `kind` identifies `terms` and `text`. Raises DataError for two documents with one id,
+    MissingExtra without tantivy, and what reading and writing raise."""
+    pool, cache = building.pool, building.options.cache
+    facts = json.dumps([kind, chunk, await asyncio.to_thread(documents.sha256)])
+    total = await asyncio.to_thread(_checked_ids, documents)
+    log.info("%s: %s documents", name, f"{total:,}")
+    for warning in documents.warnings:
+        log.warning("%s: %s", name, warning)
+    source = Source(
+        _Chunks(documents, chunk), hashlib.sha256(facts.encode()).hexdigest()[:40],
+        placed=PoolPassages(pool).placed,
+    )  # fmt: skip
+    async with open_disk_index(name, source, terms, text=text, cache=cache) as retriever:
+        yield retriever
+
+
+def _checked_ids(documents: Documents) -> int:
+    """The number of documents. Raises DataError if two have the same id. It takes eight bytes a document."""
+    import numpy as np  # noqa: PLC0415
+
+    hashes = np.frombuffer(array("q", (hash(document.id) for _, document, _ in documents)), dtype=np.int64)
+    different, counts = np.unique(hashes, return_counts=True)
+    suspects, seen = set(different[counts > 1].tolist()), set[str]()
+    for file, document, _ in documents if suspects else ():
+        if hash(document.id) in suspects:
+            if document.id in seen:
+                raise DataError(file, f"two documents have the id {document.id!r}. Give each its own.")
+            seen.add(document.id)
+    return len(hashes)

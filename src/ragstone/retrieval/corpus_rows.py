@@ -1,0 +1,81 @@
+"""Documents that are rows of a file: JSON lines, CSV and TSV; and the text of a file in its encoding."""
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.errors import DataError
+from ragstone.types import Passage
+
+__all__ = ["LARGEST", "read_lines", "read_table", "text_of"]
+
+LARGEST = 200_000_000
+"""Bytes of a file that is read at once."""
+_PIECE = 1_000_000  # characters
+_TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_content", "正文", "内容", "文本")
+_TITLES = ("title", "heading", "name", "标题")
+_IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
+
+
+def text_of(path: Path) -> str:
+    """The text of a file in UTF-8 or GB 18030. Raises DataError."""
+    return path.read_bytes().decode(_encoding_of(path))
+
+
+def _encoding_of(path: Path) -> str:
+    """The encoding of a text, which is read piece by piece."""
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            with path.open(encoding=encoding, newline="") as stream:
+                while stream.read(_PIECE):
+                    pass
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    raise DataError(path, "the text is neither UTF-8 nor GB 18030. Save it as UTF-8.")
+
+
+def read_lines(path: Path, name: str) -> Iterator[Passage]:
+    """A document per line of a JSONL file. Only one line is in memory at a time. Raises DataError."""
+    with path.open(encoding=_encoding_of(path), newline="\n") as lines:
+        for number in itertools.count(1):
+            if not (line := lines.readline(LARGEST)):
+                return
+            if len(line) >= LARGEST:
+                raise DataError(path, f"the line has more than {LARGEST:,} characters. Split it.", line=number)
+            if line.strip():
+                try:
+                    row = json.loads(line)
+                except ValueError as error:
+                    raise DataError(path, f"this is not JSON ({error}).", line=number) from None
+                yield _row(path, name, number, row)
+
+
+def read_table(path: Path, name: str) -> Iterator[Passage]:
+    """A document per row of a CSV or TSV file, whose first row has the columns' names. Raises DataError."""
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    before = csv.field_size_limit(LARGEST)  # of the whole process
+    try:
+        rows = list(csv.DictReader(io.StringIO(text_of(path)), delimiter=delimiter))
+    finally:
+        csv.field_size_limit(before)
+    for number, row in enumerate(rows, 2):
+        yield _row(path, name, number, row)
+
+
+def _row(path: Path, name: str, number: int, row: Any) -> Passage:
+    fields: Mapping[str, Any] = row if isinstance(row, Mapping) else {"text": row}
+    text = _first(fields, _TEXTS)
+    if not isinstance(text, str):
+        raise DataError(path, f"the document has no text. Name its column one of {', '.join(_TEXTS[:4])}.", line=number)
+    title = _first(fields, _TITLES)
+    return Passage(str(_first(fields, _IDS) or f"{name}#{number}"), text, title=title if isinstance(title, str) else "")
+
+
+def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
+    lowered = {str(key).strip().lower(): value for key, value in fields.items()}
+    return next((lowered[name] for name in names if lowered.get(name) not in (None, "")), None)
