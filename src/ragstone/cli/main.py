@@ -38,6 +38,7 @@ COMMANDS = {
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
     "trend": ("ragstone.cli.trend", "Follow runs over time: what changed, and when."),
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),
+    "conform": ("ragstone.cli.conform", "Check another library's metrics on cases whose right scores are known."),
     "annotate": ("ragstone.cli.annotate", "Label answers, passages or pairs in the terminal."),
     "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),

@@ -1,0 +1,112 @@
+"""`ragstone conform`."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ragstone.cli.options import Number, json_option, language_option, quiet_option
+from ragstone.cli.output import say, say_json, say_tables
+from ragstone.errors import UnknownName, UsageError
+from ragstone.messages import messages, preferred_language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ragstone.conformance.cases import Case
+
+__all__ = ["command"]
+
+
+@click.command(name="conform")
+@click.option("--library", "libraries", multiple=True, required=True, metavar="NAME|FILE|MODULE:FUNCTION",
+              help="Library to check: ragas, ragstone, or your own (repeatable).")  # fmt: skip
+@click.option("--version", default="",
+              help="Version of the library.  [default: the one these cases were written for]")  # fmt: skip
+@click.option("--python", type=click.Path(path_type=Path),
+              help="Python that has the library.  [default: an environment in the user's cache folder]")  # fmt: skip
+@click.option("--case", "names", multiple=True, help="Run only this case (repeatable).")
+@click.option("--metric", "metrics", multiple=True, help="Run only this metric (repeatable).")
+@click.option("--timeout", type=Number(0, min_open=True), default=60.0, show_default=True,
+              help="Time limit of a case, in seconds.")  # fmt: skip
+@click.option("--reproduce", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write a script for each failure, which needs the library only.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Print all cases, not only those that fail.")
+@quiet_option
+@language_option
+@json_option
+def command(
+    libraries: tuple[str, ...],
+    version: str,
+    python: Path | None,
+    names: tuple[str, ...],
+    metrics: tuple[str, ...],
+    timeout: float,
+    reproduce: Path | None,
+    language: str | None,
+    *,
+    every: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Check another library's metrics on cases whose right scores are known.
+
+    Each case is a sample with what a judge says of it: refusals, empty texts, missing verdicts, failing endpoints, in
+    English and Chinese. The library is real and runs in an environment of its own; a local endpoint plays the judge.
+    The exit code is 1 if a result is not right."""
+    from ragstone.conformance.cases import load_cases  # noqa: PLC0415
+    from ragstone.conformance.reproduction import write_reproductions  # noqa: PLC0415
+    from ragstone.conformance.running import conform  # noqa: PLC0415
+    from ragstone.conformance.tables import document, tables  # noqa: PLC0415
+    from ragstone.conformance.targets import target_of  # noqa: PLC0415
+
+    if len(libraries) > 1 and (version or python):
+        raise UsageError("--version and --python are for one --library; give one.")
+    language = language or preferred_language()
+    texts = messages(__name__, language)
+    cases = _chosen(load_cases(), names, metrics)
+
+    def making(what: str, where: Path) -> None:
+        say(texts["making"].format(library=what, folder=where), err=True)
+
+    targets = [target_of(name, version=version, python=python, making=making) for name in libraries]
+    found = []
+    for target in targets:
+        progress = None if quiet else _lines(texts["progress"], target.name)
+        found.append(asyncio.run(conform(target, cases, metrics=metrics, timeout=timeout, progress=progress)))
+    by_id, scripts = {case.id: case for case in cases}, {}
+    for result in found:
+        if reproduce is not None:
+            scripts[result.target.name] = [str(path) for path in write_reproductions(result, by_id, reproduce)]
+    if as_json:
+        say_json(document(found, by_id, scripts))
+    else:
+        say_tables(tables(found, cases, language, every=every), language=language)
+        for paths in scripts.values():
+            say(texts["written"].format(n=len(paths), folder=reproduce))
+    return 0 if all(result.right for result in found) else 1
+
+
+def _chosen(cases: "Iterable[Case]", names: tuple[str, ...], metrics: tuple[str, ...]) -> "list[Case]":
+    """The cases with these names, in one language (`refusal/zh`) or both (`refusal`). Raises UnknownName."""
+    cases = list(cases)
+    ids = {case.id for case in cases} | {case.id.rpartition("/")[0] for case in cases}
+    for name in names:
+        if name not in ids:
+            raise UnknownName("case", name, sorted(ids))
+    known = {metric for case in cases for metric in case.expect}
+    for metric in metrics:
+        if metric not in known:
+            raise UnknownName("metric", metric, sorted(known))
+    return [case for case in cases if not names or {case.id, case.id.rpartition("/")[0]} & set(names)]
+
+
+def _lines(text: str, library: str) -> "Callable[[int, int], None]":
+    """A line on standard error at every fifth of the cases."""
+
+    def say_progress(done: int, total: int) -> None:
+        if done * 5 // total > (done - 1) * 5 // total:
+            say(text.format(library=library, done=done, total=total), err=True)
+
+    return say_progress

@@ -1,0 +1,1 @@
+"""Another library's metrics, put to cases with recorded verdicts and known right scores."""

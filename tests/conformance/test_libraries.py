@@ -1,0 +1,56 @@
+"""The real libraries: what `conform` finds in versions that are known."""
+
+import asyncio
+from pathlib import Path
+
+import platformdirs
+import pytest
+from bench.peers.environment import environment
+
+from ragstone.conformance.cases import load_cases
+from ragstone.conformance.running import Conformance, conform
+from ragstone.conformance.targets import target_of
+
+pytestmark = pytest.mark.slow
+RAGAS = (
+    "plain", "all-supported", "none-supported", "useful-context-last", "three-questions", "negative-cosine", "refusal",
+    "nothing-on-either-side", "one-verdict-of-four", "a-verdict-twice", "a-verdict-of-5", "a-verdict-of-minus-1",
+    "injection-quoted", "thoughts-first", "429-twice", "braces", "injection",
+)  # fmt: skip
+
+
+def found(library: str, names: tuple[str, ...]) -> Conformance:
+    folder = Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "peers"
+    python, reason = environment(library, folder)
+    if python is None:
+        pytest.skip(reason)
+    cases = [case for case in load_cases() if case.id.rpartition("/")[0] in names]
+    return asyncio.run(conform(target_of(library, python=python), cases))
+
+
+def test_the_known_defects_of_ragas_0_4_3_are_found_and_nothing_else() -> None:
+    result = found("ragas", RAGAS)
+    assert result.version == "0.4.3"
+    failed = {(outcome.case, outcome.metric): outcome for outcome in result.outcomes if outcome.kind != "right"}
+    defects = {
+        ("negative-cosine", "answer_relevancy"): -0.3,
+        ("negative-cosine", "answer_correctness"): 0.328571,
+        ("refusal", "faithfulness"): "nan",
+        ("nothing-on-either-side", "answer_correctness"): 0.8,
+        ("nothing-on-either-side", "context_recall"): "nan",
+        ("one-verdict-of-four", "faithfulness"): 1.0,
+        ("a-verdict-twice", "faithfulness"): 0.6,
+        ("a-verdict-of-5", "faithfulness"): 1.0,
+        ("a-verdict-of-minus-1", "faithfulness"): 1.0,
+        ("injection-quoted", "faithfulness"): 1.0,
+        ("injection-quoted", "context_precision"): 1.0,
+        ("injection-quoted", "context_recall"): 1.0,
+        ("thoughts-first", "faithfulness"): 1.0,
+        ("thoughts-first", "context_precision"): 1.0,
+        ("thoughts-first", "context_recall"): 1.0,
+    }
+    assert set(failed) == {(f"{case}/{language}", metric) for case, metric in defects for language in ("en", "zh")}
+    for (case, metric), value in defects.items():
+        for language in ("en", "zh"):
+            outcome = failed[f"{case}/{language}", metric]
+            assert outcome.kind == value if isinstance(value, str) else outcome.value == pytest.approx(value, abs=1e-5)
