@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
 from msgspec.structs import replace
 from tests.report.synthetic import SYSTEMS, MemoryRun, SmallBenchmark, small_run
 
+from ragstone.analysis.slices import thinned
 from ragstone.report import render
+from ragstone.report.sections import slices
 from ragstone.types import Record, Score
 
 
@@ -56,3 +59,20 @@ def test_a_run_with_few_questions_has_no_such_section_and_one_without_slices_say
         {SYSTEMS[0]: {}},
     )
     assert re.search(r"none of \d+ slices fails significantly more", render(quiet, SmallBenchmark()))
+
+
+def test_a_very_large_run_is_searched_among_some_of_its_questions_all_answers_of_which_are_kept() -> None:
+    every = list(planted(40).records())
+    assert thinned(every, len(every)) is every
+    some = list(thinned(every, len(every), most=30))
+    assert 10 < len(some) < 60
+    assert some == list(thinned(every, len(every), most=30))
+    samples = {record.case.sample.id for record in some}
+    assert some == [record for record in every if record.case.sample.id in samples]
+
+
+def test_the_section_says_that_it_was_searched_among_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Searched among" not in render(planted(40), SmallBenchmark(), cases_shown=8)
+    monkeypatch.setattr(slices, "MOST", 60)
+    html = render(planted(40), SmallBenchmark(), cases_shown=8)
+    assert "Searched among about 60 of the 78 answers, drawn by question." in html

@@ -24,10 +24,12 @@ from ragstone.analysis.slice_values import labels_of
 from ragstone.stats import holm
 from ragstone.types import Record
 
-__all__ = ["LEAST", "Slice", "Slices", "find_slices"]
+__all__ = ["LEAST", "MOST", "Slice", "Slices", "find_slices", "thinned"]
 
 LEAST = 10
 """Samples that a slice and the rest each need to be tested."""
+MOST = 50_000
+"""Records among which a report searches: what more would find fails hardly more than the rest."""
 LEVEL = 0.05
 _MOST_SINGLES, _MOST_PAIRS = 400, 5_000  # the largest ones are tested
 _UNREMARKABLE = 5  # slices without a significant difference that are listed
@@ -92,6 +94,19 @@ def find_slices(
         else Slices(system, undecided=rows.undecided)
         for system, rows in sorted(systems.items())
     ]
+
+
+def thinned(records: Iterable[Record], total: int, *, most: int = MOST) -> Iterable[Record]:
+    """About `most` of the `total` records where there are more: those of the samples whose hash is smallest, so that
+    the records of a sample stay together, and that another run of the same questions keeps the same ones."""
+    if total <= most:
+        return records
+    limit = (2**64 * most) // total
+    return (record for record in records if _hash(record.case.sample.id) < limit)
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True)

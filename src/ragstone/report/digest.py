@@ -66,7 +66,8 @@ class SystemDigest:
     causes: dict[str, Counter[str]] = field(default_factory=dict)
     errors: dict[str, ErrorKind] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
-    samples: dict[str, tuple[int, int]] = field(default_factory=dict)  # how often right, of how often right or wrong
+    # How often right, of how often right or wrong, by sample; None where there is no other system to compare with.
+    samples: dict[str, tuple[int, int]] | None = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
     with_usage: int = 0  # responses with token counts
@@ -76,7 +77,7 @@ class SystemDigest:
         self.groups.setdefault(diagnosis.group, AnswerCounts()).add(record, diagnosis)
         if record.error is not None:
             self._add_error(record)
-        elif diagnosis.right is not None:
+        elif diagnosis.right is not None and self.samples is not None:
             right, decided = self.samples.get(record.case.sample.id, (0, 0))
             self.samples[record.case.sample.id] = (right + diagnosis.right, decided + 1)
         if record.error is None and diagnosis.right is False:
@@ -145,7 +146,8 @@ class Digest:
 
 def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int) -> Digest:
     """Read the run once and summarise it."""
-    systems = {system: SystemDigest() for system in sorted(run.systems)}
+    alone = len(run.systems) < 2
+    systems = {system: SystemDigest(samples=None if alone else {}) for system in sorted(run.systems)}
     labels: dict[str, str] = {}
     worst: dict[tuple[str, str], WorstCases] = {}  # by group and system
     examples: dict[tuple[str, str], WorstCases] = {}  # by system and cause

@@ -145,8 +145,8 @@ def _paired(a: SystemDigest, b: SystemDigest) -> tuple[list[float], list[float],
     first: list[float] = []
     second: list[float] = []
     groups: list[int] = []
-    for number, (sample, (right, n)) in enumerate(a.samples.items()):
-        other, also = b.samples.get(sample, (0, 0))
+    for number, (sample, (right, n)) in enumerate((a.samples or {}).items()):
+        other, also = (b.samples or {}).get(sample, (0, 0))
         if n == also:
             first += [right / n] * n
             second += [other / n] * n

@@ -9,6 +9,7 @@ import numpy as np
 
 from ragstone.display import Cell, Point
 from ragstone.stats.intervals import (
+    Groups,
     Interval,
     Z,
     difference_interval,
@@ -54,9 +55,7 @@ class Estimate:
         return cls(won / n, *_ends(score_interval(sums, sizes, trials=n)), n, n if total is None else total)
 
     @classmethod
-    def of_mean(
-        cls, values: Sequence[float], *, groups: Sequence[Hashable] | None = None, total: int | None = None
-    ) -> "Estimate":
+    def of_mean(cls, values: Sequence[float], *, groups: Groups | None = None, total: int | None = None) -> "Estimate":
         """The mean of scores with its `mean_interval`; values of one group, such as one sample's, are one cluster."""
         if not values:
             return cls(total=total)

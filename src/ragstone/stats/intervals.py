@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 __all__ = [
-    "ROUNDING", "UNSEEN", "Array", "Interval", "Z", "apart", "decisive_interval", "difference_interval", "effective",
-    "exact_interval", "finite", "gain_interval", "mean_interval", "most_trials", "score_interval", "share_interval",
-    "student_interval", "student_quantile", "units_of", "wilson",
+    "ROUNDING", "UNSEEN", "Array", "Groups", "Interval", "Z", "apart", "decisive_interval", "difference_interval",
+    "effective", "exact_interval", "finite", "gain_interval", "mean_interval", "most_trials", "score_interval",
+    "share_interval", "student_interval", "student_quantile", "units_of", "wilson",
 ]  # fmt: skip
 
 Interval: TypeAlias = tuple[float, float] | None
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+Groups: TypeAlias = Sequence[Hashable] | np.ndarray[Any, np.dtype[np.int64]]
 
 Z = NormalDist().inv_cdf(0.975)
 UNSEEN = 0.15  # squared deviations that every sample is taken to have beyond those seen (docs/decisions/0021)
@@ -80,7 +81,7 @@ def share_interval(sums: Array, sizes: Array, *, trials: float = math.inf) -> tu
     return _wilson(*effective(sums, sizes, trials=trials))
 
 
-def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:
+def mean_interval(values: Sequence[float], *, groups: Groups | None = None) -> Interval:
     """The 95% interval of a mean of scores; None for fewer than two units. ValueError for values that are not finite.
 
     Scores in [0, 1] have Wilson's interval with the `effective` number of trials, others Student's. With `groups` (one
@@ -212,7 +213,7 @@ def most_trials(numbers: Array) -> float:
     return len(numbers) if np.isin(numbers, (0.0, 1.0)).all() else math.inf
 
 
-def units_of(*columns: Array, groups: Sequence[Hashable] | None) -> Array:
+def units_of(*columns: Array, groups: Groups | None) -> Array:
     """A row for the sums of each column by group, and one for the sizes of the groups. The order of the groups depends
     on these figures only. Without `groups` each value is a group."""
     n = len(columns[0])
@@ -221,7 +222,10 @@ def units_of(*columns: Array, groups: Sequence[Hashable] | None) -> Array:
     elif len(groups) != n:
         raise ValueError(f"{n} values, but {len(groups)} groups.")
     else:
-        numbers: dict[Hashable, int] = {}
-        places = [numbers.setdefault(group, len(numbers)) for group in groups]
-        table = np.stack([np.bincount(places, weights, len(numbers)) for weights in (*columns, np.ones(n))])
+        if isinstance(groups, np.ndarray):
+            places = np.unique(groups, return_inverse=True)[1]
+        else:
+            numbers: dict[Hashable, int] = {}
+            places = np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)
+        table = np.stack([np.bincount(places, weights) for weights in (*columns, np.ones(n))])
     return table[:, np.lexsort(table)]

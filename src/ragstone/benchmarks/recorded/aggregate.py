@@ -4,16 +4,17 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from ragstone.benchmarks.recorded.metric_scores import MetricScores, Samples
 from ragstone.benchmarks.recorded.stages import StageTally, add_stages
 from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
-from ragstone.stats import Estimate
-from ragstone.types import Record, Run, Usage
+from ragstone.types import Plan, Record, Run, Usage
 
-__all__ = ["JudgeCost", "MetricScores", "ScoreTally", "columns_of", "display_order", "tally_scores"]
+__all__ = ["JudgeCost", "ScoreTally", "columns_of", "display_order", "tally_scores"]
 
 _REASONS = 20  # different reasons that are counted for one metric
 
@@ -27,37 +28,6 @@ _ORDER = (
 def display_order(name: str) -> tuple[int, str]:
     """The sort key of a metric in a table."""
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
-
-
-@dataclass
-class MetricScores:
-    """The scores of one metric: values with their samples, and counts of the cases without a value."""
-
-    values: list[float] = field(default_factory=list)
-    samples: list[str] = field(default_factory=list)
-    failed: int = 0
-    not_applicable: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    unasked: int = 0  # cases that are not scored yet
-    unsupported_quotes: int = 0  # scores that rest on a verdict whose quote is in no passage
-
-    @property
-    def total(self) -> int:
-        return len(self.values) + self.failed + self.not_applicable + self.unasked
-
-    def mean(self) -> Estimate:
-        """The mean of the values; the values of one sample form a cluster."""
-        return Estimate.of_mean(self.values, groups=self.samples, total=self.total)
-
-    def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
-        """The samples with the lowest values below a bar: (sample id, value), lowest first. A sample that was judged
-        several times counts with its mean."""
-        by_sample: dict[str, list[float]] = {}
-        for sample, value in zip(self.samples, self.values, strict=True):
-            by_sample.setdefault(sample, []).append(value)
-        means = {sample: sum(values) / len(values) for sample, values in by_sample.items()}
-        low = sorted((sample for sample, mean in means.items() if mean < below), key=means.__getitem__)  # stable
-        return [(sample, means[sample]) for sample in low[:count]]
 
 
 @dataclass
@@ -76,9 +46,9 @@ class ScoreTally:
     """The aggregated scores of one system. `refusals`: of the questions that the data call answerable (True) or not
     (False), each sample and whether its answer declines; an empty answer is neither."""
 
+    samples: Samples = field(default_factory=Samples)
     metrics: dict[str, MetricScores] = field(default_factory=dict)
     groups: dict[str, dict[str, dict[str, MetricScores]]] = field(default_factory=dict)  # column → value → metric
-    repeats: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     answers: dict[str, list[int]] = field(default_factory=dict)  # hashes, by sample, if anything is repeated
     costs: dict[str, JudgeCost] = field(default_factory=lambda: defaultdict(JudgeCost))
     system: Usage = field(default_factory=Usage)  # of the system's own models, as it reports it
@@ -98,9 +68,27 @@ class ScoreTally:
     def names(self) -> list[str]:
         return sorted(self.metrics, key=display_order)
 
+    def of(self, metrics: dict[str, MetricScores], name: str) -> MetricScores:
+        """The scores of a metric among these of one group or of all."""
+        if name not in metrics:
+            metrics[name] = MetricScores(self.samples)
+        return metrics[name]
+
+
+# The tally of a run that is open, with the plans that it had: they are the same object while the file is unchanged.
+_KEPT: WeakKeyDictionary[Run, tuple[Mapping[str, Plan], dict[str, ScoreTally]]] = WeakKeyDictionary()
+
 
 def tally_scores(run: Run) -> dict[str, ScoreTally]:
-    """The tally of each system, in order."""
+    """The tally of each system, in order. The records are read once however many tables and charts ask for it."""
+    plans = run.plans()
+    kept = _KEPT.get(run)
+    if kept is None or kept[0] is not plans:
+        _KEPT[run] = kept = (plans, _tally(run, plans))
+    return kept[1]
+
+
+def _tally(run: Run, plans: Mapping[str, Plan]) -> dict[str, ScoreTally]:
     tallies: dict[str, ScoreTally] = {system: ScoreTally() for system in run.systems}
     options = run.meta.get("options", {})
     columns = tuple(options.get("group_by", ())) if isinstance(options, Mapping) else ()
@@ -110,10 +98,10 @@ def tally_scores(run: Run) -> dict[str, ScoreTally]:
         _add(tally, record, columns)
         if repeated and record.response is not None and "judge_repeat" not in record.case.condition:
             tally.answers.setdefault(record.case.sample.id, []).append(hash(record.response.answer))
-    for system, plan in run.plans().items():
+    for system, plan in plans.items():
         metrics = tallies[system].metrics
         for name in {*metrics, *plan.unscored}:
-            metrics.setdefault(name, MetricScores()).unasked = plan.total - plan.asked + plan.unscored.get(name, 0)
+            tallies[system].of(metrics, name).unasked = plan.total - plan.asked + plan.unscored.get(name, 0)
     for tally in tallies.values():
         _count_errors(tally)
     return tallies
@@ -147,23 +135,21 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
     if record.response is not None and record.response.usage is not None:
         tally.system += record.response.usage
     add_stages(tally.stages, record)
+    place = tally.samples.add(record.case.sample.id)
     for name, score in record.scores.items():
-        places = [tally.metrics.setdefault(name, MetricScores())]
+        places = [tally.of(tally.metrics, name)]
         for column, value in groups.items():
-            places.append(tally.groups.setdefault(column, {}).setdefault(value, {}).setdefault(name, MetricScores()))
+            places.append(tally.of(tally.groups.setdefault(column, {}).setdefault(value, {}), name))
         flagged = isinstance(score.evidence, Mapping) and bool(score.evidence.get("unsupported_quotes"))
         for scores in places:
             scores.unsupported_quotes += flagged
             if score.status == "scored" and score.value is not None:
-                scores.values.append(score.value)
-                scores.samples.append(record.case.sample.id)
+                scores.add(score.value, place)
                 continue
             scores.failed += score.status == "failed"
             scores.not_applicable += score.status == "not_applicable"
             reason = score.reason if score.reason in scores.reasons or len(scores.reasons) < _REASONS else "…"
             scores.reasons[reason] += 1
-        if score.value is not None:
-            tally.repeats[name][record.case.sample.id].append(score.value)
     possible = answerable(record.case)
     if possible is not None and "judge_repeat" not in record.case.condition and _is_answered(record):
         tally.refusals[possible].append((record.case.sample.id, declined(record.response, record.scores.values())))

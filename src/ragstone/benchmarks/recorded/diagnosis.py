@@ -14,7 +14,8 @@ faithfulness and answer relevancy are ragstone's.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ragstone.benchmarks.recorded.aggregate import MetricScores, display_order
+from ragstone.benchmarks.recorded.aggregate import display_order
+from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.display import Diagnosis
 from ragstone.messages import messages
 from ragstone.metrics import better

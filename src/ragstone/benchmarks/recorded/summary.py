@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from ragstone.benchmarks.recorded.aggregate import MetricScores, ScoreTally, lower_is_better, tally_scores
+from ragstone.benchmarks.recorded.aggregate import ScoreTally, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.diagnosis import advise, metric_for
+from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.benchmarks.verdicts import asked, score
 from ragstone.display import Action, Dot, Summary
 from ragstone.messages import messages
@@ -65,7 +66,7 @@ class _Summary:
             lower = lower_is_better(name, self.meta)
             yield Dot(
                 name, mean.value, mean.low, mean.high, score(mean), self.gates.get(name), _bins(scores), lower,
-                _worst(scores, lower=lower),
+                scores.extremes(_SAMPLES, lower=lower),
             )  # fmt: skip
 
 
@@ -74,10 +75,3 @@ def _bins(scores: MetricScores) -> tuple[int, ...]:
     for value in scores.values:
         counts[min(_BINS - 1, int(value * _BINS))] += 1
     return tuple(counts)
-
-
-def _worst(scores: MetricScores, *, lower: bool) -> tuple[str, ...]:
-    """The samples with the worst values; none where every value is the best."""
-    order = sorted(zip(scores.values, scores.samples, strict=True), reverse=lower)
-    best = 0.0 if lower else 1.0
-    return tuple(dict.fromkeys(sample for value, sample in order if value != best))[:_SAMPLES]

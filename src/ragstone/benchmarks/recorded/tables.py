@@ -129,7 +129,7 @@ class _ScoreTables:
         rows, most = [], 1
         for system, tally in self.tallies.items():
             for name in tally.names:
-                repeated = [values for values in tally.repeats[name].values() if len(values) > 1]
+                repeated = tally.metrics[name].repeated()
                 if not repeated:
                     continue
                 most = max(most, *map(len, repeated))

@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.analysis.slice_tables import MOST_ROWS, slice_tables
-from ragstone.analysis.slices import Slice, Slices, find_slices
+from ragstone.analysis.slices import MOST, Slice, Slices, find_slices, thinned
 from ragstone.messages import messages
 from ragstone.report.html import table_html
 from ragstone.report.sanitize import one_line
@@ -16,6 +16,7 @@ from ragstone.report.sections.worst_answers import cards
 __all__ = ["PLUGINS"]
 
 _TEMPLATE = """
+{% if some %}<p class="legend">{{ some }}</p>{% endif %}
 {% for line, table, slices in systems %}
 {% if not slices %}<p>{{ line }}</p>{% else %}
 <details><summary><bdi>{{ line }}</bdi></summary>
@@ -35,7 +36,8 @@ _NAME = 120
 
 def _body(view: View) -> Markup | None:
     w = messages(__name__, view.language)
-    records = view.benchmark.view(view.run).records()
+    total = view.digest.total
+    records = thinned(view.benchmark.view(view.run).records(), total)
     results = find_slices(records, lambda record: view.benchmark.classify(record).right)
     results = [result for result in results if any(result.tested)]
     tables = slice_tables(results, language=view.language)
@@ -47,7 +49,8 @@ def _body(view: View) -> Markup | None:
         )
         for result, table in zip(results, tables, strict=True)
     ]
-    return view.html(_TEMPLATE, systems=systems) if systems else None
+    some = w["some"].format(n=f"{MOST:,}", total=f"{total:,}") if total > MOST else ""
+    return view.html(_TEMPLATE, systems=systems, some=some) if systems else None
 
 
 def _line(result: Slices, w: Mapping[str, str]) -> str:

@@ -1,0 +1,100 @@
+"""The scores of one metric in a few bytes each, so that a million of them fit into memory."""
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ragstone.stats import Estimate
+
+__all__ = ["MetricScores", "Samples"]
+
+
+class Samples:
+    """The ids of samples, one after the other in one text, by place. A sample that comes again later, after others,
+    has several places, of which `groups` tells that they are of one sample."""
+
+    def __init__(self) -> None:
+        self._text, self._ends = bytearray(), array("q", [0])
+        self._hashes = array("q")
+        self._last: str | None = None
+
+    def add(self, sample: str) -> int:
+        """The place of this id; that of the last one if it is the same."""
+        if sample != self._last:
+            self._last = sample
+            self._text += sample.encode("utf-8", "surrogatepass")
+            self._ends.append(len(self._text))
+            self._hashes.append(hash(sample))
+        return len(self._hashes) - 1
+
+    def __getitem__(self, place: int) -> str:
+        return self._text[self._ends[place] : self._ends[place + 1]].decode("utf-8", "surrogatepass")
+
+    def groups(self, places: Sequence[int]) -> npt.NDArray[np.int64]:
+        """A number for each place, equal for places of one sample."""
+        return np.frombuffer(self._hashes, dtype=np.int64)[np.asarray(places, dtype=np.int64)]
+
+
+@dataclass
+class MetricScores:
+    """The scores of one metric: values with the places of their samples, and counts of the cases without a value."""
+
+    samples: Samples
+    values: "array[float]" = field(default_factory=lambda: array("d"))
+    places: "array[int]" = field(default_factory=lambda: array("q"))
+    failed: int = 0
+    not_applicable: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    unasked: int = 0  # cases that are not scored yet
+    unsupported_quotes: int = 0  # scores that rest on a verdict whose quote is in no passage
+
+    def add(self, value: float, place: int) -> None:
+        """A value of the sample at this place."""
+        self.values.append(value)
+        self.places.append(place)
+
+    @property
+    def total(self) -> int:
+        return len(self.values) + self.failed + self.not_applicable + self.unasked
+
+    def mean(self) -> Estimate:
+        """The mean of the values; the values of one sample form a cluster."""
+        if not self.values:
+            return Estimate(total=self.total)
+        return Estimate.of_mean(self.values, groups=self.samples.groups(self.places), total=self.total)
+
+    def repeated(self) -> list[list[float]]:
+        """The values of each sample that has several, in the order of first appearance."""
+        groups, values = self.samples.groups(self.places), np.asarray(self.values)
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.append(True, np.diff(groups[order]) != 0)) if len(order) else order
+        ends = np.append(starts[1:], len(order))
+        several = ends - starts > 1
+        found = [order[start:end] for start, end in zip(starts[several], ends[several], strict=True)]
+        return [values[numbers].tolist() for numbers in sorted(found, key=lambda numbers: int(numbers[0]))]
+
+    def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
+        """The samples with the lowest values below a bar: (sample id, value), lowest first. A sample that was judged
+        several times counts with its mean."""
+        _, first, inverse, counts = np.unique(
+            self.samples.groups(self.places), return_index=True, return_inverse=True, return_counts=True
+        )
+        means = np.bincount(inverse, np.asarray(self.values)) / counts
+        order = np.lexsort((first, means))
+        low = order[means[order] < below][:count]
+        return [(self.samples[self.places[first[one]]], float(means[one])) for one in low]
+
+    def extremes(self, count: int, *, lower: bool) -> tuple[str, ...]:
+        """The samples with the worst values, those of one value by id; none where every value is the best. `lower`:
+        whether lower values are better."""
+        values, found = np.asarray(self.values), dict[str, None]()
+        for value in np.unique(values)[:: -1 if lower else 1].tolist():
+            if len(found) >= count or value == (0.0 if lower else 1.0):
+                break
+            names = {self.samples[self.places[place]] for place in np.flatnonzero(values == value)}
+            found |= dict.fromkeys(sorted(names, reverse=lower))
+        return tuple(found)[:count]
