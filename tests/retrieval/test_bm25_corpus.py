@@ -68,7 +68,7 @@ async def test_the_index_is_kept_until_a_document_changes(tmp_path: Path, monkey
 async def test_two_documents_with_one_id_are_refused_before_anything_is_indexed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bm25_disk, "_build", None)
+    monkeypatch.setattr(bm25_disk, "_joined", None)  # the first passage would fail
     docs = written(tmp_path, [*ROWS, ROWS[3]])
     with pytest.raises(DataError, match="two documents have the id 'd3'"):
         await found(f"bm25(corpus={docs})", "ship")

@@ -117,7 +117,7 @@ async def test_a_pool_of_blank_passages_holds_nothing_to_find(words: WordEmbedde
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("dense(test/words,index=tree)", "index=tree should be one of auto, exact, faiss, hnsw"),
+        ("dense(test/words,index=tree)", "index=tree should be one of auto, exact, faiss, hnsw, disk"),
         ("dense(test/words,title=1)", "title=1 should be yes or no"),
         ("dense(test/words,links=4)", "options of index=hnsw"),
         ("dense(test/words,other=4)", "no option 'other'"),

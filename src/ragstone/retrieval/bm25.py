@@ -16,9 +16,7 @@ runs. Large pools are indexed on disk (`bm25_disk`), with the same results; `ind
 import asyncio
 import contextlib
 import functools
-import hashlib
 import importlib.metadata
-import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -32,6 +30,7 @@ from ragstone.models.nested_names import Spec
 from ragstone.retrieval.bm25_disk import K1, B, Source, has_tantivy, open_disk_index
 from ragstone.retrieval.bm25_store import cached_terms, load_index, save_index
 from ragstone.retrieval.corpus import Documents
+from ragstone.retrieval.index_folder import key_of
 from ragstone.retrieval.open import Building
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever
@@ -58,7 +57,7 @@ class Bm25:
         started = time.perf_counter()
         self.id, self._passages, self._terms = name, passages, terms
         texts = list(map(_text_with(title=title), passages))
-        key = _key_of(texts, importlib.metadata.version("bm25s"), kind, k1, b, len(texts)) if folder else ""
+        key = key_of(texts, importlib.metadata.version("bm25s"), kind, k1, b, len(texts)) if folder else ""
         stored = load_index(folder, key) if folder else None
         if stored is None:
             split = cached_terms(folder, kind, texts, terms) if folder else map(terms, texts)
@@ -97,14 +96,6 @@ class Bm25:
 def _text_with(*, title: bool) -> Callable[[Passage], str]:
     """A function that gives what is searched of a passage."""
     return lambda passage: f"{passage.title} {passage.text}" if title and passage.title else passage.text
-
-
-def _key_of(texts: Iterable[str], *facts: object) -> str:
-    """The cache key of an index: a hash of everything it depends on."""
-    digest = hashlib.sha256(json.dumps(facts).encode())
-    for text in texts:
-        digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    return digest.hexdigest()[:40]
 
 
 def _built(words: Iterable[list[str]], k1: float, b: float) -> tuple[Any, list[int]]:
@@ -166,7 +157,7 @@ async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
         return
     pool, folder = building.pool, building.options.cache
     if index == "disk" or (index == "auto" and _is_large(spec.name, pool)):
-        key = await asyncio.to_thread(lambda: _key_of(map(text, pool), kind)) if folder else ""
+        key = await asyncio.to_thread(lambda: key_of(map(text, pool), kind)) if folder else ""
         source = Source(pool, key, pool)
         async with open_disk_index(spec.name, source, terms, text=text, cache=folder) as on_disk:
             yield on_disk

@@ -6,8 +6,6 @@ disk with their text. The index is kept by the content of the files.
 
 import asyncio
 import contextlib
-import hashlib
-import json
 import logging
 from array import array
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,6 +14,7 @@ from ragstone.errors import DataError
 from ragstone.retrieval.bm25_disk import Source, open_disk_index
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Documents
+from ragstone.retrieval.index_folder import key_of
 from ragstone.retrieval.open import Building
 from ragstone.retrieval.own import PoolPassages
 from ragstone.types import Passage, Retriever
@@ -26,12 +25,15 @@ log = logging.getLogger(__name__)
 
 
 class _Chunks:
-    """The chunks of the documents, read anew each time."""
+    """The chunks of the documents, whose ids are checked first. `name` is the retriever's, for the log."""
 
-    def __init__(self, documents: Documents, size: int) -> None:
-        self._documents, self._size = documents, size
+    def __init__(self, name: str, documents: Documents, size: int) -> None:
+        self._name, self._documents, self._size = name, documents, size
 
     def __iter__(self) -> Iterator[Passage]:
+        log.info("%s: %s documents", self._name, f"{_checked_ids(self._documents):,}")
+        for warning in self._documents.warnings:
+            log.warning("%s: %s", self._name, warning)
         for _, document, _ in self._documents:
             yield from chunk_passages([document], size=self._size)
 
@@ -44,15 +46,8 @@ async def open_corpus(
     """The index of the documents. `kind` identifies `terms` and `text`. Raises DataError for two documents with one id,
     MissingExtra without tantivy, and what reading and writing raise."""
     pool, cache = building.pool, building.options.cache
-    facts = json.dumps([kind, chunk, await asyncio.to_thread(documents.sha256)])
-    total = await asyncio.to_thread(_checked_ids, documents)
-    log.info("%s: %s documents", name, f"{total:,}")
-    for warning in documents.warnings:
-        log.warning("%s: %s", name, warning)
-    source = Source(
-        _Chunks(documents, chunk), hashlib.sha256(facts.encode()).hexdigest()[:40],
-        placed=PoolPassages(pool).placed,
-    )  # fmt: skip
+    key = key_of([await asyncio.to_thread(documents.sha256)], kind, chunk)
+    source = Source(_Chunks(name, documents, chunk), key, placed=PoolPassages(pool).placed)
     async with open_disk_index(name, source, terms, text=text, cache=cache) as retriever:
         yield retriever
 

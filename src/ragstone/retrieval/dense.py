@@ -6,7 +6,8 @@
 Options:
 - `index`: exact (numpy); faiss (FAISS's flat index, same passages and scores); auto (the default: faiss for 20,000
   passages or more if it is installed, else exact); hnsw (FAISS's approximate graph with `links` edges per node, 32,
-  visiting `effort` nodes, 128).
+  visiting `effort` nodes, 128); disk (approximate, for vectors that do not fit into memory: FAISS's inverted lists, of
+  which `probes`, 64, are searched; its recall against exact search is measured and told).
 - `title`: yes puts the title before the text, as BEIR does; no, the default, embeds only the text.
 - `url`: base URL of the embedder's endpoint.
 
@@ -15,6 +16,7 @@ Scores are cosine similarities. Vectors are cached on disk per embedder and text
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,8 +27,10 @@ from ragstone.errors import UsageError
 from ragstone.models import open_embedder
 from ragstone.models.nested_names import Spec
 from ragstone.retrieval.embedders import embed_all
-from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss
-from ragstone.retrieval.open import Building
+from ragstone.retrieval.index_folder import kept_index, key_of
+from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_faiss
+from ragstone.retrieval.nearest_disk import PROBES, OnDisk, build_on_disk, is_on_disk
+from ragstone.retrieval.open import Building, code_of
 from ragstone.types import Embedder, Passage, Retriever
 
 if TYPE_CHECKING:
@@ -34,11 +38,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PLUGINS", "Dense", "open_dense"]
 
-INDEXES = ("auto", "exact", "faiss", "hnsw")
+log = logging.getLogger(__name__)
+
+INDEXES = ("auto", "exact", "faiss", "hnsw", "disk")
 # Number of passages from which FAISS is worth loading.
 _MANY = 20_000
 # Passages used to measure the recall@10 of an approximate index against exact search.
 _SAMPLED = 200
+# Passages that are embedded before their vectors are written to disk.
+_BLOCK = 4096
+_VERSION = 1  # part of the keys of indexes on disk: raise it when the meaning of the stored data changes
+_LOG_EVERY = 10.0  # seconds
 
 
 class Dense:
@@ -68,6 +78,7 @@ class Dense:
             results[number] = [
                 msgspec.structs.replace(self._passages[row], score=score)
                 for row, score in zip(neighbours, row_scores, strict=True)
+                if row >= 0
             ]
         return results
 
@@ -79,7 +90,36 @@ def _text(passage: Passage, *, title: bool) -> str:
 @contextlib.asynccontextmanager
 async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """Opens the retriever with its passages embedded. Raises UsageError, MissingExtra and the embedder's errors."""
-    spec.only("index", "title", "links", "effort", "url")
+    kind, title, links, effort, probes = _checked(spec)
+    # Blank texts are left out: endpoints refuse them, and only chance could find them.
+    passages = [passage for passage in building.pool if _text(passage, title=title).strip()]
+    facts: dict[str, Any]
+    async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
+        started = time.perf_counter()
+        texts = [_text(passage, title=title) for passage in passages]
+        if kind == "disk" and passages:
+            async with _opened_on_disk(spec, building, embedder, texts, probes) as on_disk:
+                facts = {
+                    "embedder": embedder.id, "passages": len(passages), "dimensions": on_disk.dimensions,
+                    "index": on_disk.name, "index_bytes": on_disk.nbytes, "exact": False, "recall@5": on_disk.recall,
+                    "build_seconds": time.perf_counter() - started,
+                }  # fmt: skip
+                yield Dense(spec.name, embedder, passages, on_disk, facts)
+            return
+        vectors = await embed_all(embedder, texts, kind="passage")
+        embedded = time.perf_counter()
+        index: Nearest | None = None
+        facts = {"embedder": embedder.id, "passages": len(passages), "dimensions": vectors.shape[1]}
+        if passages:
+            index, more = await asyncio.to_thread(_build, vectors, kind, links, effort)
+            facts |= more
+        facts |= {"embed_seconds": embedded - started, "index_seconds": time.perf_counter() - embedded}
+        yield Dense(spec.name, embedder, passages, index, facts)
+
+
+def _checked(spec: Spec) -> tuple[str, bool, int, int, int]:
+    """The kind of index, whether titles are embedded, links, effort and probes. Raises UsageError."""
+    spec.only("index", "title", "links", "effort", "probes", "url")
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: a dense retriever takes one embedder, for example dense(local/e5-small).")
     kind, title = spec.options.get("index", "auto"), spec.options.get("title", "no")
@@ -90,20 +130,34 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
     links, effort = spec.count("links", 32, least=2), spec.count("effort", 128)
     if kind != "hnsw" and {"links", "effort"} & spec.options.keys():
         raise UsageError(f"{spec.name}: links and effort are options of index=hnsw.")
-    # Blank texts are left out: endpoints refuse them, and only chance could find them.
-    passages = [passage for passage in building.pool if _text(passage, title=title == "yes").strip()]
-    async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
-        started = time.perf_counter()
-        texts = [_text(passage, title=title == "yes") for passage in passages]
-        vectors = await embed_all(embedder, texts, kind="passage")
-        embedded = time.perf_counter()
-        index: Nearest | None = None
-        facts: dict[str, Any] = {"embedder": embedder.id, "passages": len(passages), "dimensions": vectors.shape[1]}
-        if passages:
-            index, more = await asyncio.to_thread(_build, vectors, kind, links, effort)
-            facts |= more
-        facts |= {"embed_seconds": embedded - started, "index_seconds": time.perf_counter() - embedded}
-        yield Dense(spec.name, embedder, passages, index, facts)
+    if kind != "disk" and "probes" in spec.options:
+        raise UsageError(f"{spec.name}: probes is an option of index=disk.")
+    return kind, title == "yes", links, effort, spec.count("probes", PROBES)
+
+
+@contextlib.asynccontextmanager
+async def _opened_on_disk(
+    spec: Spec, building: Building, embedder: Embedder, texts: Sequence[str], probes: int
+) -> AsyncIterator[OnDisk]:
+    """The index of the texts: the one in the cache, or a new one, whose vectors never are in memory together."""
+    load_faiss()
+    options = building.calling(spec)
+    known = [_VERSION, embedder.id, spec.arguments, options.base_url, code_of(spec.arguments[0])]
+    parent = options.cache / "vectors-disk" if options.cache is not None else None
+    key = await asyncio.to_thread(key_of, texts, *known)
+
+    async def blocks() -> "AsyncIterator[np.ndarray[Any, Any]]":
+        last = time.monotonic()
+        for start in range(0, len(texts), _BLOCK):
+            yield await embed_all(embedder, texts[start : start + _BLOCK], kind="passage")
+            if time.monotonic() - last >= _LOG_EVERY:
+                last, done = time.monotonic(), min(start + _BLOCK, len(texts))
+                log.info("%s: %s of %s passages embedded", spec.name, f"{done:,}", f"{len(texts):,}")
+
+    async with kept_index(parent, key, lambda folder: build_on_disk(folder, blocks()), is_on_disk) as folder:
+        index = await asyncio.to_thread(lambda: OnDisk(folder, probes=probes))
+        log.info("%s: %s", spec.name, index.name)
+        yield index
 
 
 def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:

@@ -7,17 +7,19 @@ ends with its process, and what a killed build left is deleted by the next one.
 
 import asyncio
 import contextlib
+import hashlib
+import json
 import logging
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 
 from ragstone.errors import StorageError
 from ragstone.storage.database import result_code
 
-__all__ = ["MAX_INDEXES", "bytes_of", "delete_oldest", "kept_index"]
+__all__ = ["MAX_INDEXES", "bytes_of", "delete_oldest", "kept_index", "key_of"]
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +111,14 @@ def delete_oldest(parent: Path, *, keep: int) -> None:
     folders = [path for path in parent.iterdir() if path.name[0] != "." and path.is_dir()]
     for old in sorted(folders, key=lambda path: -path.stat().st_mtime)[keep:]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def key_of(texts: Iterable[str], *facts: object) -> str:
+    """The cache key of an index: a hash of everything it depends on."""
+    digest = hashlib.sha256(json.dumps(facts).encode())
+    for text in texts:
+        digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return digest.hexdigest()[:40]
 
 
 def bytes_of(folder: Path) -> int:

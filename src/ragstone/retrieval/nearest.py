@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = "np.ndarray[Any, Any]"
 
-__all__ = ["Exact", "Faiss", "Nearest", "has_faiss"]
+__all__ = ["Exact", "Faiss", "Nearest", "empty_result", "exact_products", "has_faiss", "load_faiss"]
 
 # Queries and rows per matrix product: 8 MB of products, which stay in the processor's cache for the comparison.
 _BLOCK = 512
@@ -51,7 +51,8 @@ def _margin(dimensions: int) -> float:
     return 16 * math.sqrt(dimensions) * 2.0**-24
 
 
-def _empty_result(queries: "Array", k: int) -> "tuple[Array, Array]":
+def empty_result(queries: "Array", k: int) -> "tuple[Array, Array]":
+    """Arrays of rows and scores to be filled."""
     import numpy as np  # noqa: PLC0415
 
     return np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
@@ -86,7 +87,7 @@ class Exact:
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         k = max(0, min(k, len(self._rows)))
         if not len(queries) or not k:
-            return _empty_result(queries, k)
+            return empty_result(queries, k)
         columns = min(len(self._rows), max(self._columns, 2 * k))
         step = max(1, self._size // columns)
         buffers = _Buffers(min(step, len(queries)), columns)
@@ -201,7 +202,7 @@ class Faiss:
     def __init__(self, matrix: "Array", *, links: int = 0, effort: int = 128) -> None:
         import numpy as np  # noqa: PLC0415
 
-        self._faiss = faiss = _load_faiss()
+        self._faiss = faiss = load_faiss()
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         self._links = links
         if links:
@@ -232,7 +233,7 @@ class Faiss:
 
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         n, k = len(self._rows), max(0, min(k, len(self._rows)))
-        rows, scores = _empty_result(queries, k)
+        rows, scores = empty_result(queries, k)
         left, depth = np.arange(len(queries)), min(n, k + _SPARE)
         while k and len(left):
             values, candidates = self._index.search(queries[left], depth)
@@ -263,7 +264,8 @@ def has_faiss() -> bool:
     return importlib.util.find_spec("faiss") is not None
 
 
-def _load_faiss() -> Any:
+def load_faiss() -> Any:
+    """The module. Raises MissingExtra."""
     try:
         return importlib.import_module("faiss")
     except ModuleNotFoundError:

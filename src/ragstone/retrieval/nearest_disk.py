@@ -1,0 +1,148 @@
+"""Approximate nearest neighbours from disk, for vectors that do not fit into memory: FAISS's inverted lists of vectors
+in eight bits a number, which select candidates, and the vectors themselves, by which the candidates are ranked.
+
+A folder has `vectors.f32` (rows of float32), `lists-N.faiss` (the lists of a million rows each, with the same centres),
+and `facts.json`. The large files are mapped into memory, so that the system keeps of them what it has room for. The
+centres are computed from a sample, so that building takes about as little memory for many vectors as for few.
+`docs/decisions/0033-indexes-on-disk.md` has the measurements.
+"""
+
+import asyncio
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ragstone.errors import BadReply
+from ragstone.retrieval.index_folder import bytes_of
+from ragstone.retrieval.nearest import Exact, empty_result, exact_products, load_faiss
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import numpy as np
+
+    Array: TypeAlias = "np.ndarray[Any, Any]"
+
+__all__ = ["PROBES", "OnDisk", "build_on_disk", "is_on_disk"]
+
+PROBES = 64
+"""Lists that are searched for each query."""
+_PER_LIST = 40  # vectors per list from which the lists' centres are computed
+_ROUNDS = 10  # of k-means
+_PART = 1_000_000  # rows of a file of lists
+_STEP = 50_000  # rows that are in memory at a time
+_SPARE = 16  # candidates beyond twice k
+_SAMPLED = 200  # rows by which the recall is measured
+
+
+class OnDisk:
+    """Searches a folder that `build_on_disk` made, `probes` of its lists for each query. `recall`: the share of the
+    five nearest other rows that is found, measured against exact search for 200 sampled rows."""
+
+    def __init__(self, folder: Path, *, probes: int = PROBES) -> None:
+        self._faiss = load_faiss()
+        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        self._rows = _mapped(folder, facts["dimensions"])
+        self._parts = [
+            self._faiss.read_index(str(folder / f"lists-{number}.faiss"), self._faiss.IO_FLAG_MMAP)
+            for number in range(math.ceil(len(self._rows) / _PART))
+        ]
+        self._probes = min(probes, self._parts[0].nlist)
+        for part in self._parts:
+            part.nprobe = self._probes
+        self.dimensions, self.nbytes, self._vectors = facts["dimensions"], bytes_of(folder), facts["vectors"]
+        self.recall: float = (
+            facts["recall@5"] if probes == PROBES and "recall@5" in facts else _recall(self, self._rows)
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is in a list."""
+        return bool(len(self._rows) == self._vectors == sum(part.ntotal for part in self._parts))
+
+    @property
+    def name(self) -> str:
+        lists = f"{self._probes} of {self._parts[0].nlist:,} lists"
+        return f"on disk, {lists}, recall@5 {self.recall:.3f}, faiss {self._faiss.__version__}"
+
+    def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]":
+        """As `Exact.search`, among the rows in the lists that are searched; -1 and a score of -inf where these have
+        fewer."""
+        import numpy as np  # noqa: PLC0415
+
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        k = max(0, min(k, len(self._rows)))
+        if not len(queries) or not k:
+            return empty_result(queries, k)
+        depth = min(len(self._rows), 2 * k + _SPARE)
+        candidates = np.concatenate([part.search(queries, depth)[1] for part in self._parts], axis=1)
+        selected = np.repeat(np.arange(len(queries)), candidates.shape[1])
+        products = exact_products(self._rows, queries, candidates.ravel(), selected)
+        products = np.where(candidates < 0, -np.inf, products.reshape(candidates.shape))
+        order = np.lexsort((candidates, -products))[:, :k]
+        return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(products, order, axis=1)
+
+
+def _mapped(folder: Path, dimensions: int) -> "Array":
+    import numpy as np  # noqa: PLC0415
+
+    return np.memmap(folder / "vectors.f32", dtype="<f4", mode="r").reshape(-1, dimensions)
+
+
+def is_on_disk(folder: Path) -> bool:
+    """Whether a folder has a whole index."""
+    try:
+        return OnDisk(folder).is_whole
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return False
+
+
+async def build_on_disk(folder: Path, blocks: "AsyncIterator[Array]") -> None:
+    """Writes blocks of unit vectors (float32) and their index into an empty folder."""
+    dimensions = 0
+    with (folder / "vectors.f32").open("wb") as stream:
+        async for block in blocks:
+            if dimensions not in (0, block.shape[1]):
+                raise BadReply("The vectors have different dimensions. Use another cache folder or --no-cache.")
+            dimensions = block.shape[1]
+            await asyncio.to_thread(stream.write, block.astype("<f4").tobytes())
+    await asyncio.to_thread(_index, folder, dimensions)
+
+
+def _index(folder: Path, dimensions: int) -> None:
+    import numpy as np  # noqa: PLC0415
+
+    faiss = load_faiss()
+    rows = _mapped(folder, dimensions)
+    lists = max(1, min(int(4 * math.sqrt(len(rows))), len(rows) // _PER_LIST))
+    centres = faiss.IndexFlatIP(dimensions)
+    kind = faiss.ScalarQuantizer.QT_8bit
+    index = faiss.IndexIVFScalarQuantizer(centres, dimensions, lists, kind, faiss.METRIC_INNER_PRODUCT)
+    index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = _ROUNDS, _PER_LIST, 1
+    sample = np.sort(np.random.default_rng(0).choice(len(rows), min(len(rows), _PER_LIST * lists), replace=False))
+    index.train(rows[sample])
+    for number, first in enumerate(range(0, len(rows), _PART)):
+        index.reset()
+        for start in range(first, min(len(rows), first + _PART), _STEP):
+            some = np.ascontiguousarray(rows[start : min(start + _STEP, first + _PART)])
+            index.add_with_ids(some, np.arange(start, start + len(some)))
+        faiss.write_index(index, str(folder / f"lists-{number}.faiss"))
+    facts: dict[str, float] = {"dimensions": dimensions, "vectors": len(rows)}
+    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    facts |= {"recall@5": OnDisk(folder).recall}
+    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _recall(index: OnDisk, rows: "Array", k: int = 5) -> float:
+    import numpy as np  # noqa: PLC0415
+
+    places = np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))[:_SAMPLED]
+    sampled = np.ascontiguousarray(rows[places])
+    expected, _ = Exact(rows).search(sampled, k + 1)
+    found, _ = index.search(sampled, k + 1)
+    shares = []
+    for place, right, its in zip(places.tolist(), expected.tolist(), found.tolist(), strict=True):
+        others = [row for row in right if row != place][:k]
+        shares.append(len({*others} & {*its}) / len(others) if others else 1.0)
+    return sum(shares) / len(shares)
