@@ -2,13 +2,17 @@
 
 import bz2
 import json
+import re
 import tracemalloc
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.builders.test_questions import changed
+from tests.cli.conftest import own_folders, ragstone
+from tests.cli.test_commands import Ragstone
 
 from ragstone.api.build_mirage import build_mirage
 from ragstone.builders.mirage.mapping import map_questions
@@ -16,6 +20,9 @@ from ragstone.builders.mirage.qa_sets import SourceQuestion, read_qa_set
 from ragstone.datasets.mirage import read_oracle, read_pool, read_questions
 from ragstone.datasets.wikipedia import read_articles, read_pages
 from ragstone.errors import DataError, UsageError
+from ragstone.labels import Label, LabelStore
+
+__all__ = ["own_folders", "ragstone"]
 
 TOWNS = ("Arden", "Brill", "Corvin", "Dunmore", "Elsted", "Farrow")
 YEARS, WRONG = "; ".join(str(1310 + 7 * n) for n in range(6)), {"answer": "9", "found": True}
@@ -102,10 +109,31 @@ def test_the_official_files_are_built_checked_and_asked(dump: Path, popqa: Path,
         assert oracle[one.query_id][0].doc_name == one.doc_name
     reasons = {json.loads(line)["reason"] for line in (tmp_path / "m" / "rejected.jsonl").read_text().splitlines()}
     assert {"no_article", "article_taken"} <= reasons
-    labels = (tmp_path / "m" / "labels.csv").read_text().splitlines()
-    assert len(labels) == 1 + 5 * 6
     result = ragstone.bench("mirage", model="local/extractive", data=tmp_path / "m", run=tmp_path / "m.run")
     assert result.outcome.complete
+    questions_file, corpus = tmp_path / "m" / "questions.jsonl", tmp_path / "m" / "documents.jsonl"
+    system = "rag(retriever=bm25,model=local/extractive,k=3)"
+    found = ragstone.diagnose(questions_file, system, corpus=corpus, run=tmp_path / "d.run")
+    assert found.outcome.complete
+    assert [one.found for one in found.questions] == ["labels"] * 6
+
+
+def test_experts_label_the_same_chunks_and_kappa_says_how_far_they_agree(
+    dump: Path, popqa: Path, tmp_path: Path, ragstone: Ragstone
+) -> None:
+    build_mirage(popqa, dump, tmp_path / "m", changed(answering=supporting))
+    path = tmp_path / "m" / "labels.sqlite"
+    with LabelStore.open(path) as store:
+        checked = {label.item: label.value for label in store.labels(expert="scripted/changed")}
+        assert Counter(checked.values()) == {"yes": 6, "no": 24}
+        while (work := store.next_item("ann")) is not None:
+            differs = work.item.passages[0].title == "Brill" and checked[work.item.id] == "yes"
+            store.put(Label(work.item.id, "relevant", "ann", "no" if differs else checked[work.item.id]))
+    (line,) = ragstone("agreement", "experts", path, "--json").document["summary"]
+    assert re.search(r"agree on 97% of 30 items .*, κ 0\.89 \[0\.\d\d, 1\.00\]", line)
+    build_mirage(popqa, dump, tmp_path / "m", changed(answering=supporting))
+    with LabelStore.open(path) as store:
+        assert len(store.labels()) == 60
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """RGB's data sets from news, in both languages: labels, false answers and joined questions are checked."""
 
+import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.builders.test_questions import changed
+from tests.retrieval.test_corpus import warc_record
 
 from ragstone.api.build_rgb import BuiltRGB, build_rgb
 from ragstone.datasets.rgb import read_rgb
@@ -225,3 +227,64 @@ def test_a_checker_that_disagrees_with_the_answer_leaves_a_chunk_out(news: News,
     for row in read_rgb(tmp_path / "rgb" / f"{news.language}_refine.json").rows:
         assert len(row.positive[0]) == 1
         assert not any(row.slots[0][0] in text for text in row.negative)
+
+
+def _page(row: Mapping[str, str]) -> str:
+    return f"<html><head><title>{row['title']}</title></head><body><nav>menu</nav><p>{row['text']}</p></body></html>"
+
+
+def _folder(path: Path, rows: list[dict[str, str]]) -> Path:
+    """A folder of text and HTML files."""
+    path.mkdir()
+    for place, row in enumerate(rows):
+        name, text = ("txt", f"# {row['title']}\n\n{row['text']}") if place % 2 else ("html", _page(row))
+        (path / f"{row['id']}.{name}").write_text(text, "utf-8")
+    return path
+
+
+def _rss(path: Path, rows: list[dict[str, str]]) -> Path:
+    items = "".join(
+        f"<item><title>{row['title']}</title><link>https://x.test/{row['id']}</link><pubDate>Fri, 10 May 2024 09:00:00 "
+        f"GMT</pubDate><description>&lt;p&gt;{row['text']}&lt;/p&gt;</description></item>"
+        for row in rows
+    )
+    path = path.with_suffix(".rss")
+    path.write_text(f"<rss version='2.0'><channel><title>News</title>{items}</channel></rss>", "utf-8")
+    return path
+
+
+def _warc(path: Path, rows: list[dict[str, str]]) -> Path:
+    path = path.with_suffix(".warc.gz")
+    records = [warc_record(f"https://x.test/{row['id']}", "text/html", _page(row).encode()) for row in rows]
+    path.write_bytes(b"".join(map(gzip.compress, records)))
+    return path
+
+
+def _lines(path: Path, rows: list[dict[str, str]]) -> Path:
+    path = path.with_suffix(".jsonl")
+    path.write_text("\n".join(json.dumps({**row, "date": "2024-05-10"}) for row in rows), "utf-8")
+    return path
+
+
+@both_languages
+@pytest.mark.parametrize("written", [_folder, _lines, _rss, _warc])
+def test_articles_come_in_every_form_in_which_news_are_kept(written: Any, news: News, tmp_path: Path) -> None:
+    model = changed(read=news.knowing)
+    files = build_rgb(written(tmp_path / "news", news.rows()), tmp_path / "rgb", model, retriever="bm25").files
+    assert files == {f"{news.language}_refine": 4, f"{news.language}_int": 2, f"{news.language}_fact": 4}
+    shown = [json.loads(one.messages[-1].content) for one in model.requests if one.schema_name == "event"]
+    assert {one["title"] for one in shown} == {row["title"] for row in news.rows()}
+    assert all(("2024" in one["date"]) == (written is not _folder) for one in shown)
+    assert not any("menu" in one["article"] for one in shown)
+
+
+@both_languages
+def test_a_built_set_is_diagnosed_at_once(news: News, tmp_path: Path) -> None:
+    import ragstone
+
+    built(tmp_path, news)
+    system = "rag(retriever=bm25,model=local/extractive,k=3)"
+    questions, corpus = (tmp_path / "rgb" / f"{name}.jsonl" for name in ("questions", "corpus"))
+    result = ragstone.diagnose(questions, system, corpus=corpus, run=tmp_path / "d.run")
+    assert result.outcome.complete
+    assert [one.found for one in result.questions] == ["labels"] * 6

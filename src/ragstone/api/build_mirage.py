@@ -1,33 +1,38 @@
 """`build_mirage`: MIRAGE's data set from published questions and a Wikipedia dump."""
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
+from ragstone.api.built_files import QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import construct, keep_report
 from ragstone.api.execute import Shell, cache_folder
+from ragstone.api.label_round import label_round
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.mirage.items import MappedQuestion
 from ragstone.builders.mirage.mapping import map_questions
+from ragstone.builders.mirage.passes import LANGUAGE
 from ragstone.builders.mirage.pipeline import mirage_pipeline, mirage_rows
 from ragstone.builders.mirage.qa_sets import read_qa_set
 from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.builders.steps import Role
 from ragstone.datasets.mirage import write_mirage
+from ragstone.datasets.tabular import read_eval_data
 from ragstone.errors import UsageError
+from ragstone.labels import Label
 from ragstone.models import ModelOptions
-from ragstone.storage import replacing
 from ragstone.types import Model
 
 __all__ = ["BuiltMirage", "MirageBuild", "build_mirage", "build_mirage_async", "plan_mirage_build", "run_mirage_build"]
+
+_TASK, _LABELLED = "relevant", 200
+_DOCUMENTS = "documents.jsonl"  # `corpus.jsonl` beside questions would be a collection of BEIR
 
 
 @dataclass(frozen=True)
@@ -82,8 +87,9 @@ async def run_mirage_build(
     concurrency: int | None = None,
     shell: Shell | None = None,
 ) -> BuiltMirage:
-    """Runs the plan and writes `dataset.json`, `doc_pool.json`, `oracle.json`, the labels as a table for `ragstone
-    agreement experts` (`labels.csv`), and `rejected.jsonl`."""
+    """Runs the plan and writes `dataset.json`, `doc_pool.json`, `oracle.json` and `rejected.jsonl`; for `run` and
+    `diagnose`, `questions.jsonl` and `documents.jsonl`; and `labels.sqlite` with the labels of 200 questions, for
+    people to label the same chunks (`ragstone annotate`)."""
     plan.output.mkdir(parents=True, exist_ok=True)
     path = Path(run) if run is not None else plan.output / "build.run"
     mapped = len(plan.pipeline.start)
@@ -98,27 +104,40 @@ async def run_mirage_build(
     items: Sequence[MappedQuestion] = done.state.items
     write_mirage(plan.output, *mirage_rows(items))
     checker = plan.models["checker"]
-    _write(plan.output / "labels.csv", _labels(items, checker if isinstance(checker, str) else checker.id))
-    lines = [json.dumps(msgspec.to_builtins(one), ensure_ascii=False) + "\n" for one in done.state.rejected]
-    _write(plan.output / "rejected.jsonl", "".join(lines))
+    if items:
+        _keep_labels(plan.output / "labels.sqlite", items, checker if isinstance(checker, str) else checker.id)
+    write_rows(plan.output / QUESTIONS, map(_question_row, items))
+    write_rows(plan.output / _DOCUMENTS, map(chunk_row, plan.pipeline.corpus))
+    write_rows(plan.output / "rejected.jsonl", map(msgspec.to_builtins, done.state.rejected))
     keep_report(path, done.state, len(items))
     return BuiltMirage(path, done.outcome, benchmark=plugin, questions=len(items))
 
 
-def _labels(items: Sequence[MappedQuestion], checker: str) -> str:
-    """The checker's labels as those of an expert, a row for each chunk, to compare with people's."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["id", "expert", "task", "label"])
-    for item in items:
-        for number, supports in enumerate(item.support, 1):
-            writer.writerow([f"{item.id}/{number}", checker, "relevant", "yes" if supports else "no"])
-    return out.getvalue()
+def _keep_labels(path: Path, items: Sequence[MappedQuestion], checker: str) -> None:
+    """Adds the labels of a sample of the questions to a file of labels, as those of an expert with the checker's name.
+    What people have labelled there stays, and each chunk still lacks the label of one of them."""
+    rows = [
+        {"id": item.id, "question": item.question.question, "reference": list(item.question.answers),
+         "contexts": [{"id": str(number), "title": chunk.title, "text": chunk.text}
+                      for number, chunk in enumerate(item.chunks, 1)]}
+        for item in items
+    ]  # fmt: skip
+    data = replace(read_eval_data(rows), sha256="mirage")  # a chunk keeps its id in a set that grew
+    support = {(item.id, str(number)): yes for item in items for number, yes in enumerate(item.support, 1)}
+    with label_round(path, data, tasks=[_TASK], sample=_LABELLED, per_item=2) as store:
+        origins = store.origins()
+        for item in store.items(_TASK):
+            origin = origins[item.id]
+            if (supports := support.get((origin.sample_id, origin.passage))) is not None:
+                label = Label(item.id, _TASK, checker, "yes" if supports else "no", source="build mirage")
+                store.put(label, uid=label.uid)
 
 
-def _write(path: Path, text: str) -> None:
-    with replacing(path, parents=True) as stream:
-        stream.write(text.encode("utf-8", "surrogatepass"))
+def _question_row(item: MappedQuestion) -> dict[str, Any]:
+    source = item.question
+    return {
+        **question_row(item.id, source.question, [source.answers], LANGUAGE, item.supporting), "source": source.source,
+    }  # fmt: skip
 
 
 @public

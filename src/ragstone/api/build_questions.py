@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec.structs import asdict, replace
 
 from ragstone.api.blocking import blocking, public
+from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import Constructed, construct, keep_report
 from ragstone.api.execute import Shell, cache_folder
 from ragstone.api.run_result import RunResult
@@ -24,8 +25,7 @@ from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
-from ragstone.storage import replacing
-from ragstone.types import Model, Passage
+from ragstone.types import Model
 
 __all__ = [
     "BuiltQuestions", "QuestionBuild", "build_questions", "build_questions_async", "plan_question_build",
@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 _CHUNK = 330  # tokens
-_QUESTIONS, _CORPUS, _REJECTED = "questions.jsonl", "corpus.jsonl", "rejected.jsonl"
+_REJECTED = "rejected.jsonl"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def plan_question_build(
 
 def _rows(path: Path) -> list[Mapping[str, Any]]:
     """The rows of a test set, a folder that `build questions` wrote or its file."""
-    file = path / _QUESTIONS if path.is_dir() else path
+    file = path / QUESTIONS if path.is_dir() else path
     if not file.exists():
         raise UsageError(f"{file} does not exist: --extend names a folder that `ragstone build questions` wrote.")
     rows: list[Mapping[str, Any]] = []
@@ -132,7 +132,7 @@ async def run_question_build(
     _write(plan, done)
     reasons = Counter(item.reason for item in done.state.rejected)
     return BuiltQuestions(
-        path, done.outcome, _warnings(plan, done), plugin, plan.output / _QUESTIONS, len(done.state.items), reasons
+        path, done.outcome, _warnings(plan, done), plugin, plan.output / QUESTIONS, len(done.state.items), reasons
     )
 
 
@@ -162,19 +162,13 @@ def _warnings(plan: QuestionBuild, done: Constructed) -> tuple[str, ...]:
 def _write(plan: QuestionBuild, done: Constructed) -> None:
     drafts: Sequence[Draft] = done.state.items
     rows = [*plan.earlier, *map(_row, drafts)]
-    _lines(plan.output / _QUESTIONS, rows)
-    _lines(plan.output / _CORPUS, [_chunk_row(passage) for passage in plan.pipeline.corpus])
+    write_rows(plan.output / QUESTIONS, rows)
+    write_rows(plan.output / CORPUS, [chunk_row(passage) for passage in plan.pipeline.corpus])
     repeated = [
         Rejected(content_id(line), "boilerplate", "repeated_line", line, {"documents": count})
         for line, count in plan.cleaned.lines.items()
     ]
-    _lines(plan.output / _REJECTED, [_rejected_row(item) for item in (*repeated, *done.state.rejected)])
-
-
-def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    with replacing(path, parents=True) as stream:
-        for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    write_rows(plan.output / _REJECTED, [_rejected_row(item) for item in (*repeated, *done.state.rejected)])
 
 
 def _row(draft: Draft) -> dict[str, Any]:
@@ -185,13 +179,11 @@ def _row(draft: Draft) -> dict[str, Any]:
             ("user", "assistant"), pair, strict=True)]  # fmt: skip
         question = [*turns, {"role": "user", "content": draft.question}]
     gold = draft.gold if draft.answerable else ()
-    documents = dict.fromkeys(str(passage.meta.get("document", passage.id)) for passage in gold)
     evidence = [_evidence(fact) for fact in draft.facts]
     first = evidence[0] if evidence else {}
     return {
-        "id": draft.id, "question": question, "reference": [list(slot) for slot in draft.references],
-        "answerable": draft.answerable, "language": draft.language, "type": draft.type, "style": draft.style,
-        "persona": draft.persona, "difficulty": draft.difficulty, "document": "; ".join(documents),
+        **question_row(draft.id, question, draft.references, draft.language, gold), "answerable": draft.answerable,
+        "type": draft.type, "style": draft.style, "persona": draft.persona, "difficulty": draft.difficulty,
         "page": first.get("page"), "heading": first.get("heading", ""), "evidence": evidence,
         "marks": list(draft.marks),
     }  # fmt: skip
@@ -203,10 +195,6 @@ def _evidence(fact: Fact) -> dict[str, Any]:
         {} if fact.place is None else {name: value for name, value in asdict(fact.place).items() if value is not None}
     )
     return {"text": fact.evidence, "passage": fact.chunk.id, **place}
-
-
-def _chunk_row(passage: Passage) -> dict[str, Any]:
-    return {"id": passage.id, "title": passage.title, "text": passage.text}
 
 
 def _rejected_row(item: Rejected) -> dict[str, Any]:

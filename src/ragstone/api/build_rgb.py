@@ -1,6 +1,5 @@
 """`build_rgb`: RGB's data sets from the user's news articles."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ragstone.api.blocking import blocking, public
+from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import Constructed, construct, keep_report
 from ragstone.api.construction_estimate import Expected, expected
 from ragstone.api.execute import Shell, cache_folder
@@ -18,6 +18,7 @@ from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import Pipeline, State
 from ragstone.builders.rgb.base import CHUNK, TOP, Rank
+from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
 from ragstone.builders.rgb.pipeline import base_rows, fact_rows, int_rows, rgb_pipeline
 from ragstone.builders.steps import Role
 from ragstone.builders.web_search import (
@@ -33,7 +34,6 @@ from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
-from ragstone.storage import replacing
 from ragstone.text import estimate_tokens
 from ragstone.types import Model, Passage
 
@@ -111,8 +111,9 @@ async def run_rgb_build(
     concurrency: int | None = None,
     shell: Shell | None = None,
 ) -> BuiltRGB:
-    """Runs the plan and writes the official files (`en_refine.json`, `en_int.json`, `en_fact.json`, likewise zh) and
-    `rejected.jsonl`. The data sets for noise and rejection are made of the first by the benchmark."""
+    """Runs the plan and writes the official files (`en_refine.json`, `en_int.json`, `en_fact.json`, likewise zh), of
+    which the benchmark also makes noise and rejection; `rejected.jsonl`; and for `run` and `diagnose` `questions.jsonl`
+    and `corpus.jsonl`."""
     plan.output.mkdir(parents=True, exist_ok=True)
     path = Path(run) if run is not None else plan.output / "build.run"
     options = model_options or ModelOptions(cache=cache_folder())
@@ -145,8 +146,11 @@ async def run_rgb_build(
         return BuiltRGB(path, fact.outcome, benchmark=plugin)
     rows = _by_language({"refine": base.state, "int": joined.state, "fact": fact.state})
     for name, documents in rows.items():
-        _write(plan.output / f"{name}.json", documents)
-    _write(plan.output / "rejected.jsonl", [msgspec.to_builtins(item) for item in fact.state.rejected])
+        write_rows(plan.output / f"{name}.json", documents)
+    questions, chunks = _own_data(base.state.items, joined.state.items)
+    write_rows(plan.output / QUESTIONS, questions)
+    write_rows(plan.output / CORPUS, chunks)
+    write_rows(plan.output / "rejected.jsonl", map(msgspec.to_builtins, fact.state.rejected))
     counts = {name: len(documents) for name, documents in rows.items()}
     keep_report(path, fact.state, sum(counts.values()))
     return BuiltRGB(path, fact.outcome, _warnings(fact.state), plugin, files=counts)
@@ -162,10 +166,15 @@ def _by_language(states: Mapping[str, State]) -> dict[str, list[dict[str, Any]]]
     return files
 
 
-def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    with replacing(path, parents=True) as stream:
-        for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+def _own_data(base: Sequence[NewsQuestion], joined: Sequence[JoinedQuestion]) -> tuple[list[Any], list[Any]]:
+    """The questions as rows with their gold documents, and the labelled chunks as a corpus."""
+    rows = [question_row(one.id, one.question, [one.answers], one.language, one.positive) for one in base]
+    for item in joined:
+        gold = [chunk for part in item.parts for chunk in part.positive]
+        slots = [part.answers for part in item.parts]
+        rows.append(question_row(item.id, item.question, slots, item.language, gold))
+    chunks = {chunk.id: chunk for one in base for chunk in (*one.positive, *one.negative)}
+    return rows, list(map(chunk_row, chunks.values()))
 
 
 def _warnings(state: State) -> tuple[str, ...]:

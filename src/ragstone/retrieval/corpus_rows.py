@@ -18,6 +18,7 @@ LARGEST = 200_000_000
 _PIECE = 1_000_000  # characters
 _TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_content", "正文", "内容", "文本")
 _TITLES = ("title", "heading", "name", "标题")
+_DATES = ("date", "published", "published_at", "pubdate", "日期")
 _IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
 
 
@@ -73,7 +74,9 @@ def _row(path: Path, name: str, number: int, row: Any) -> Passage:
     if not isinstance(text, str):
         raise DataError(path, f"the document has no text. Name its column one of {', '.join(_TEXTS[:4])}.", line=number)
     title = _first(fields, _TITLES)
-    return Passage(str(_first(fields, _IDS) or f"{name}#{number}"), text, title=title if isinstance(title, str) else "")
+    date, row_id = _first(fields, _DATES), str(_first(fields, _IDS) or f"{name}#{number}")
+    meta = {"date": str(date)} if date else {}
+    return Passage(row_id, text, title=title if isinstance(title, str) else "", meta=meta)
 
 
 def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:

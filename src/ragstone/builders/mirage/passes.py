@@ -13,11 +13,11 @@ from ragstone.builders.steps import Role, Step, Task
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = ["CHUNK", "CHUNKS", "FindChunks", "LabelSupport", "ValidateByInference"]
+__all__ = ["CHUNK", "CHUNKS", "LANGUAGE", "FindChunks", "LabelSupport", "ValidateByInference"]
 
 CHUNK, CHUNKS = 330, 5
 """Tokens of a chunk and chunks of a question, as in the paper."""
-_LANGUAGE = "en"
+LANGUAGE = "en"
 _NEAR_MISSES = 4
 _SEARCHED = 50
 
@@ -60,7 +60,7 @@ class LabelSupport(EachPass):
         for item in items:
             passages = numbered(list(map(with_title, item.chunks)))
             shown = {"question": item.question.question, "passages": passages, "answer": [item.question.answers[0]]}
-            yield Task(item.id, shown, _LANGUAGE)
+            yield Task(item.id, shown, LANGUAGE)
 
     def decide(self, item: MappedQuestion, replies: Replies, /) -> MappedQuestion | Reason:
         reply = replies[item.id, 0]
@@ -90,7 +90,7 @@ class ValidateByInference(EachPass):
             oracle, near = with_title(item.supporting[0]), list(map(with_title, item.near_misses[:_NEAR_MISSES]))
             for kind, texts in (("oracle", [oracle]), ("base", []), ("mixed", [*near[:2], oracle, *near[2:]])):
                 shown = {"question": item.question.question, "passages": numbered(texts)}
-                yield Task(f"{item.id}.{kind}", shown, _LANGUAGE)
+                yield Task(f"{item.id}.{kind}", shown, LANGUAGE)
 
     def decide(self, item: MappedQuestion, replies: Replies, /) -> MappedQuestion | Reason:
         def right(kind: str) -> bool:
