@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from ragstone.api.blocking import public
 from ragstone.api.open_run import is_run_file
+from ragstone.api.question_review import QuestionReview, review_of_store
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore, SourceSample
 from ragstone.labels.records import edited
+from ragstone.labels.reviewed import verdicts
 from ragstone.labels.settled import relevant_passages
 from ragstone.storage import write_file
 from ragstone.structs import to_json
@@ -26,12 +28,15 @@ __all__ = ["ExportedData", "export_data", "samples_of"]
 @dataclass(frozen=True)
 class ExportedData:
     """A data set as written: number of `rows`, how many of them experts `changed`, and the hash of its content. Runs of
-    this data set show the same hash; `version` is its beginning."""
+    this data set show the same hash; `version` is its beginning. `left_out`: questions that a review rejected, or would
+    have edited; `review`: what it says of the others."""
 
     path: str
     rows: int
     changed: int
     sha256: str
+    left_out: int = 0
+    review: QuestionReview | None = None
 
     @property
     def version(self) -> str:
@@ -46,7 +51,8 @@ def export_data(
 ) -> ExportedData:  # fmt: skip
     """Writes questions as JSON lines that `ragstone run`, `eval` and `diagnose` read. `source`: a file of labels, which
     has the questions that were labelled from, or data in any format; then `labels` has the edits. `relevant`: passages
-    that experts judged relevant become gold, those they judged not relevant no longer are. Raises UsageError and
+    that experts judged relevant become gold, those they judged not relevant no longer are. Questions that they rejected
+    as questions (the task `question`) are left out. Raises UsageError and
     DataError; nothing is written then."""
     path = Path(target)
     if path.exists() and not force:
@@ -56,7 +62,7 @@ def export_data(
             raise UsageError(f"--labels goes with a data file, and {source} is a file of labels itself.")
         with LabelStore.open(source) as store:
             return _export(store.samples(), store, store.get("mapping", {}), path, source, relevant)
-    data = read_eval_data(source, mapping=mapping)
+    data = read_eval_data(source, mapping=mapping, whole=True)
     if labels is None:
         return _export(samples_of(data), None, data.mapping, path, source, relevant)
     with LabelStore.open(labels) as store:
@@ -66,7 +72,7 @@ def export_data(
 def samples_of(data: EvalData) -> Iterator[SourceSample]:
     """The rows of data, for a file of labels."""
     for item in data.items:
-        yield SourceSample(item.sample, item.response, dict(item.extra), item.history, item.row)
+        yield SourceSample(item.sample, item.response, dict(item.extra), item.history, item.row, item.rest)
 
 
 def _export(
@@ -76,9 +82,15 @@ def _export(
     for edit in store.edits() if store is not None else ():
         edits.setdefault(edit.sample_id, []).append(edit)
     judged = relevant_passages(store) if store is not None and relevant else {}
-    rows, expected, changed = [], [], 0
+    review = None if store is None else review_of_store(store)
+    said = {} if store is None or review is None else verdicts(store)
+    dropped = {name for name, verdict in said.items() if verdict in ("rejected", "unedited")}
+    rows, expected, changed, left_out = [], [], 0, 0
     for one in samples:
         sample = one.sample
+        if sample.id in dropped:
+            left_out += 1
+            continue
         for edit in edits.get(sample.id, ()):
             sample = edited(sample, edit)
         if sample.id in judged:
@@ -98,7 +110,7 @@ def _export(
     write_file(path, "".join(f"{to_json(row)}\n" for row in rows), parents=True)
     if store is not None:
         store.note_export(written.sha256, len(rows), time.time())
-    return ExportedData(str(path), len(rows), changed, written.sha256)
+    return ExportedData(str(path), len(rows), changed, written.sha256, left_out, review)
 
 
 def _gold(passages: tuple[Passage, ...], judged: Mapping[str, tuple[Passage, bool]]) -> tuple[Passage, ...]:
@@ -132,7 +144,7 @@ def _row(one: SourceSample, mapping: Mapping[str, str]) -> dict[str, Any]:
             row["answer"] = response.answer
         if response.passages or response.empty_retrieval:
             row["contexts"] = [_passage(passage) for passage in response.passages]
-    return {**row, **{name: value for name, value in extra.items() if name not in row}}
+    return {**row, **{name: value for name, value in {**extra, **one.rest}.items() if name not in row}}
 
 
 def _passage(passage: Passage) -> dict[str, Any]:

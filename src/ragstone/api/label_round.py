@@ -10,7 +10,9 @@ from ragstone.api.blocking import public
 from ragstone.api.expert_labels import RECORDED
 from ragstone.api.experts import TASKS as METRICS
 from ragstone.api.experts import next_to_label
+from ragstone.api.gold_export import samples_of
 from ragstone.api.open_run import benchmark_of, is_run_file, open_checked, viewed
+from ragstone.datasets.evidence import COLUMN, evidence_passages
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore, SourceSample, Task, items_of, task_named
@@ -19,7 +21,8 @@ from ragstone.labels.sampling import By, assigned_evenly, draw
 from ragstone.messages import preferred_language
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.rubric import Rubric, find_rubric, rubric_names
-from ragstone.types import Case, Query, Record, Run
+from ragstone.retrieval.corpus import read_corpus
+from ragstone.types import Case, Passage, Query, Record, Run
 
 __all__ = ["label_round"]
 
@@ -45,7 +48,8 @@ def label_round(
 ) -> LabelStore:
     """Opens a file of labels, and with a `source` (a run, or data in any format of `ragstone eval`) adds its items.
 
-    `tasks`: correct, faithful, relevant, better, or rubric.NAME of one of `rubrics` (correct). `sample`: so many
+    `tasks`: correct, faithful, relevant, better, question, or rubric.NAME of one of `rubrics`; by default correct, and
+    question for data without answers, such as the folder that `build questions` wrote. `sample`: so many
     answers, pairs or questions with passages, chosen `by` random, uncertainty, interval (answers whose labels narrow
     the interval of the calibrated mean most, by the labels that there are), or stratified by `strata`: "cause", a
     condition, a column or a derived field of the data. `systems`: of the run (all). `experts`: the team; each item
@@ -54,7 +58,9 @@ def label_round(
     with ExitStack() as undo:
         store = undo.enter_context(LabelStore.open(labels))
         known = _rubrics(rubrics)
-        names = list(tasks) or [task.name for task in store.tasks()] or ["correct"]
+        if source is not None and not isinstance(source, EvalData) and not is_run_file(source):
+            source = read_eval_data(source, mapping=mapping, whole=True)
+        names = list(tasks) or [task.name for task in store.tasks()] or [_default(source)]
         there = {task.name: task for task in store.tasks()}
         chosen = [there[name] if name in there and not known else task_named(name, known) for name in names]
         if source is not None:
@@ -69,6 +75,12 @@ def label_round(
             _assign(store, chosen, experts, seed)
         undo.pop_all()
         return store
+
+
+def _default(source: Any) -> str:
+    """The task of a round that names none."""
+    answered = not isinstance(source, EvalData) or any(item.response is not None for item in source.items)
+    return "correct" if answered else "question"
 
 
 def _rubrics(names: Sequence[str | Path]) -> list[Rubric]:
@@ -94,7 +106,7 @@ def _add(
     count, by, strata, seed = drawing
     kinds = {task.kind for task in tasks}
     with ExitStack() as closing:
-        if isinstance(source, str | Path) and is_run_file(source):
+        if not isinstance(source, EvalData):
             run = closing.enter_context(open_checked(source))
             shown = viewed(run)
             _check_systems(source, systems, shown.systems)
@@ -104,9 +116,8 @@ def _add(
             def records() -> Iterator[Record]:
                 return (record for record in shown.records() if not systems or record.system_id in systems)
         else:
-            data = source if isinstance(source, EvalData) else read_eval_data(source, mapping=mapping)
-            listed = list(_recorded(data))
-            name, stratum, columns = data.sha256, _stratum_of_data(listed, strata), data.mapping
+            listed = list(_recorded(source))
+            name, stratum, columns = source.sha256, _stratum_of_data(listed, strata), source.mapping
 
             def records() -> Iterator[Record]:
                 return iter(listed)
@@ -120,9 +131,23 @@ def _add(
             chosen = {one.key: one for one in found if one.key[0] == "answer" and one.key[2] in cases}
         else:
             chosen = draw(found, count, by, seed=seed)
-        store.add_samples(_samples(records()))
+        store.add_samples(samples_of(source) if isinstance(source, EvalData) else _samples(records()))
         store.set("mapping", columns)
-        return store.add_items(items_of(records(), chosen, source=name, seed=seed, by=by if count else ""))
+        more = {"evidence": _evidence(source)} if isinstance(source, EvalData) else {}
+        return store.add_items(items_of(records(), chosen, source=name, seed=seed, by=by if count else "", **more))
+
+
+def _evidence(data: EvalData) -> Callable[[Record], Sequence[Passage]]:
+    """What the reference of a question is from: its evidence in the data, with the chunks of the built set around it,
+    and its gold passages."""
+    beside = data.path.parent / "corpus.jsonl" if data.path is not None else None
+    rest = {item.sample.id: item.rest for item in data.items if COLUMN in item.rest}
+    known = beside is not None and rest and beside.is_file()
+    chunks = {one.id: one for one in read_corpus(beside).passages} if known and beside is not None else {}
+    return lambda record: [
+        *evidence_passages(rest.get(record.case.sample.id, {}), chunks),
+        *(passage for passage in record.case.sample.passages if passage.relevant and passage.text),
+    ]
 
 
 def _narrowing(
@@ -141,6 +166,7 @@ _LACKS = {
     "answer": "no answer is recorded. `--task relevant` labels passages without one.",
     "passage": "no passages are recorded.",
     "pair": "it needs the answers of two systems to the same questions.",
+    "question": "there are no questions.",
 }
 
 

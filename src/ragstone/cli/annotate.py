@@ -38,7 +38,8 @@ file_options = both(
 
 round_options = both(
     click.option("--task", "tasks", type=NameList(), default=(), metavar="NAME,…",
-                 help="correct, faithful, relevant, better, rubric.NAME.  [default: correct]"),
+                 help="correct, faithful, relevant, better, question, rubric.NAME.  "
+                      "[default: correct; question without answers]"),
     click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR",
                  help="Rubric of a task rubric.NAME (repeatable)."),
     click.option("--experts", type=NameList(), default=(), metavar="NAME,…",
@@ -72,11 +73,11 @@ round_options = both(
 @language_option
 @json_option
 def command(source: Path | None, **values: Any) -> int:
-    """Label answers, passages or pairs of answers in the terminal: experts against whom a judge can be measured.
+    """Label answers, passages or pairs of answers in the terminal, or review the questions of a test set.
 
     RUN or DATA is needed once: its items are kept in the file of labels, without judge scores and names of systems.
-    Every label is written at once; the same command goes on where it ended. `ragstone agreement experts` reads the
-    file."""
+    Every label is written at once; the same command goes on where it ended. `ragstone agreement experts` measures a
+    judge against the labels, `ragstone data review` tells what a review of questions says."""
     from ragstone.api.label_round import label_round  # noqa: PLC0415
 
     chosen = values.pop("language")

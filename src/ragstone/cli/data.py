@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from ragstone.cli.evaluate import file_options
-from ragstone.cli.options import Pairs, json_option, language_option, once
+from ragstone.cli.options import Number, Pairs, json_option, language_option, once
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.messages import messages, preferred_language
 
@@ -27,7 +27,7 @@ __all__ = ["command"]
 
 @click.group()
 def command() -> None:
-    """List, pull, check, edit and export data sets."""
+    """List, pull, check, review, edit and export data sets."""
 
 
 @command.command(name="list")
@@ -130,9 +130,35 @@ def export(source: Path, output: Path, as_json: bool, **values: Any) -> None:
 
     done = export_data(source, output, **{**values, "mapping": once(values["mapping"], "--map")})
     if as_json:
-        say_json({**dataclasses.asdict(done), "version": done.version})
+        review = None if done.review is None else done.review.as_json()
+        say_json({**dataclasses.asdict(done), "review": review, "version": done.version})
         return
     say(_texts()["exported"].format(path=done.path, rows=done.rows, changed=done.changed, version=done.version))
+    if done.left_out:
+        say(_texts()["left_out"].format(count=done.left_out))
+    for line in done.review.lines(preferred_language()) if done.review is not None else ():
+        say(line)
+
+
+@command.command()
+@click.argument("source", type=click.Path(path_type=Path), metavar="LABELS|DATA")
+@click.option("--at-most", type=Number(0, 1, min_open=True, max_open=True), metavar="SHARE",
+              help="Share of bad questions to exclude, such as 0.05: prints how many to review.")  # fmt: skip
+@language_option
+@json_option
+def review(source: Path, at_most: float | None, language: str | None, as_json: bool) -> None:
+    """Print what experts said of the questions of a test set, and how many of all can be bad.
+
+    LABELS is a file of `ragstone annotate TESTSET`. The bound is exact for a set of this size and holds for questions
+    that were drawn at random. Bad is what was not accepted as it was built."""
+    from ragstone.api.question_review import review_of  # noqa: PLC0415
+
+    found = review_of(source, wanted=at_most)
+    if as_json:
+        say_json(found.as_json())
+        return
+    for line in found.lines(language or preferred_language()):
+        say(line)
 
 
 @command.command()

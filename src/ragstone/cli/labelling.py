@@ -1,5 +1,6 @@
 """Labelling in a terminal: shows one item at a time, reads a key or a line, and writes the label at once."""
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ragstone.cli.output import ask, say, say_parts
-from ragstone.labels import Assigned, Label, LabelItem, LabelStore, Marked, Task
+from ragstone.errors import UsageError
+from ragstone.labels import Assigned, Choice, Edit, Label, LabelItem, LabelStore, Marked, Task
 from ragstone.labels.settled import Dispute, disputes
 from ragstone.messages import messages, wrapped
 
@@ -75,7 +77,10 @@ class Session:
             elif key == "u":
                 self._undo()
                 return True
-            elif (value := _value(task, key)) is not None:
+            elif (choice := _choice(task, key)) is not None:
+                if choice.edits and not self._edit(assigned.item, rest or comment):
+                    continue
+                value = choice.value
                 seconds = round(self.clock() - shown, 1)
                 self._put(assigned, value, tuple(spans), rest or comment, seconds)
                 return True
@@ -105,6 +110,19 @@ class Session:
         self._times[-1:] = []
         value = self.store.task(undone.task).choice(undone.value).title.to(self.language) or undone.value
         say(self._texts["undone"].format(value=value, question=self.store.item(undone.item).question[:60]))
+
+    def _edit(self, item: LabelItem, why: str) -> bool:
+        """Asks for the new question and the new reference, and writes them as a version; False if neither is given."""
+        question = (self.read(self._texts["new_question"]) or "").strip()
+        reference = (self.read(self._texts["new_reference"]) or "").strip()
+        slots = [re.split("[|｜]", part) for part in re.split("[;；]", reference) if part.strip()]
+        parts = tuple(tuple(alias.strip() for alias in slot if alias.strip()) for slot in slots)
+        try:
+            self.store.edit(Edit(item.sample_id, self.expert, why, question or None, parts or None))
+        except UsageError as error:
+            say(str(error))
+            return False
+        return True
 
     def _mark(self, item: LabelItem, text: str) -> list[Marked]:
         """The part of an answer that is this text."""
@@ -190,7 +208,8 @@ def _fields(item: LabelItem, task: Task, words: Mapping[str, str]) -> Iterator[t
     yield words["question"], item.question
     if "references" in task.shows:
         alternatives = (words["or"].join(slot) for slot in item.references)
-        yield words["references"], words["and"].join(alternatives) or words["none"]
+        none = words["unanswerable" if item.answerable is False else "none"]
+        yield words["references"], words["and"].join(alternatives) or none
     if "answers" in task.shows:
         for place, answer in enumerate(item.answers, 1):
             title = words["answer"] if len(item.answers) == 1 else words["answer_n"].format(n=place)
@@ -209,8 +228,8 @@ def _split(line: str | None) -> tuple[str, str]:
     return _WORDS.get(first.lower(), first.lower()), rest.strip()
 
 
-def _value(task: Task, key: str) -> str | None:
-    return next((choice.value for choice in task.choices if choice.key == key), None)
+def _choice(task: Task, key: str) -> Choice | None:
+    return next((choice for choice in task.choices if choice.key == key), None)
 
 
 def _filled(line: str) -> str:

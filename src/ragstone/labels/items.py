@@ -7,12 +7,13 @@ from itertools import combinations
 from typing import TypeAlias
 
 from ragstone.labels.records import Kind, LabelItem, Origin
-from ragstone.types import NO_ANSWER, Passage, Record, Response
+from ragstone.types import NO_ANSWER, Passage, Record, Response, Sample
 
 __all__ = ["Candidate", "Key", "candidates", "drawn", "items_of"]
 
 Key: TypeAlias = tuple[str, ...]
-"""What is drawn as one: ("answer", system, case), ("pair", system, system, case) or ("passage", question)."""
+"""What is drawn as one: ("answer", system, case), ("pair", system, system, case), ("passage", question) or ("question",
+question)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def candidates(
     answers."""  # fmt: skip
     cases: dict[str, _Seen] = {}
     questions: dict[str, tuple[float | None, str]] = {}
+    reviewed: dict[str, str] = {}
     found: list[Candidate] = []
     for record in records:
         part = stratum(record)
@@ -66,20 +68,30 @@ def candidates(
             before = questions.get(record.case.sample.id, (None, part))[0]
             doubts = [value for value in (before, doubt) if value is not None]
             questions[record.case.sample.id] = (max(doubts, default=None), part)
+        reviewed.setdefault(record.case.sample.id, part)
     if "pair" in kinds:
         for case, seen in cases.items():
             for one, other in combinations(sorted(seen.scores), 2):
                 a, b = seen.scores[one], seen.scores[other]
                 doubt = None if a is None or b is None else 1 - abs(a - b)
                 found.append(Candidate(("pair", one, other, case), doubt, seen.stratum))
+    if "question" in kinds:
+        found += (Candidate(("question", sample), None, part) for sample, part in reviewed.items())
     return [*found, *(Candidate(("passage", sample), *rest) for sample, rest in questions.items())]
 
 
 def items_of(
-    records: Iterable[Record], chosen: Mapping[Key, Candidate], *, source: str, seed: int = 0, by: str = ""
+    records: Iterable[Record],
+    chosen: Mapping[Key, Candidate],
+    *,
+    source: str,
+    seed: int = 0,
+    by: str = "",
+    evidence: Callable[[Record], Sequence[Passage]] | None = None,
 ) -> Iterator[tuple[LabelItem, Origin, str]]:
     """The items of what was chosen, each with its origin and its place in the round. Answers of several systems stand
-    in an order that the seed draws, and so do the two sides of a pair; the passages of a question follow each other."""
+    in an order that the seed draws, and so do the two sides of a pair; the passages of a question follow each other.
+    `evidence`: the passages that the reference of a question is from, by default its gold passages."""
     pairs: dict[tuple[str, str], list[tuple[str, Key]]] = {}
     for key in chosen:
         if key[0] == "pair":
@@ -87,6 +99,7 @@ def items_of(
                 pairs.setdefault((system, key[3]), []).append((other, key))
     waiting: dict[tuple[str, str], Record] = {}
     passages: set[tuple[str, str]] = set()
+    questions: set[str] = set()
     for record in records:
         case = record.case
         if (candidate := chosen.get(("answer", record.system_id, case.id))) is not None and _answered(record):
@@ -97,6 +110,10 @@ def items_of(
                 yield _item("pair", two, chosen[key], source, seed, by)
             elif _answered(record):
                 waiting[record.system_id, case.id] = record
+        question = chosen.get(("question", case.sample.id))
+        if question is not None and case.sample.id not in questions:
+            questions.add(case.sample.id)
+            yield _item("question", (record,), question, source, seed, by, shown=(evidence or _gold)(record))
         if (candidate := chosen.get(("passage", case.sample.id))) is not None:
             for passage in _passages(record):
                 if (same := (case.sample.id, _identity(passage))) not in passages:
@@ -106,21 +123,24 @@ def items_of(
 
 def _item(
     kind: Kind, records: Sequence[Record], candidate: Candidate, source: str, seed: int, by: str,
-    passage: Passage | None = None,
+    passage: Passage | None = None, shown: Sequence[Passage] = (),
 ) -> tuple[LabelItem, Origin, str]:  # fmt: skip
     case = records[0].case
     responses = [record.response or Response("") for record in records]
-    shown = _union(responses) if passage is None else (passage,)
+    about_answers = kind in ("answer", "pair")
+    if passage is not None or about_answers:
+        shown = _union(responses) if passage is None else (passage,)
     identity = () if passage is None else (_identity(passage),)
     item = LabelItem(
         f"i-{drawn(0, source, *candidate.key, *identity)}", kind, case.sample.id, case.sample.question,
-        () if kind == "passage" else tuple(response.answer for response in responses),
+        tuple(response.answer for response in responses) if about_answers else (),
         tuple(Passage(str(place), one.text, one.title) for place, one in enumerate(shown, 1)),
         case.sample.references, case.query.history, case.sample.language,
+        _answerable(case.sample) if kind == "question" else None,
     )  # fmt: skip
-    systems = () if kind == "passage" else tuple(record.system_id for record in records)
+    systems = tuple(record.system_id for record in records) if about_answers else ()
     origin = Origin(
-        source, case.sample.id, "" if kind == "passage" else case.id, systems, passage.id if passage else "", by,
+        source, case.sample.id, case.id if about_answers else "", systems, passage.id if passage else "", by,
         candidate.stratum,
     )  # fmt: skip
     return item, origin, "-".join((drawn(seed, *candidate.key), *(drawn(seed, one) for one in identity)))
@@ -134,6 +154,15 @@ def _passages(record: Record) -> Sequence[Passage]:
     """What was retrieved; otherwise the passages of the question."""
     retrieved = record.response.passages if record.response is not None else ()
     return [passage for passage in retrieved or record.case.sample.passages if passage.text]
+
+
+def _gold(record: Record) -> list[Passage]:
+    return [passage for passage in record.case.sample.passages if passage.relevant and passage.text]
+
+
+def _answerable(sample: Sample) -> bool | None:
+    mark = sample.meta.get("answerable")
+    return mark if isinstance(mark, bool) else None
 
 
 def _union(responses: Sequence[Response]) -> list[Passage]:

@@ -33,7 +33,7 @@ def task_of(item: LabelItem, labels: Iterable[tuple[Task, Label]], number: int) 
 
 
 def _annotation(task: Task, label: Label, name: str) -> dict[str, Any]:
-    target = _ANSWERS[0] if task.kind != "passage" else "passages"
+    target = _ANSWERS[0] if task.kind in ("answer", "pair") else "passages"
 
     def result(kind: str, suffix: str, value: dict[str, Any], to: str = target) -> dict[str, Any]:
         return {"id": f"{name}-{len(results)}", "from_name": slug(task.name) + suffix, "to_name": to, "type": kind,
@@ -118,9 +118,9 @@ def config_of(tasks: Sequence[Task], language: str) -> str:
     """The labelling interface of a project for these tasks, all of one kind, to paste into its settings."""
     kind = tasks[0].kind
     shown = ["question", *(name for name in ("references", "passages") if any(name in task.shows for task in tasks))]
-    shown[1:1] = _ANSWERS[: {"answer": 1, "pair": 2, "passage": 0}[kind]]
+    shown[1:1] = _ANSWERS[: {"answer": 1, "pair": 2}.get(kind, 0)]
     lines = ["<View>", *(f'  <Text name="{name}" value="${name}"/>' for name in shown)]
-    target = "passages" if kind == "passage" else _ANSWERS[0]
+    target = _ANSWERS[0] if kind in ("answer", "pair") else "passages"
     for task in tasks:
         name = slug(task.name)
         lines.append(f"  <Header value={quoteattr(task.question.to(language))}/>")
@@ -130,6 +130,6 @@ def config_of(tasks: Sequence[Task], language: str) -> str:
             lines.append(f"    <Choice alias={quoteattr(choice.value)} value={quoteattr(title)}/>")
         lines.append("  </Choices>")
         lines.append(f'  <TextArea name="{name}{_COMMENT}" toName="{target}"/>')
-        if kind != "passage":
+        if kind in ("answer", "pair"):
             lines.append(f'  <Labels name="{name}{_MARKS}" toName="{target}"><Label value="marked"/></Labels>')
     return "\n".join([*lines, "</View>"]) + "\n"

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ __all__ = [
 CANNOT_TELL = "cannot_tell"
 """The value of a label by which an expert says that the item cannot be judged."""
 
-Kind: TypeAlias = Literal["answer", "passage", "pair"]
+Kind: TypeAlias = Literal["answer", "passage", "pair", "question"]
 _LONGEST_NAME = 80
 _LONGEST_COMMENT = 20_000
 _MOST_SPANS = 200
@@ -30,10 +30,12 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class LabelItem(Frozen, frozen=True):
-    """What an expert sees: a question with an answer ("answer"), with two ("pair"), or with one passage ("passage").
+    """What an expert sees: a question with an answer ("answer"), with two ("pair"), with one passage ("passage"), or
+    with the passages that its reference is from ("question").
 
     It says nothing of who answered, under which condition, or how it was scored: `id` is a hash. `sample_id` is the
-    user's id of the question. `answers` has no, one or two texts."""
+    user's id of the question. `answers` has no, one or two texts. `answerable` False: the data say that there is no
+    answer."""
 
     id: str
     kind: Kind
@@ -44,6 +46,7 @@ class LabelItem(Frozen, frozen=True):
     references: tuple[tuple[str, ...], ...] = ()
     history: tuple[Turn, ...] = ()
     language: str = ""
+    answerable: bool | None = None
 
 
 class Origin(Frozen, frozen=True):
@@ -142,13 +145,14 @@ class Progress(Frozen, frozen=True):
 
 class SourceSample(Frozen, frozen=True):
     """A question of the data that the items are from, with everything that the data say of it, for gold edits.
-    `row`: its place in the data, from 1."""
+    `row`: its place in the data, from 1. `rest`: lists and objects of its other columns."""
 
     sample: Sample
     response: Response | None = None
     extra: dict[str, Scalar] = msgspec.field(default_factory=dict)
     history: tuple[Turn, ...] = ()
     row: int = 0
+    rest: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Edit(Frozen, frozen=True):

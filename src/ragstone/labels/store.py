@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.labels.gold import GoldStore
 from ragstone.labels.records import (
     Assigned,
+    Kind,
     Label,
     LabelItem,
     Origin,
@@ -31,7 +32,7 @@ from ragstone.structs import to_json
 
 __all__ = ["LabelStore"]
 
-_KIND_ORDER = "CASE i.kind WHEN 'answer' THEN 0 WHEN 'pair' THEN 1 ELSE 2 END"
+_KIND_ORDER = "CASE i.kind WHEN 'answer' THEN 0 WHEN 'pair' THEN 1 WHEN 'passage' THEN 2 ELSE 3 END"
 
 
 class LabelStore(GoldStore):
@@ -248,7 +249,7 @@ class LabelStore(GoldStore):
 
     def items(self, task: str | None = None) -> Iterator[LabelItem]:
         """All items in the order of the round, or those of a task's kind; with the edits of their questions."""
-        kinds = [self.task(task).kind] if task else ["answer", "pair", "passage"]
+        kinds = [self.task(task).kind] if task else [*get_args(Kind)]
         query = "SELECT payload FROM items i WHERE kind IN (SELECT value FROM json_each(?))"
         for (payload,) in self._rows(f"{query} ORDER BY {_KIND_ORDER}, place, id", (json.dumps(kinds),)):
             yield self._shown(decode(payload, LabelItem, self.path, "an item"))
@@ -287,12 +288,14 @@ class LabelStore(GoldStore):
         return replace(decode(payload, Label, self.path, "a label"), version=version)
 
     def _shown(self, item: LabelItem) -> LabelItem:
-        """The item with the question and the references as edited."""
+        """The item with the question, the references and the mark as edited."""
         for edit in self.edits(item.sample_id):
             if edit.question is not None:
                 item = replace(item, question=edit.question)
             if edit.references is not None:
                 item = replace(item, references=edit.references)
+            if edit.answerable is not None:
+                item = replace(item, answerable=edit.answerable)
         return item
 
     # SQL.

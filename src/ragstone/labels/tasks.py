@@ -1,4 +1,4 @@
-"""What experts are asked: five tasks, each with its choices and a guideline in English and Chinese."""
+"""What experts are asked: six tasks, each with its choices and a guideline in English and Chinese."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from ragstone.structs import Frozen
 
 __all__ = ["TASKS", "Choice", "Task", "task_named"]
 
-TASKS = ("correct", "faithful", "relevant", "better")
+TASKS = ("correct", "faithful", "relevant", "better", "question")
 """The tasks that every file can have; `rubric.NAME` is one for each rubric."""
 
 Shown: TypeAlias = tuple[str, ...]
@@ -20,6 +20,7 @@ _KINDS: dict[str, tuple[Kind, Shown]] = {
     "faithful": ("answer", ("question", "answers", "passages")),
     "relevant": ("passage", ("question", "references", "passages")),
     "better": ("pair", ("question", "references", "answers", "passages")),
+    "question": ("question", ("question", "references", "passages")),
     "rubric": ("answer", ("question", "references", "answers", "passages")),
 }
 _PREFIX = "rubric."
@@ -27,12 +28,13 @@ _PREFIX = "rubric."
 
 class Choice(Frozen, frozen=True):
     """A value that a label can have: what is stored, the `key` that is typed for it, what it counts as (None: as no
-    rating), and its title."""
+    rating), and its title. `edits`: the expert changes the question or its reference first."""
 
     value: str
     key: str
     number: float | None
     title: Text
+    edits: bool = False
 
 
 class Task(Frozen, frozen=True):
@@ -87,6 +89,9 @@ def _choices(name: str) -> tuple[Choice, ...]:
     if name == "better":
         sides = (("first", "1", 1.0), ("second", "2", 0.0), ("tie", "=", 0.5))
         return tuple(Choice(value, key, number, _text(value)) for value, key, number in sides)
+    if name == "question":
+        verdicts = (("accepted", "a", 1.0), ("edited", "e", 0.5), ("rejected", "r", 0.0))
+        return tuple(Choice(value, key, number, _text(value), value == "edited") for value, key, number in verdicts)
     return Choice("yes", "y", 1.0, _text("yes")), Choice("no", "n", 0.0, _text("no"))
 
 

@@ -30,6 +30,8 @@ _ITEM = """
 <ul class="references"{{ lang }}>
 {% for slot in references %}<li>{% for alias in slot %}<bdi>{{ alias }}</bdi>{% if not loop.last %} <i>{{ w.or }}</i> {% endif %}{% endfor %}</li>
 {% endfor %}</ul>
+{% elif unanswerable %}
+<h3>{{ w.references }}</h3><p>{{ w.unanswerable }}</p>
 {% endif %}
 {% if answers %}
 <div class="{{ 'sides' if answers|length > 1 else 'only' }}">
@@ -42,7 +44,7 @@ _ITEM = """
 <ul class="marks" data-remove="{{ w.remove }}" aria-label="{{ w.marks }}"></ul>
 {% endif %}
 {% if passages %}
-<h3>{{ w.passages if answers else w.passage }}</h3>
+<h3>{{ w.passages if several else w.passage }}</h3>
 <ol class="given{{ ' judged' if not answers }}"{{ lang }}>
 {% for title, text in passages %}
 <li>{% if title %}<p class="title"><bdi>{{ title }}</bdi></p>{% endif %}<div class="text">{{ text }}</div></li>
@@ -81,6 +83,7 @@ def item_html(canvas: Canvas, item: LabelItem, task: Task, entered: Label | None
         _ITEM, w=words, lang=lang_attribute(item.language), question=traceable(canvas, item.question),
         history=[(turn.role, traceable(canvas, turn.content)) for turn in item.history[-_MOST_TURNS:]],
         references=[[traceable(canvas, alias) for alias in slot] for slot in references],
+        unanswerable=item.answerable is False, several=item.kind != "passage",
         answers=[traceable(canvas, answer) for answer in item.answers],
         passages=[(passage.title, traceable(canvas, passage.text)) for passage in passages[:_MOST_PASSAGES]],
         more=max(0, len(passages) - _MOST_PASSAGES), no_passages="passages" in task.shows and not passages,

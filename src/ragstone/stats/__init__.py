@@ -4,6 +4,7 @@ An interval needs at least two independent units (questions, cells); with fewer 
 1.0. Random procedures are seeded and give the same figures everywhere. Coverages: `docs/what-the-numbers-mean.md`.
 """
 
+from ragstone.stats.bounds import at_most, bad_interval, sample_needed
 from ragstone.stats.estimate import Estimate
 from ragstone.stats.intervals import (
     UNSEEN,
@@ -25,7 +26,8 @@ from ragstone.stats.intervals import (
 from ragstone.stats.paired import cohen_kappa, holm, mcnemar_exact, paired_test, permutation_paired
 
 __all__ = [
-    "UNSEEN", "Array", "Estimate", "Interval", "apart", "cohen_kappa", "decisive_interval", "difference_interval",
-    "effective", "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials",
-    "paired_test", "permutation_paired", "share_interval", "student_quantile", "units_of", "wilson",
+    "UNSEEN", "Array", "Estimate", "Interval", "apart", "at_most", "bad_interval", "cohen_kappa", "decisive_interval",
+    "difference_interval", "effective", "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval",
+    "most_trials", "paired_test", "permutation_paired", "sample_needed", "share_interval", "student_quantile",
+    "units_of", "wilson",
 ]  # fmt: skip

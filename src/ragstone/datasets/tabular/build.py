@@ -25,8 +25,11 @@ _DETECTED = 400  # characters of an answer that decide the language if the quest
 class Builder:
     """Builds items from rows, one at a time, and collects warnings."""
 
-    def __init__(self, mapping: Mapping[str, str], problems: Problems, *, sep: str | None, sparse: bool) -> None:
+    def __init__(
+        self, mapping: Mapping[str, str], problems: Problems, *, sep: str | None, sparse: bool, whole: bool = False
+    ) -> None:
         self._mapping, self._problems, self._sep, self._sparse = mapping, problems, sep, sparse
+        self._whole = whole
         mapped_columns = {column for word, column in mapping.items() if word not in ("language", "answerable")}
         self._mapped_columns = frozenset(name for column in mapped_columns for name in (column, head_of(column)))
         self._noted_rows: dict[str, list[str]] = {}
@@ -119,7 +122,9 @@ class Builder:
             response = msgspec.structs.replace(
                 response, steps=known.steps, usage=known.usage, seconds=known.seconds, model=known.model
             )
-        return Item(sample, response, row.where, extra, number, conversation.history, row.error)
+        rest = {name: cell for name, cell in row.cells.items()
+                if self._whole and name not in self._mapped_columns and isinstance(cell, list | dict)}  # fmt: skip
+        return Item(sample, response, row.where, extra, number, conversation.history, row.error, rest)
 
     def _passages(
         self, row: DataRow, values: Mapping[str, Any]

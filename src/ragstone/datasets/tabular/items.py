@@ -1,5 +1,8 @@
 """Items: the user's data as samples, each with the system's response."""
 
+from pathlib import Path
+from typing import Any
+
 import msgspec
 
 from ragstone.structs import Frozen, Scalar
@@ -15,7 +18,8 @@ class Item(Frozen, frozen=True):
 
     `where`: position in the file ("line 3", "row 3"). `row`: number of the row in the data, from 1, independent of
     `limit` and `sample`. `extra`: scalar values of unused columns (and of the language column), to group by. `history`:
-    messages before the question. `error`: why the system gave no answer; there is no response then.
+    messages before the question. `error`: why the system gave no answer; there is no response then. `rest`: lists and
+    objects of unused columns, where `read_eval_data` was asked to keep them.
     """
 
     sample: Sample
@@ -25,6 +29,7 @@ class Item(Frozen, frozen=True):
     row: int = 0
     history: tuple[Turn, ...] = ()
     error: str = ""
+    rest: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class EvalData(Frozen, frozen=True):
@@ -33,8 +38,8 @@ class EvalData(Frozen, frozen=True):
 
     `sha256` is a hash of the content of all rows, including those excluded by `limit` and `sample`. It does not depend
     on the file format or the order of columns. `digests`: id → hash of its content, of all rows in their order.
-    `total`: number of all rows. `warnings`: one line each, for users; `of_contexts`: those of them that concern
-    recorded contexts, which a system that is asked does not get.
+    `total`: number of all rows. `path`: the file that was read, if it was one. `warnings`: one line each, for users;
+    `of_contexts`: those of them that concern recorded contexts, which a system that is asked does not get.
     """
 
     name: str
@@ -46,3 +51,4 @@ class EvalData(Frozen, frozen=True):
     of_contexts: tuple[str, ...] = ()
     total: int = 0
     digests: dict[str, str] = msgspec.field(default_factory=dict)
+    path: Path | None = None

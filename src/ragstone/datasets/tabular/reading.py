@@ -37,6 +37,7 @@ def read_eval_data(
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
+    whole: bool = False,
 ) -> EvalData:
     """Reads a file, a folder, or data in memory (a list of dicts, a pandas or polars frame, a datasets.Dataset).
 
@@ -47,7 +48,7 @@ def read_eval_data(
 
     `sample` selects that many rows at random: those whose ids have the smallest hashes with `seed`. The choice depends
     only on the ids (derived from the questions if there are none), not on the order of rows, and a larger sample
-    contains a smaller one. `limit` then takes the first rows.
+    contains a smaller one. `limit` then takes the first rows. `whole` keeps lists and objects of unused columns.
 
     Raises UsageError or DataError; invalid rows are reported together as `BadData`, one line per problem.
     """
@@ -67,7 +68,7 @@ def read_eval_data(
     add_paths(rows, mapping.values())
     problems = Problems(source)
     columns = _columns(rows, mapping, problems)
-    builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse)
+    builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse, whole=whole)
     built = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
     problems.raise_any()
     items = _with_ids([item for item in built if item is not None], builder)
@@ -88,7 +89,16 @@ def read_eval_data(
         items = _sampled(items, sample, seed)
     schema = rows.raw.schema or columns.schema
     return EvalData(
-        name, schema, columns.mapping, tuple(items[:limit]), sha256, tuple(warnings), tuple(of_contexts), total, digests
+        name,
+        schema,
+        columns.mapping,
+        tuple(items[:limit]),
+        sha256,
+        tuple(warnings),
+        tuple(of_contexts),
+        total,
+        digests,
+        rows.raw.path,
     )
 
 

@@ -45,7 +45,7 @@ def open_source(source: Any, *, sheet: str | None = None, split: str | None = No
     if split is not None and not is_folder:
         raise UsageError(f"{str(source)!r}: is one file, and --split chooses of a folder. Leave it out.")
     raw = _folder(path, split, known) if is_folder else open_file(path, sheet=sheet, known=known)
-    raw.path = path
+    raw.path = raw.path or path
     return raw
 
 
@@ -101,6 +101,10 @@ def _folder(folder: Path, split: str | None, known: Sequence[str]) -> Raw:
             raw.warnings.extend(beir.warnings)
             if beir.run is None:
                 raw.schema, raw.mapping = "beir", {"question": "text", "id": "_id"}
+            return raw
+        if (questions := folder / "questions.jsonl").is_file():  # as `ragstone build questions` writes it
+            raw = open_file(questions, known=known)
+            raw.path = questions
             return raw
         if (raw_or_none := _traces(folder) or dataset_folder(folder, split=split)) is not None:
             return raw_or_none

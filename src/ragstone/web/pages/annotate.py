@@ -59,6 +59,7 @@ _DESK = """<div class="desk" data-kept="{{ w.kept }}" data-failed="{{ w.failed }
 {{ body }}
 {% for name, value in hidden.items() %}<input type="hidden" name="{{ name }}" value="{{ value }}">
 {% endfor %}
+{% if edit %}<p><a class="button" href="{{ edit }}" target="_blank" rel="noopener">{{ w.edit }}</a></p>{% endif %}
 <p class="moves">
 {% if back %}<a class="button" data-key="k" href="{{ back }}">← {{ w.previous }} <kbd>k</kbd></a>{% endif %}
 <button class="primary" data-key="j">{{ w.next }} → <kbd>j</kbd></button>
@@ -139,9 +140,17 @@ def _item(request: Request) -> Response:
         above=_opinions(canvas, item, task, [one for one in given if not one.adjudicated]) if settles else "",
         up=address(request, "/disputes" if settles else "/annotate", {"expert": expert}),
         save=address(request, "/annotate/label"), undo=address(request, "/annotate/undo"),
+        edit=_gold(request, expert, item, task),
         back=_to(request, hidden | {"item": ids[place - 1]}) if place and not settles else "",
     )  # fmt: skip
     return desk(request, canvas, task.question.to(language), body)
+
+
+def _gold(request: Request, expert: str, item: LabelItem, task: Task) -> str:
+    """Where the question is edited, if a choice of the task says that it was."""
+    if not any(choice.edits for choice in task.choices):
+        return ""
+    return address(request, "/gold/question", {"id": item.sample_id, "by": expert})
 
 
 _OPINIONS = """<div class="opinions"><h2>{{ w.opinions }}</h2><ul class="claims">

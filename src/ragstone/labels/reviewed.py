@@ -1,0 +1,34 @@
+"""What experts say together of the questions of a test set."""
+
+from typing import Literal, TypeAlias
+
+from ragstone.labels.settled import settled
+from ragstone.labels.store import LabelStore
+
+__all__ = ["TASK", "Verdict", "verdicts"]
+
+Verdict: TypeAlias = Literal["accepted", "edited", "unedited", "rejected", "undecided"]
+"""`edited` has an edit, `unedited` should have one. `undecided`: the experts cannot tell, or nobody settled what they
+differ on."""
+
+TASK = "question"
+"""The task that asks whether a question is a good one."""
+
+
+def verdicts(store: LabelStore) -> dict[str, Verdict]:
+    """Id of each reviewed question → what its experts say. One that was edited before it was accepted is edited."""
+    questions = {item.id: item.sample_id for item in store.items(TASK)}
+    edits = {edit.sample_id for edit in store.edits()}
+    values = settled(store, TASK)
+    found: dict[str, Verdict] = {}
+    for item in dict.fromkeys(label.item for label in store.labels(TASK)):
+        sample, value = questions[item], values.get(item)
+        if value == "rejected":
+            found[sample] = "rejected"
+        elif value is None:
+            found[sample] = "undecided"
+        elif sample in edits:
+            found[sample] = "edited"
+        else:
+            found[sample] = "accepted" if value == "accepted" else "unedited"
+    return found
