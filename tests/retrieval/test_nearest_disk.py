@@ -61,8 +61,8 @@ def test_the_recall_that_is_told_is_that_of_exact_search(tmp_path: Path, monkeyp
         found, its = index.search(queries, 5)
         recall = np.mean([len({*a} & {*b}) / 5 for a, b in zip(expected.tolist(), found.tolist(), strict=True)])
         assert recall >= least
-        assert index.recall == pytest.approx(recall, abs=0.1)
-        assert f"recall@5 {index.recall:.3f}" in index.name
+        assert index.recall(queries) == pytest.approx(recall)
+        assert index.recall() == pytest.approx(recall, abs=0.1)  # for its own rows
     assert its == pytest.approx(scores, abs=1e-6)  # of all lists: what exact search finds, with its scores
     assert found.tolist() == expected.tolist()
 
@@ -108,6 +108,13 @@ async def test_passages_are_found_as_by_exact_search_and_embedded_once(tmp_path:
     words.asked.clear()
     assert await found("disk") == right
     assert {kind for kind, _ in words.asked} == {"query"}
+
+
+async def test_the_recall_is_told_for_the_questions_where_they_are_known(words: WordEmbedder) -> None:
+    asked = {"orchard number 3": ["q1"], " ": ["q2"]}
+    for queries, about in ((asked, "questions"), (None, "passages")):
+        async with open_retriever("dense(test/words,index=disk)", POOL, queries=queries) as retriever:
+            assert f"recall@5 1.000 for {about}" in facts_of(retriever)["index"]
 
 
 async def test_more_passages_than_there_are_and_none_at_all(words: WordEmbedder) -> None:

@@ -29,7 +29,7 @@ from ragstone.models.nested_names import Spec
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.index_folder import kept_index, key_of
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_faiss
-from ragstone.retrieval.nearest_disk import PROBES, OnDisk, build_on_disk, is_on_disk
+from ragstone.retrieval.nearest_disk import PROBES, SAMPLED, OnDisk, build_on_disk, is_on_disk
 from ragstone.retrieval.open import Building, code_of
 from ragstone.types import Embedder, Passage, Retriever
 
@@ -99,10 +99,11 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
         texts = [_text(passage, title=title) for passage in passages]
         if kind == "disk" and passages:
             async with _opened_on_disk(spec, building, embedder, texts, probes) as on_disk:
+                built = time.perf_counter() - started
+                name, recall = await _measured(spec.name, on_disk, embedder, list(building.queries))
                 facts = {
-                    "embedder": embedder.id, "passages": len(passages), "dimensions": on_disk.dimensions,
-                    "index": on_disk.name, "index_bytes": on_disk.nbytes, "exact": False, "recall@5": on_disk.recall,
-                    "build_seconds": time.perf_counter() - started,
+                    "embedder": embedder.id, "passages": len(passages), "dimensions": on_disk.dimensions, "index": name,
+                    "index_bytes": on_disk.nbytes, "exact": False, "recall@5": recall, "build_seconds": built,
                 }  # fmt: skip
                 yield Dense(spec.name, embedder, passages, on_disk, facts)
             return
@@ -155,9 +156,19 @@ async def _opened_on_disk(
                 log.info("%s: %s of %s passages embedded", spec.name, f"{done:,}", f"{len(texts):,}")
 
     async with kept_index(parent, key, lambda folder: build_on_disk(folder, blocks()), is_on_disk) as folder:
-        index = await asyncio.to_thread(lambda: OnDisk(folder, probes=probes))
-        log.info("%s: %s", spec.name, index.name)
-        yield index
+        yield await asyncio.to_thread(lambda: OnDisk(folder, probes=probes))
+
+
+async def _measured(name: str, index: OnDisk, embedder: Embedder, questions: Sequence[str]) -> tuple[str, float]:
+    """The index as it is told, and its recall: for some of the questions where these are known in advance, else for
+    some of the passages."""
+    some = [question for question in questions if question.strip()]
+    some = some[:: max(1, len(some) // SAMPLED)][:SAMPLED]
+    queries = await embed_all(embedder, some, kind="query") if some else None
+    recall = await asyncio.to_thread(index.recall, queries)
+    shown = f"{index.name}; recall@5 {recall:.3f} for {'questions' if some else 'passages'}"
+    log.info("%s: %s", name, shown)
+    return shown, recall
 
 
 def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:

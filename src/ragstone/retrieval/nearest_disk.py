@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = "np.ndarray[Any, Any]"
 
-__all__ = ["PROBES", "OnDisk", "build_on_disk", "is_on_disk"]
+__all__ = ["PROBES", "SAMPLED", "OnDisk", "build_on_disk", "is_on_disk", "lists_for"]
 
 PROBES = 64
 """Lists that are searched for each query."""
@@ -33,12 +33,12 @@ _ROUNDS = 10  # of k-means
 _PART = 1_000_000  # rows of a file of lists
 _STEP = 50_000  # rows that are in memory at a time
 _SPARE = 16  # candidates beyond twice k
-_SAMPLED = 200  # rows by which the recall is measured
+SAMPLED = 200
+"""Queries by which the recall is measured."""
 
 
 class OnDisk:
-    """Searches a folder that `build_on_disk` made, `probes` of its lists for each query. `recall`: the share of the
-    five nearest other rows that is found, measured against exact search for 200 sampled rows."""
+    """Searches a folder that `build_on_disk` made, `probes` of its lists for each query."""
 
     def __init__(self, folder: Path, *, probes: int = PROBES) -> None:
         self._faiss = load_faiss()
@@ -52,9 +52,6 @@ class OnDisk:
         for part in self._parts:
             part.nprobe = self._probes
         self.dimensions, self.nbytes, self._vectors = facts["dimensions"], bytes_of(folder), facts["vectors"]
-        self.recall: float = (
-            facts["recall@5"] if probes == PROBES and "recall@5" in facts else _recall(self, self._rows)
-        )
 
     @property
     def is_whole(self) -> bool:
@@ -63,8 +60,27 @@ class OnDisk:
 
     @property
     def name(self) -> str:
-        lists = f"{self._probes} of {self._parts[0].nlist:,} lists"
-        return f"on disk, {lists}, recall@5 {self.recall:.3f}, faiss {self._faiss.__version__}"
+        return f"on disk, {self._probes} of {self._parts[0].nlist:,} lists, faiss {self._faiss.__version__}"
+
+    def recall(self, queries: "Array | None" = None, k: int = 5) -> float:
+        """The share of the `k` nearest rows of exact search that is found, for `queries`; without queries, of the
+        nearest other rows of `SAMPLED` rows."""
+        import numpy as np  # noqa: PLC0415
+
+        own = np.full(len(queries), -1) if queries is not None else self._sampled()
+        asked = self._rows[own] if queries is None else queries
+        expected, _ = Exact(self._rows).search(asked, k + 1)
+        found, _ = self.search(asked, k + 1)
+        shares = []
+        for place, right, its in zip(own.tolist(), expected.tolist(), found.tolist(), strict=True):
+            nearest, near = ([row for row in rows if row != place][:k] for rows in (right, its))
+            shares.append(len({*nearest} & {*near}) / len(nearest) if nearest else 1.0)
+        return sum(shares) / len(shares)
+
+    def _sampled(self) -> "Array":
+        import numpy as np  # noqa: PLC0415
+
+        return np.arange(0, len(self._rows), max(1, len(self._rows) // SAMPLED))[:SAMPLED]
 
     def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]":
         """As `Exact.search`, among the rows in the lists that are searched; -1 and a score of -inf where these have
@@ -82,6 +98,11 @@ class OnDisk:
         products = np.where(candidates < 0, -np.inf, products.reshape(candidates.shape))
         order = np.lexsort((candidates, -products))[:, :k]
         return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(products, order, axis=1)
+
+
+def lists_for(rows: int) -> int:
+    """The number of lists for so many rows: half of that which is usual (4 √n), for a higher recall."""
+    return max(1, min(int(2 * math.sqrt(rows)), rows // _PER_LIST))
 
 
 def _mapped(folder: Path, dimensions: int) -> "Array":
@@ -115,7 +136,7 @@ def _index(folder: Path, dimensions: int) -> None:
 
     faiss = load_faiss()
     rows = _mapped(folder, dimensions)
-    lists = max(1, min(int(4 * math.sqrt(len(rows))), len(rows) // _PER_LIST))
+    lists = lists_for(len(rows))
     centres = faiss.IndexFlatIP(dimensions)
     kind = faiss.ScalarQuantizer.QT_8bit
     index = faiss.IndexIVFScalarQuantizer(centres, dimensions, lists, kind, faiss.METRIC_INNER_PRODUCT)
@@ -128,21 +149,5 @@ def _index(folder: Path, dimensions: int) -> None:
             some = np.ascontiguousarray(rows[start : min(start + _STEP, first + _PART)])
             index.add_with_ids(some, np.arange(start, start + len(some)))
         faiss.write_index(index, str(folder / f"lists-{number}.faiss"))
-    facts: dict[str, float] = {"dimensions": dimensions, "vectors": len(rows)}
+    facts = {"dimensions": dimensions, "vectors": len(rows)}
     (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
-    facts |= {"recall@5": OnDisk(folder).recall}
-    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
-
-
-def _recall(index: OnDisk, rows: "Array", k: int = 5) -> float:
-    import numpy as np  # noqa: PLC0415
-
-    places = np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))[:_SAMPLED]
-    sampled = np.ascontiguousarray(rows[places])
-    expected, _ = Exact(rows).search(sampled, k + 1)
-    found, _ = index.search(sampled, k + 1)
-    shares = []
-    for place, right, its in zip(places.tolist(), expected.tolist(), found.tolist(), strict=True):
-        others = [row for row in right if row != place][:k]
-        shares.append(len({*others} & {*its}) / len(others) if others else 1.0)
-    return sum(shares) / len(shares)
