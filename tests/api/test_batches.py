@@ -1,5 +1,7 @@
 """Runs through a provider's batch interface: the same results as online, each request sent once."""
 
+import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,19 +11,21 @@ import pytest
 from tests.api.judging import Embedder
 from tests.api.test_evaluate import rows
 from tests.cli.test_eval import judging
-from tests.servers.batch_endpoint import BatchEndpoint
+from tests.servers.batch_endpoint import BatchEndpoint, Fault
 
-from ragstone import bench_async, evaluate_async
+from ragstone import bench_async, evaluate_async, run_async
+from ragstone.errors import Unfinished, UsageError
 from ragstone.models import ModelOptions
+from ragstone.models.allowance import Allowance
 from ragstone.models.batches import Batches
+from ragstone.prices import Price
 from ragstone.runs import open_run
-
-PRICE = "1/2"
 
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "sk-of-the-test")
     monkeypatch.chdir(tmp_path)
 
 
@@ -40,36 +44,283 @@ def shown(path: Path) -> Iterator[Any]:
         yield run.counts()
 
 
-async def judged(folder: Path, endpoint: BatchEndpoint, calling: ModelOptions, **more: Any) -> Any:
+async def judged(folder: Path, endpoint: BatchEndpoint, model: str = "openai/gpt-4o-mini", **more: Any) -> Any:
+    """The evaluation of these tests, with `--batch` unless `more` has other options."""
+    given: dict[str, Any] = {"model_options": options(folder, endpoint), "metrics": ["five", "ragchecker"]}
     return await evaluate_async(
-        rows(), ["five", "ragchecker"], "openai/gpt-4o-mini", judge_base_url=endpoint.base_url, embedder=Embedder(),
-        run=folder / "e.run", model_options=calling, **more,
+        rows(), judge=model, judge_base_url=endpoint.base_url, embedder=Embedder(), run=folder / "e.run",
+        **(given | more),
     )  # fmt: skip
+
+
+async def online(folder: Path, endpoint: BatchEndpoint, **more: Any) -> list[Any]:
+    """What the evaluation is without batches."""
+    calling = options(folder / "online", endpoint, batch=None)
+    result = await judged(folder / "online", endpoint, model_options=calling, **more)
+    assert result.outcome.complete
+    return list(shown(folder / "online" / "e.run"))
+
+
+def values(path: Path) -> dict[tuple[str, str], float | None]:
+    with open_run(path) as run:
+        return {(row.case.id, name): score.value for row in run.records() for name, score in row.scores.items()}
+
+
+def reasons(path: Path) -> str:
+    """Why scores failed."""
+    with open_run(path) as run:
+        return " ".join(score.reason for record in run.records() for score in record.scores.values() if score.reason)
+
+
+def once_each(endpoint: BatchEndpoint) -> bool:
+    """Whether no request was in two batches."""
+    return len({line["custom_id"] for line in endpoint.lines}) == len(endpoint.lines) > 0
 
 
 async def test_an_evaluation_in_batches_is_that_of_single_requests(tmp_path: Path) -> None:
     async with BatchEndpoint(judging) as endpoint:
-        online, batched = tmp_path / "online", tmp_path / "batched"
-        assert (await judged(online, endpoint, options(online, endpoint, batch=None))).outcome.complete
+        expected = await online(tmp_path, endpoint)
         alone = len(endpoint.single)
-        result = await judged(batched, endpoint, options(batched, endpoint))
+        result = await judged(tmp_path, endpoint)
         assert result.outcome.complete
-        assert list(shown(batched / "e.run")) == list(shown(online / "e.run"))
+        assert list(shown(tmp_path / "e.run")) == expected
         # One request asks whether the model takes the form; the claims are a batch, and their verification another.
         assert len(endpoint.single) == alone + 1
         assert len(endpoint.batches) == 2
         assert 1 + len(endpoint.lines) == alone
-        assert len({line["custom_id"] for line in endpoint.lines}) == len(endpoint.lines)
+        assert once_each(endpoint)
 
 
-async def test_a_benchmark_and_its_judge_go_in_batches(tmp_path: Path) -> None:
+async def test_a_benchmark_goes_in_one_batch(tmp_path: Path) -> None:
     async with BatchEndpoint(lambda body: "It is 7, the report says.") as endpoint:
         for folder, batch in (("online", None), ("batched", Batches(tmp_path / "batches"))):
             calling = options(tmp_path / folder, endpoint, batch=batch)
             done = await bench_async(
                 "rgb", model="openai/gpt-4o-mini", run=tmp_path / folder / "a.run", model_options=calling,
-                fictional_size=3, data_languages=["en"], limit=2, noise_ratios=[0.0, 0.4],
+                fictional_size=3, data_languages=["en", "zh"], limit=2, noise_ratios=[0.0, 0.4],
             )  # fmt: skip
             assert done.outcome.complete
         assert list(shown(tmp_path / "batched" / "a.run")) == list(shown(tmp_path / "online" / "a.run"))
         assert len(endpoint.batches) == 1
+        assert once_each(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("provider", "shape"),
+    [
+        ("openai", {}), ("groq", {}), ("dashscope", {}), ("compat", {}), ("anthropic", {}),
+        ("zhipu", {"endpoint": "/v4/chat/completions", "window": False}),
+    ],
+)  # fmt: skip
+async def test_every_provider_with_batches_is_asked_as_its_reference_says(
+    provider: str, shape: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZHIPUAI_API_KEY" if provider == "zhipu" else f"{provider.upper()}_API_KEY", "sk-of-the-test")
+    async with BatchEndpoint(judging, key="sk-of-the-test", **shape) as endpoint:
+        expected = await online(tmp_path, endpoint, model=f"{provider}/m")
+        assert (await judged(tmp_path, endpoint, f"{provider}/m")).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert once_each(endpoint)
+
+
+@pytest.mark.parametrize("model", ["openai/m", "anthropic/m"])
+async def test_expired_requests_are_asked_again(model: str, tmp_path: Path) -> None:
+    fault = Fault(ends={0: "expired"}, unasked=lambda number, body: "mill" in body["messages"][-1]["content"])
+    async with BatchEndpoint(judging, fault=fault) as endpoint:
+        expected = await online(tmp_path, endpoint, model=model)
+        assert (await judged(tmp_path, endpoint, model)).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert len(endpoint.lines) == len({line["custom_id"] for line in endpoint.lines}) + 1
+
+
+async def test_a_request_that_always_expires_fails_after_three_batches_and_the_rest_is_done(tmp_path: Path) -> None:
+    unasked = lambda number, body: "mill" in body["messages"][-1]["content"]  # noqa: E731
+    fault = Fault(ends=dict.fromkeys(range(9), "expired"), unasked=unasked)
+    async with BatchEndpoint(judging, fault=fault) as endpoint:
+        result = await judged(tmp_path, endpoint)
+        assert result.outcome.unscored
+        asked = Counter(line["custom_id"] for line in endpoint.lines)
+        assert max(asked.values()) == 3
+        assert "3 batches without a reply" in reasons(tmp_path / "e.run")
+
+
+@pytest.mark.parametrize("model", ["openai/m", "anthropic/m"])
+async def test_a_line_that_failed_for_a_passing_reason_is_asked_again(model: str, tmp_path: Path) -> None:
+    failed: list[Any] = []
+
+    def status(body: Any) -> int:
+        if "mill" in body["messages"][-1]["content"] and body not in failed and endpoint.lines:
+            failed.append(body)
+            return 503
+        return 200
+
+    async with BatchEndpoint(judging) as endpoint:
+        expected = await online(tmp_path, endpoint, model=model)
+        endpoint.fault.status = status
+        assert (await judged(tmp_path, endpoint, model)).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert failed
+
+
+async def test_a_line_that_was_refused_fails_its_case_as_online_and_the_next_command_asks_it_again(
+    tmp_path: Path,
+) -> None:
+    async with BatchEndpoint(judging) as endpoint:
+        await online(tmp_path, endpoint)
+        endpoint.fault.status = lambda body: 400 if "mill" in body["messages"][-1]["content"] else 200
+        result = await judged(tmp_path, endpoint)
+        assert result.outcome.unscored
+        assert "rejected (400" in reasons(tmp_path / "e.run")
+        endpoint.fault.status = lambda body: 200
+        assert (await judged(tmp_path, endpoint)).outcome.complete
+        assert values(tmp_path / "e.run") == values(tmp_path / "online" / "e.run")
+
+
+async def test_a_reply_that_breaks_its_schema_is_asked_about_once_more_as_online(tmp_path: Path) -> None:
+    def first(body: Any) -> Any:
+        """The judge of these tests, whose first reply about the mill is of another form."""
+        last = body["messages"][-1]["content"]
+        if "<judged " not in last:  # it is asked once more, and why
+            return judging({**body, "messages": body["messages"][:-2]})
+        return judging(body) | ({"answer_claims": 3} if "mill" in last else {})
+
+    async with BatchEndpoint(first) as endpoint:
+        expected = await online(tmp_path, endpoint)
+        assert (await judged(tmp_path, endpoint)).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert len(endpoint.batches) == 4  # claims, once more, verification, once more
+
+
+async def test_passages_judged_alone_take_no_more_rounds(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging) as endpoint:
+        assert (await judged(tmp_path, endpoint, verify="separate")).outcome.complete
+        assert len(endpoint.batches) == 2
+
+
+async def test_a_file_that_is_too_large_is_split(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging, most_bytes=10_000) as endpoint:
+        expected = await online(tmp_path, endpoint)
+        assert (await judged(tmp_path, endpoint)).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert len(endpoint.batches) > 2
+        assert once_each(endpoint)
+
+
+async def test_a_command_that_leaves_comes_back_to_its_batches(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging, looks=1) as endpoint:
+        expected = await online(tmp_path, endpoint)
+        told = []
+        for _ in range(30):
+            leaving = options(tmp_path, endpoint, batch=Batches(tmp_path / "batches", leave=True))
+            try:
+                result = await judged(tmp_path, endpoint, model_options=leaving)
+            except Unfinished as error:
+                told.append(str(error))
+                continue
+            break
+        assert result.outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert len(endpoint.batches) == 2
+        assert once_each(endpoint)
+        assert "Run the same command again" in told[0]
+        assert told[0].count("\n") == 0
+
+
+async def test_a_cancelled_batch_ends_the_command_and_the_next_asks_for_the_rest(tmp_path: Path) -> None:
+    fault = Fault(unasked=lambda number, body: "mill" in body["messages"][-1]["content"])
+    async with BatchEndpoint(judging, looks=1, fault=fault) as endpoint:
+        expected = await online(tmp_path, endpoint)
+
+        def report(batches: list[Any]) -> None:
+            if not asked:
+                asked.append(batches[0].remote)
+                endpoint.cancel(batches[0].remote)
+
+        asked: list[str] = []
+        calling = options(tmp_path, endpoint, batch=Batches(tmp_path / "batches", report=report))
+        with pytest.raises(Unfinished, match="was cancelled"):
+            await judged(tmp_path, endpoint, model_options=calling)
+        assert (await judged(tmp_path, endpoint)).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert len(endpoint.lines) == len({line["custom_id"] for line in endpoint.lines}) + 1
+
+
+async def test_a_batch_that_fails_validation_says_the_line_and_is_not_kept(tmp_path: Path) -> None:
+    errors = [{"code": "invalid_json_line", "message": "This line is not parseable.", "param": None, "line": 2}]
+    async with BatchEndpoint(judging, fault=Fault(errors={0: errors})) as endpoint:
+        with pytest.raises(UsageError, match=r"refused batch batch_0 .*line 2: This line is not parseable"):
+            await judged(tmp_path, endpoint)
+        assert (await judged(tmp_path, endpoint)).outcome.complete
+
+
+async def test_a_provider_without_batches_is_told_with_those_that_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "k")
+    async with BatchEndpoint(judging, batches=False) as endpoint:
+        with pytest.raises(UsageError, match=r"deepseek/m has no batch interface.*openai, dashscope, zhipu, groq"):
+            await judged(tmp_path, endpoint, "deepseek/m")
+        with pytest.raises(UsageError, match="compat/m has no batch interface"):
+            await judged(tmp_path, endpoint, "compat/m")
+        assert len(endpoint.single) == 1
+
+
+async def test_a_wrong_key_is_found_out_before_a_batch_is_made(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging, key="another") as endpoint:
+        result = await judged(tmp_path, endpoint)
+        (error,) = result.outcome.refused
+        assert "Check OPENAI_API_KEY" in str(error)
+        assert not endpoint.files
+
+
+async def test_a_limit_on_requests_holds_for_batches(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging) as endpoint:
+        result = await judged(tmp_path, endpoint, max_requests=4)
+        assert result.outcome.remaining
+        assert "--max-requests" in str(result.outcome.refused[0]) or "max_requests" in str(result.outcome.refused[0])
+        assert len(endpoint.single) + len(endpoint.lines) == 4
+
+
+async def test_replies_of_a_batch_cost_half(tmp_path: Path) -> None:
+    allowance = Allowance(cost=100.0, price=Price(1e6, 0.0))
+    async with BatchEndpoint(judging) as endpoint:
+        await judged(tmp_path, endpoint, model_options=options(tmp_path, endpoint, allowance=allowance))
+        assert allowance.spent.cost == pytest.approx(11 * (len(endpoint.single) + 0.5 * len(endpoint.lines)))
+
+
+async def test_vllm_is_given_files_and_its_replies_are_read(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging, endpoint="/v1/chat/completions") as endpoint:
+        expected = await online(tmp_path, endpoint, model="vllm/m")
+        before, runs = len(endpoint.single), 0
+        for _ in range(5):
+            leaving = options(tmp_path, endpoint, batch=Batches(tmp_path / "batches", leave=True))
+            try:
+                result = await judged(tmp_path, endpoint, "vllm/m", model_options=leaving)
+                break
+            except Unfinished as error:
+                runs += 1
+                words = shlex.split(str(error).split("`")[1])
+                assert words[:2] == ["vllm", "run-batch"]
+                endpoint.run_batch(Path(words[3]), Path(words[5]))
+        assert result.outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert len(endpoint.single) == before
+        assert runs == 2
+
+
+async def test_a_system_of_the_users_own_is_asked_once(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def system(question: str) -> str:
+        asked.append(question)
+        return "The tower is tall."
+
+    async with BatchEndpoint(judging) as endpoint:
+        result = await run_async(
+            [{"question": row["question"], "reference": row["reference"]} for row in rows()], system,
+            metrics=["answer_correctness"], judge="openai/gpt-4o-mini", judge_base_url=endpoint.base_url,
+            embedder=Embedder(), run=tmp_path / "q.run", model_options=options(tmp_path, endpoint),
+        )  # fmt: skip
+        assert result.outcome.complete
+        assert sorted(asked) == sorted(row["question"] for row in rows())
+        assert result.outcome.asked == len(rows())

@@ -14,10 +14,13 @@ import argparse
 import asyncio
 import contextlib
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -63,7 +66,7 @@ class BatchEndpoint:
         window: bool = True, batches: bool = True,
     ) -> None:  # fmt: skip
         """looks: how often a batch is looked at in each state. batches: whether there are any."""
-        self._answer, self._key, self._looks, self._fault = answer, key, looks, fault or Fault()
+        self._answer, self._key, self.looks, self.fault = answer, key, looks, fault or Fault()
         self._most_lines, self._most_bytes, self._endpoint, self._window = most_lines, most_bytes, endpoint, window
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, _Batch] = {}
@@ -82,6 +85,12 @@ class BatchEndpoint:
             app.router.add_get("/v1/batches", self._list)
             app.router.add_get("/v1/batches/{id}", self._look)
             app.router.add_post("/v1/batches/{id}/cancel", self._cancel)
+            messages = MessageBatchesOf(self)
+            app.router.add_post("/v1/messages/batches", messages.create)
+            app.router.add_get("/v1/messages/batches", messages.listed)
+            app.router.add_get("/v1/messages/batches/{id}", messages.look)
+            app.router.add_get("/v1/messages/batches/{id}/results", messages.results)
+            app.router.add_post("/v1/messages/batches/{id}/cancel", messages.cancel)
         self._app = app
 
     @property
@@ -106,7 +115,8 @@ class BatchEndpoint:
     @web.middleware
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
         self.counts[f"{request.method} {request.path.split('/')[2] if '/v1/' in request.path else request.path}"] += 1
-        if self._key and request.headers.get("Authorization") != f"Bearer {self._key}":
+        given = request.headers.get("Authorization", "Bearer " + request.headers.get("x-api-key", ""))
+        if self._key and given != f"Bearer {self._key}":
             return _error(401, "Incorrect API key provided.", "invalid_api_key")
         response: web.StreamResponse = await handler(request)
         return response
@@ -123,11 +133,12 @@ class BatchEndpoint:
     async def _chat(self, request: web.Request) -> web.Response:
         body = await request.json()
         self.single.append(body)
-        status, reply = self._reply(body)
+        status, reply = self.reply(body)
         return web.json_response(reply, status=status)
 
-    def _reply(self, body: Any) -> tuple[int, Any]:
-        status = self._fault.status(body)
+    def reply(self, body: Any) -> tuple[int, Any]:
+        """Status and body of the reply to a request, alone or in a batch."""
+        status = self.fault.status(body)
         if status != 200:
             return status, {"error": {"message": f"it failed with {status}", "code": None, "type": "server_error"}}
         said = self._answer(body)
@@ -136,6 +147,22 @@ class BatchEndpoint:
             call = {"name": body["tool_choice"]["function"]["name"], "arguments": text}
             return 200, chat_reply("", tool_calls=[{"id": "call_1", "type": "function", "function": call}])
         return 200, chat_reply(text)
+
+    def run_batch(self, file: Path, replies: Path) -> None:
+        """What `vllm run-batch -i FILE -o REPLIES` does."""
+        lines = []
+        for row in file.read_text("utf-8").splitlines():
+            line = json.loads(row)
+            assert line["url"] == self._endpoint
+            self.lines.append(line)
+            status, reply = self.reply(line["body"])
+            response = {"status_code": status, "request_id": "vllm-batch-1", "body": reply}
+            lines.append({"id": "vllm-1", "custom_id": line["custom_id"], "response": response, "error": None})
+        replies.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+    def cancel(self, name: str) -> None:
+        """Somebody cancels a batch at the provider's console."""
+        self.batches[name].state, self.batches[name].looks = "cancelling", 0
 
     # --- files -------------------------------------------------------------------------------------------------
 
@@ -172,7 +199,7 @@ class BatchEndpoint:
 
     def _validated(self, batch: _Batch) -> Any:
         """The errors of the batch's file, as OpenAI finds them; None if there are none."""
-        errors: list[dict[str, Any]] = list(self._fault.errors.get(batch.number, []))
+        errors: list[dict[str, Any]] = list(self.fault.errors.get(batch.number, []))
         ids: set[str] = set()
         rows = self.files[batch.body["input_file_id"]].splitlines()
         if not rows:
@@ -223,7 +250,7 @@ class BatchEndpoint:
             batch.state = "failed"
             return
         batch.looks += 1
-        if batch.looks <= self._looks:
+        if batch.looks <= self.looks:
             return
         batch.looks = 0
         if batch.state == "cancelling":
@@ -231,7 +258,7 @@ class BatchEndpoint:
             return
         following = STATES[STATES.index(batch.state) + 1]
         if following == "completed":
-            self._finish(batch, self._fault.ends.get(batch.number, "completed"))
+            self._finish(batch, self.fault.ends.get(batch.number, "completed"))
         else:
             batch.state = following
 
@@ -241,12 +268,12 @@ class BatchEndpoint:
         for number, row in enumerate(self.files[batch.body["input_file_id"]].splitlines()):
             line = json.loads(row)
             item: dict[str, Any] = {"id": f"batch_req_{number}", "custom_id": line["custom_id"], "error": None}
-            if state in ("expired", "cancelled") and self._fault.unasked(batch.number, line["body"]):
+            if state in ("expired", "cancelled") and self.fault.unasked(batch.number, line["body"]):
                 code = f"batch_{state}"
                 message = "This request could not be executed before the completion window expired."
                 bad.append({**item, "response": None, "error": {"code": code, "message": message}})
                 continue
-            status, reply = self._reply(line["body"])
+            status, reply = self.reply(line["body"])
             item["response"] = {"status_code": status, "request_id": f"req_{number}", "body": reply}
             (good if status == 200 else bad).append(item)
         batch.state = state
@@ -262,7 +289,7 @@ class BatchEndpoint:
         batch = self.batches[request.match_info["id"]]
         if batch.state in OVER:
             return _error(409, f"Cannot cancel a batch with status '{batch.state}'.", "invalid_request_error")
-        batch.state, batch.looks = "cancelling", 0
+        self.cancel(batch.id)
         return web.json_response(self._shown(batch))
 
     def _shown(self, batch: _Batch) -> dict[str, Any]:
@@ -272,6 +299,113 @@ class BatchEndpoint:
             "output_file_id": batch.output, "error_file_id": batch.error, "created_at": 1714508499,
             "request_counts": batch.counts, "metadata": batch.body.get("metadata"),
         }  # fmt: skip
+
+
+class MessageBatchesOf:
+    """Anthropic's `/messages/batches` of the same server."""
+
+    def __init__(self, server: BatchEndpoint) -> None:
+        self._server = server
+        self._batches: dict[str, dict[str, Any]] = {}
+
+    async def create(self, request: web.Request) -> web.Response:
+        if request.headers.get("anthropic-version") != "2023-06-01":
+            return _anthropic_error(400, "anthropic-version: header is required")
+        items = (await request.json())["requests"]
+        ids = [item["custom_id"] for item in items]
+        for item in items:
+            if {"model", "max_tokens", "messages"} - item["params"].keys():
+                return _anthropic_error(400, "requests.0.params.max_tokens: Field required")
+            if any(turn["role"] not in ("user", "assistant") for turn in item["params"]["messages"]):
+                return _anthropic_error(400, 'messages: Unexpected role "system".')
+        if len(set(ids)) != len(ids) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in ids):
+            return _anthropic_error(400, "requests: custom_id must be unique and match ^[a-zA-Z0-9_-]{1,64}$")
+        name = f"msgbatch_{len(self._batches)}"
+        self._server.lines += items
+        made = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        self._batches[name] = {"items": items, "state": "in_progress", "looks": 0, "made": made}
+        return web.json_response(self._shown(name))
+
+    async def listed(self, request: web.Request) -> web.Response:
+        names = list(self._batches)[::-1][: int(request.query.get("limit", "20"))]
+        return web.json_response({"data": [self._shown(name) for name in names], "has_more": False})
+
+    async def look(self, request: web.Request) -> web.Response:
+        name = request.match_info["id"]
+        if name not in self._batches:
+            return _anthropic_error(404, "Batch not found", "not_found_error")
+        batch = self._batches[name]
+        batch["looks"] += 1
+        if batch["looks"] > self._server.looks and "results" not in batch:
+            self._end(name)
+        return web.json_response(self._shown(name), headers={"Retry-After": "0.02"})
+
+    def _end(self, name: str) -> None:
+        batch, fault = self._batches[name], self._server.fault
+        number, stopped = list(self._batches).index(name), batch["state"] == "canceling"
+        batch["results"] = []
+        for item in batch["items"]:
+            body = self._as_chat(item["params"])
+            if (stopped or fault.ends.get(number) == "expired") and fault.unasked(number, body):
+                result: dict[str, Any] = {"type": "canceled" if stopped else "expired"}
+            else:
+                status, reply = self._server.reply(body)
+                kind = "invalid_request_error" if status == 400 else "api_error"
+                error = {"type": "error", "error": {"type": kind, "message": f"it failed with {status}"}}
+                result = {"type": "succeeded", "message": _message(reply)} if status == 200 else {
+                    "type": "errored", "error": error}  # fmt: skip
+            batch["results"].append({"custom_id": item["custom_id"], "result": result})
+        batch["state"] = "ended"
+
+    def _as_chat(self, params: Any) -> Any:
+        """The request in OpenAI's form, which the answers of the tests read."""
+        system = [{"role": "system", "content": params["system"]}] if "system" in params else []
+        body: dict[str, Any] = {"model": params["model"], "messages": [*system, *params["messages"]]}
+        if "tools" in params:
+            (tool,) = params["tools"]
+            function = {"name": tool["name"], "parameters": tool["input_schema"]}
+            body |= {"tools": [{"type": "function", "function": function}], "tool_choice": {"function": function}}
+        return body
+
+    async def results(self, request: web.Request) -> web.Response:
+        lines = self._batches[request.match_info["id"]]["results"]
+        return web.Response(body="".join(json.dumps(line) + "\n" for line in lines[::-1]).encode())
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        batch = self._batches[request.match_info["id"]]
+        batch |= {"state": "canceling", "looks": 0}
+        return web.json_response(self._shown(request.match_info["id"]))
+
+    def _shown(self, name: str) -> dict[str, Any]:
+        batch = self._batches[name]
+        types = Counter(line["result"]["type"] for line in batch.get("results", ()))
+        ended = batch["state"] == "ended"
+        return {
+            "id": name, "type": "message_batch", "processing_status": batch["state"], "created_at": batch["made"],
+            "request_counts": {
+                "processing": 0 if ended else len(batch["items"]),
+                **{kind: types[kind] for kind in ("succeeded", "errored", "canceled", "expired")},
+            },
+            "results_url": f"{self._server.base_url}/messages/batches/{name}/results" if ended else None,
+        }  # fmt: skip
+
+
+def _message(chat: Any) -> dict[str, Any]:
+    """A chat completion as Anthropic's message."""
+    said = chat["choices"][0]["message"]
+    calls = said.get("tool_calls")
+    content = [{"type": "tool_use", "id": "toolu_1", "name": call["function"]["name"],
+                "input": json.loads(call["function"]["arguments"])} for call in calls or ()]  # fmt: skip
+    return {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": chat["model"],
+        "content": content or [{"type": "text", "text": said["content"]}],
+        "stop_reason": "tool_use" if calls else "end_turn",
+        "usage": {"input_tokens": 6, "cache_read_input_tokens": 5, "output_tokens": 3},
+    }  # fmt: skip
+
+
+def _anthropic_error(status: int, message: str, kind: str = "invalid_request_error") -> web.Response:
+    return web.json_response({"type": "error", "error": {"type": kind, "message": message}}, status=status)
 
 
 def _error(status: int, message: str, code: str) -> web.Response:

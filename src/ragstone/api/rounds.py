@@ -3,20 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
-
-import platformdirs
 
 from ragstone.models.batches import Batches
 from ragstone.models.options import ModelOptions
 from ragstone.runs import Outcome
 
-__all__ = ["batch_folder", "in_rounds"]
-
-
-def batch_folder() -> Path:
-    """The folder of the list of batches."""
-    return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "batches"
+__all__ = ["in_rounds"]
 
 
 async def in_rounds(

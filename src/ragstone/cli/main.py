@@ -31,6 +31,7 @@ COMMANDS = {
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "run": ("ragstone.cli.run", "Ask a system your own questions, and score its answers."),
     "diagnose": ("ragstone.cli.diagnose", "Why a system's answers are wrong, and what fixing it would buy."),
+    "batch": ("ragstone.cli.batch", "List and cancel batches at providers."),
     "system": ("ragstone.cli.system", "Check a system before it is evaluated."),
     "eval": ("ragstone.cli.evaluate", "Score existing answers."),
     "trace": ("ragstone.cli.trace", "Receive traces of a running application."),

@@ -88,10 +88,10 @@ class BatchHttp:
 
 @asynccontextmanager
 async def open_http(client: Client, key: str, headers: Mapping[str, str]) -> AsyncIterator[BatchHttp]:
-    """A session for batches at the client's endpoint; `headers` instead of OpenAI's, if there are any."""
+    """A session for batches at the client's endpoint. With `headers` the key is sent as Anthropic's x-api-key."""
     session, options = open_session(client.base_url, "" if headers else key, connections=4, timeout=_TRANSFER_SECONDS)
     async with session:
-        session.headers.update(headers)
+        session.headers.update({**headers, "x-api-key": key} if headers else {})
         yield BatchHttp(client, key, session, options)
 
 

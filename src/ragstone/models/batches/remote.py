@@ -1,32 +1,24 @@
-"""The batch interfaces: each brings its replies into OpenAI's form, so that they are read like ordinary ones."""
+"""What a batch interface does, whoever's it is: `files.py`, `message_batches.py` or `offline.py`. Each brings its
+replies into OpenAI's form, so that they are read like ordinary ones."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from ragstone.errors import BadReply
-from ragstone.models.batches.http import BatchHttp, open_http, parsed, read_lines
 from ragstone.models.batches.store import Batch
-from ragstone.models.client import Client
-from ragstone.models.http_errors import retry_after_seconds
-from ragstone.models.providers import BatchInterface
-from ragstone.models.wire import encode
 
-__all__ = ["Line", "Remote", "Status", "open_remote"]
+__all__ = ["STATES", "Line", "Remote", "Status", "count", "known_state"]
 
-_PAGE, _PAGES = 100, 5  # of the provider's list, newest first
-_STATES = (
+STATES = (
     "validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"
 )  # fmt: skip
-_UNASKED = ("batch_expired", "batch_cancelled")  # codes of requests that were never asked
 
 
 @dataclass(frozen=True)
 class Status:
-    """What the provider says of a batch. state: one of OpenAI's words (`_STATES`).
-    results: where the replies are. errors: why it failed; code: the first one's."""
+    """What the provider says of a batch. state: one of OpenAI's words (`STATES`). results: where the replies are.
+    errors: why it failed; code: the first one's."""
 
     state: str
     done: int = 0
@@ -76,100 +68,12 @@ class Remote(Protocol):
     async def cancel(self, batch: Batch) -> None: ...
 
 
-class _Files:
-    """OpenAI's `/files` and `/batches`; DashScope, Zhipu, Groq and many gateways have them, too."""
-
-    def __init__(self, http: BatchHttp, interface: BatchInterface) -> None:
-        self._http, self._interface = http, interface
-        self.download = http.download
-
-    def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
-        return encode({"custom_id": key, "method": "POST", "url": self._interface.endpoint, "body": payload})
-
-    async def upload(self, file: Path) -> str:
-        import aiohttp  # noqa: PLC0415
-
-        with file.open("rb") as stream:
-            form = aiohttp.FormData()
-            form.add_field("purpose", "batch")
-            form.add_field("file", stream, filename=file.name, content_type="application/jsonl")
-            body = form()
-            headers = {"Content-Type": body.headers["Content-Type"]}
-            document, _ = await self._http.json("POST", "files", data=body, headers=headers)
-        return self._id(document, "file")
-
-    async def create(self, batch: Batch) -> str:
-        body = {
-            "input_file_id": batch.uploaded, "endpoint": self._interface.endpoint, "metadata": {"ragstone": batch.name}
-        }  # fmt: skip
-        if self._interface.window:
-            body["completion_window"] = self._interface.window
-        document, _ = await self._http.json("POST", "batches", data=encode(body))
-        return self._id(document, "batch")
-
-    async def find(self, batch: Batch) -> str:
-        after: dict[str, str] = {}
-        for _ in range(_PAGES):
-            document, _ = await self._http.json("GET", "batches", params={"limit": str(_PAGE), **after})
-            listed = [item for item in document.get("data") or [] if isinstance(item, dict)]
-            for item in listed:
-                metadata = item.get("metadata")
-                named = isinstance(metadata, dict) and metadata.get("ragstone") == batch.name
-                if named or item.get("input_file_id") == batch.uploaded:
-                    return self._id(item, "batch")
-            if not (listed and document.get("has_more")):
-                break
-            after = {"after": str(listed[-1].get("id"))}
-        return ""
-
-    async def status(self, batch: Batch) -> Status:
-        document, headers = await self._http.json("GET", f"batches/{batch.remote}")
-        counts = document.get("request_counts")
-        counts = counts if isinstance(counts, dict) else document  # Zhipu's reference shows them beside it
-        found = document.get("errors")
-        found = found.get("data") if isinstance(found, dict) else found
-        errors = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-        files = (document.get("output_file_id"), document.get("error_file_id"))
-        state = str(document.get("status") or "").lower()
-        return Status(
-            state if state in _STATES else "in_progress", _count(counts.get("completed")), _count(counts.get("failed")),
-            tuple(f"files/{file}/content" for file in files if file), tuple(map(self._said, errors)),
-            str(errors[0].get("code") or "") if errors else "", retry_after_seconds(headers),
-        )  # fmt: skip
-
-    def _said(self, error: Mapping[str, Any]) -> str:
-        line = f"line {error['line']}: " if isinstance(error.get("line"), int) else ""
-        return self._http.shown(f"{line}{error.get('message') or error.get('code') or 'no reason given'}")
-
-    def lines(self, file: Path) -> Iterator[Line]:
-        return map(_openai_line, map(parsed, read_lines(file)))
-
-    async def cancel(self, batch: Batch) -> None:
-        await self._http.json("POST", f"batches/{batch.remote}/cancel", data=b"{}")
-
-    def _id(self, document: Mapping[str, Any], what: str) -> str:
-        value = document.get("id")
-        if not isinstance(value, str) or not value.isprintable() or "/" in value:
-            raise BadReply(f"{self._http.where}: the reply has no id of the {what}.")
-        return value
+def known_state(state: Any) -> str:
+    """A provider's word for a state as one of `STATES`; a new word means that the batch has not ended."""
+    text = str(state or "").lower()
+    return text if text in STATES else "in_progress"
 
 
-def _openai_line(item: Mapping[str, Any]) -> Line:
-    name, response, error = str(item.get("custom_id") or ""), item.get("response"), item.get("error")
-    if isinstance(response, dict) and response.get("body") is not None:
-        status = response.get("status_code", 200)
-        return Line(name, status if isinstance(status, int) else 502, encode(response["body"]))
-    if isinstance(error, dict) and error.get("code") not in _UNASKED:
-        return Line(name, 400, encode({"error": error}))
-    return Line(name, 0, str(error.get("message") or "").encode() if isinstance(error, dict) else b"")
-
-
-def _count(value: Any) -> int:
+def count(value: Any) -> int:
+    """A provider's count; 0 for anything else."""
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
-
-
-@asynccontextmanager
-async def open_remote(client: Client, interface: BatchInterface, key: str) -> AsyncIterator[Remote]:
-    """The batch interface of a client's model."""
-    async with open_http(client, key, {}) as http:
-        yield _Files(http, interface)

@@ -12,12 +12,13 @@ from typing import Any
 from ragstone.errors import AllowanceSpent, ModelError, Unfinished, UsageError
 from ragstone.models.allowance import Allowance
 from ragstone.models.batches.http import TooLarge
+from ragstone.models.batches.interfaces import no_interface, open_remote
 from ragstone.models.batches.lane import Lane, wrapper_of
-from ragstone.models.batches.remote import Status, open_remote
+from ragstone.models.batches.offline import command_for
+from ragstone.models.batches.remote import Status
 from ragstone.models.batches.store import OVER, Batch, BatchStore, Reply
 from ragstone.models.client import Client
 from ragstone.models.http_errors import is_transient
-from ragstone.models.providers import PLUGINS
 from ragstone.types import Model
 
 __all__ = ["Batches"]
@@ -58,10 +59,8 @@ class Batches:
         self, client: Client, *, key: str, identity: Mapping[str, Any], allowance: Allowance | None
     ) -> AsyncIterator[Callable[[Model], Model]]:
         """See `Batching`. Raises UsageError if the provider has no batch interface."""
-        if client.provider.batch is None:
-            raise _no_interface(client)
-        async with open_remote(client, client.provider.batch, key) as remote:
-            lane = Lane(client, client.provider.batch, identity, remote, self, allowance)
+        async with open_remote(client, key) as (interface, remote):
+            lane = Lane(client, interface, identity, remote, self, allowance)
             self._lanes[lane.name] = lane
             yield wrapper_of(lane)
 
@@ -114,7 +113,7 @@ class Batches:
             if not left:
                 return _check_cancelled(batches)
             if failures > _MOST_FAILURES or self.leave or stop.is_set():
-                raise Unfinished(f"{f'{error} ' if error else ''}{_how_to_return(left)}")
+                raise Unfinished(f"{f'{error} ' if error else ''}{self._how_to_return(left)}")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), hint or pause)
             pause = min(pause * _GROWTH, _LONGEST_PAUSE)
@@ -129,7 +128,7 @@ class Batches:
         if is_transient(error):
             return error
         if error.refuses_all and "no such model or path" in str(error) and not batch.remote:
-            raise _no_interface(self._lanes[batch.lane].client) from None
+            raise no_interface(batch.model) from None
         error.exit_code = 2
         raise error
 
@@ -226,6 +225,20 @@ class Batches:
             if not lane.offline:
                 self.store.remove(file)
 
+    def _how_to_return(self, batches: list[Batch]) -> str:
+        if offline := [batch for batch in batches if self._lanes[batch.lane].offline]:
+            return f"Run `{command_for(offline[0])}`, then the same command again to read the replies."
+        shown = ", ".join(
+            f"{batch.remote or 'not submitted yet'} ({batch.model}, {batch.status or batch.state}, "
+            f"{batch.done:,} of {batch.total:,})"
+            for batch in batches[:3]
+        )
+        more = f" and {len(batches) - 3} more" if len(batches) > 3 else ""
+        return (
+            f"{len(batches)} batch{'es' if len(batches) > 1 else ''} not finished: {shown}{more}. Run the same command "
+            "again to fetch the replies; `ragstone batch list` shows the state."
+        )
+
 
 def _check_cancelled(batches: list[Batch]) -> None:
     if cancelled := [batch for batch in batches if batch.state == "cancelled"]:
@@ -234,23 +247,3 @@ def _check_cancelled(batches: list[Batch]) -> None:
             f"Batch {cancelled[0].remote} was cancelled; {done:,} of its replies are kept. Run the same command again "
             "to ask for the rest."
         )
-
-
-def _how_to_return(batches: list[Batch]) -> str:
-    shown = ", ".join(
-        f"{batch.remote or 'not submitted yet'} ({batch.model}, {batch.status or batch.state}, "
-        f"{batch.done:,} of {batch.total:,})" for batch in batches[:3]
-    )  # fmt: skip
-    more = f" and {len(batches) - 3} more" if len(batches) > 3 else ""
-    return (
-        f"{len(batches)} batch{'es' if len(batches) > 1 else ''} not finished: {shown}{more}. Run the same command "
-        "again to fetch the replies; `ragstone batch list` shows the state."
-    )
-
-
-def _no_interface(client: Client) -> UsageError:
-    having = ", ".join(name for name, provider in PLUGINS.items() if provider.batch is not None)
-    return UsageError(
-        f"--batch: {client.id} has no batch interface. These providers have one: {having}. Leave --batch out, or "
-        "choose a model of theirs."
-    )
