@@ -108,8 +108,9 @@ async def test_judges_behind_an_endpoint_and_a_failure_of_one_is_no_score(tmp_pa
             run=tmp_path / "apart.run", model_options=PLAIN,
         )  # fmt: skip
         assert [{request.body["model"] for request in place.seen} for place in (first, second)] == [{"one"}, {"two"}]
-        with pytest.raises(UsageError, match="--judge-base-url is given 2 times for 1 judges"):
-            Judging.of("compat/one", base_url=[first.base_url, second.base_url]).check(["faithfulness"])
+        urls = [first.base_url, second.base_url]
+        with pytest.raises(UsageError, match="--judge-base-url is given 2 times for 3 judges"):
+            Judging.of(["compat/one", "compat/two", "compat/three"], base_url=urls).check(["faithfulness"])
     broken = [two()[0], Scripted(lambda request: "prose", id="b/broken")]
     failed = await evaluate_async(rows(), "faithfulness", broken, run=tmp_path / "b.run", model_options=PLAIN)
     assert failed.summary["faithfulness"]["failed"] >= 3

@@ -166,7 +166,7 @@ async def bench_async(
     price: str = "",
     judge_price: str = "",
     judge_base_url: str | Sequence[str] | None = None,
-    embedder_base_url: str | None = None,
+    embedder_base_url: str | Sequence[str] | None = None,
     run: str | Path | None = None,
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,

@@ -250,7 +250,7 @@ async def evaluate_async(
     limit: int | None = None,
     repeat: int = 1,
     judge_base_url: str | Sequence[str] | None = None,
-    embedder_base_url: str | None = None,
+    embedder_base_url: str | Sequence[str] | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
     reasons: bool = False,

@@ -34,7 +34,7 @@ _FAMILIES = {
 @dataclass(frozen=True)
 class Judging:
     """The judge and its settings. `model` and `embedder` are names as on the command line, or open models. `base_url`:
-    the endpoint of every judge, or one for each, in their order.
+    the endpoint of every judge, or one for each, in their order, or several endpoints of a single judge.
 
     `protocol`: "matrix" (two requests a sample, shared by all metrics) or "ragas" (metric by metric, the steps of the
     ragas package; scores are labelled ragas-style). `verify`: "joint" or "separate" (a request a passage).
@@ -47,7 +47,7 @@ class Judging:
     model: str | Model | None = None
     base_url: str | tuple[str, ...] | None = None
     embedder: str | Embedder | None = None
-    embedder_base_url: str | None = None
+    embedder_base_url: str | Sequence[str] | None = None
     protocol: Literal["matrix", "ragas"] = "matrix"
     verify: Literal["joint", "separate"] = "joint"
     prompts: Path | None = None
@@ -86,9 +86,11 @@ class Judging:
         return () if self.model is None else (self.model, *self.others)
 
     @property
-    def base_urls(self) -> tuple[str | None, ...]:
-        """The endpoint of each judge, None for that of its provider. Raises UsageError."""
+    def base_urls(self) -> tuple[str | tuple[str, ...] | None, ...]:
+        """The endpoint of each judge, several for a single one, None for that of its provider. Raises UsageError."""
         given = (self.base_url,) if self.base_url is None or isinstance(self.base_url, str) else self.base_url
+        if len(self.judges) == 1 and len(given) > 1:
+            return (self.base_url,)
         if len(given) not in {1, len(self.judges)}:
             raise UsageError(
                 f"--judge-base-url is given {len(given)} times for {len(self.judges)} judges: give it once for all of "
@@ -201,7 +203,11 @@ async def open_tools(
 
 
 async def _open_judge_model(
-    stack: contextlib.AsyncExitStack, judging: Judging, judge: str | Model, base_url: str | None, options: ModelOptions
+    stack: contextlib.AsyncExitStack,
+    judging: Judging,
+    judge: str | Model,
+    base_url: str | tuple[str, ...] | None,
+    options: ModelOptions,
 ) -> Model:
     allowance = options.allowance and options.allowance.at(judging.price)
     calling = replace(options, base_url=base_url, allowance=allowance)

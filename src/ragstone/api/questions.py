@@ -152,7 +152,7 @@ async def run_async(
     repeat: int = 1,
     timeout: float = 120.0,
     judge_base_url: str | Sequence[str] | None = None,
-    embedder_base_url: str | None = None,
+    embedder_base_url: str | Sequence[str] | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
     reasons: bool = False,

@@ -25,7 +25,12 @@ judge_options = both(
     click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="Chat model used as the judge."),
     click.option("--judge-base-url", type=Address(), help="Endpoint of the judge, overriding its provider's."),
     click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", type=Address(), help="Endpoint of the embedder, overriding its provider's."),
+    click.option(
+        "--embedder-base-url",
+        type=Address(),
+        multiple=True,
+        help="Endpoint of the embedder, overriding its provider's; several share its requests.",
+    ),
     click.option("--prompts", type=click.Path(path_type=Path), help="Folder of your own prompts."),
 )
 
@@ -145,7 +150,7 @@ def protocols(**values: Any) -> int:
         ) from None
     judging = Judging(
         model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"],
-        embedder_base_url=values["embedder_base_url"], prompts=values["prompts"],
+        embedder_base_url=values["embedder_base_url"] or None, prompts=values["prompts"],
     )  # fmt: skip
     comparisons = asyncio.run(
         agreement_of_protocols_async(

@@ -56,8 +56,9 @@ model_options = both(
                  help="System to evaluate that answers from given passages: file.py:name, package.module:name, an HTTP "
                  "address, or a table [systems.NAME] of ragstone.toml (repeatable)."),
     http_options,
-    click.option("--base-url", type=Address(),
-                 help="Endpoint of the model, overriding its provider's; compat/… needs it."),
+    click.option("--base-url", type=Address(), multiple=True,
+                 help="Endpoint of the model, overriding its provider's; compat/… needs it. Several share its "
+                 "requests."),
     judge_options,
     click.option("--temperature", type=Number(0), help="Override the template's temperature."),
     click.option("--top-p", type=Number(0, 1), help="Override the template's top-p."),

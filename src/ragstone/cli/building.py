@@ -9,6 +9,7 @@ import click
 
 from ragstone.cli.evaluate import model_options_of
 from ragstone.cli.options import (
+    Address,
     Number,
     PriceText,
     both,
@@ -43,7 +44,8 @@ building_options = both(
     click.option("--model", required=True, help="Model that writes; local/template works by rules."),
     click.option("--checker", help="Model that reads and judges what was written.  [default: --model]"),
     click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: DIR/build.run]"),
-    click.option("--base-url", metavar="URL", help="Address of the endpoint of both models."),
+    click.option("--base-url", type=Address(), multiple=True,
+                 help="Address of the endpoint of both models; several share their requests."),
     click.option("--dry-run", is_flag=True, help="Print the number of requests and tokens and the cost, then stop."),
     click.option("--price", type=PriceText(), default="",
                  help="Price per million tokens: prompts, answers, cached prompts."),
@@ -110,7 +112,7 @@ async def run_build(
     complete: "Callable[[Any], bool]",
 ) -> int:
     """Runs a construction and prints its tables, or what `document` makes of its result."""
-    options = replace(model_options_of(dict(values)), base_url=values["base_url"] or "")
+    options = replace(model_options_of(dict(values)), base_url=values["base_url"])
     async with opened_shell(quiet=values["quiet"], language=values["language"]) as shell:
         result = await build(options, shell)
     with result.open() as run:

@@ -107,9 +107,11 @@ judge_options = both(
     click.option("--combine", type=click.Choice(["mean", "majority", "each"]), default="mean", show_default=True,
                  help="Scores of several judges: their mean, their median, or each apart."),
     click.option("--judge-base-url", type=Address(), multiple=True,
-                 help="Endpoint of the judge, overriding its provider's; once for all judges, or once for each."),
+                 help="Endpoint of the judge, overriding its provider's: once for all judges, or once for each; "
+                 "several for one judge share its requests."),
     click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", type=Address(), help="Endpoint of the embedder, overriding its provider's."),
+    click.option("--embedder-base-url", type=Address(), multiple=True,
+                 help="Endpoint of the embedder, overriding its provider's; several share its requests."),
     click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
                  help="joint: one request verifies all passages; separate: one request per passage."),
     click.option("--reasons", is_flag=True, help="The judge says in a sentence why a claim is not supported."),
@@ -168,8 +170,9 @@ def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
     judging = Judging.of(
         values.pop("judge"), combine=values.pop("combine"), base_url=values.pop("judge_base_url"),
         embedder=values.pop("embedder"),
-        embedder_base_url=values.pop("embedder_base_url"), verify=values.pop("verify"), prompts=values.pop("prompts"),
-        rubrics=values.pop("rubrics"), reasons=values.pop("reasons"), strict_quotes=values.pop("strict_quotes"), **more,
+        embedder_base_url=values.pop("embedder_base_url") or None, verify=values.pop("verify"),
+        prompts=values.pop("prompts"), rubrics=values.pop("rubrics"), reasons=values.pop("reasons"),
+        strict_quotes=values.pop("strict_quotes"), **more,
     )  # fmt: skip
     judge_flags = {
         "--judge-base-url": judging.base_url, "--prompts": judging.prompts,

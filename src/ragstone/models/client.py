@@ -72,11 +72,11 @@ class Client:
         id: str = "",  # noqa: A002
         memory: FormMemory | None = None,
     ) -> None:
-        if not (options.base_url or provider.base_url):
+        if not (options.address or provider.base_url):
             raise UsageError(f"{provider.name}/{wire_name} needs --base-url: the address of the endpoint.")
         self.id = id or f"{provider.name}/{wire_name}"
         self.provider, self.wire_name, self._options = provider, wire_name, options
-        self.base_url = normal_base_url(options.base_url or provider.base_url)
+        self.base_url = normal_base_url(options.address or provider.base_url)
         self._key = key
         self._secrets = tuple(secret for secret in (key, *secrets_of(self.base_url)) if len(secret) > _NO_SECRET)
         self._chat_url = endpoint_url(self.base_url, "chat/completions")

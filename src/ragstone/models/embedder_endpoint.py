@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragstone.models.client import Client
 from ragstone.models.rate_limit import Limiter
 from ragstone.models.refusals import Refusals
+from ragstone.models.replicas import Replicas
 from ragstone.models.retry import Patience, retrying
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def group_texts(texts: Sequence[str], max_texts: int, characters: int = _MAX_CHA
 class EndpointEmbedder:
     """An `Embedder` behind an endpoint. Queries and passages are embedded alike: endpoints do not distinguish them."""
 
-    def __init__(self, client: Client, patience: Patience, limiter: Limiter, refusals: Refusals) -> None:
+    def __init__(self, client: Client | Replicas, patience: Patience, limiter: Limiter, refusals: Refusals) -> None:
         self._client, self._patience, self._limiter, self._refusals = client, patience, limiter, refusals
 
     @property

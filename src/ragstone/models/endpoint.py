@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ragstone.models.cache import Cached, ReplyCache
@@ -12,6 +13,7 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.rate_limit import Limited, Limiter
 from ragstone.models.refusals import Guarded, Refusals
+from ragstone.models.replicas import Replicas
 from ragstone.models.retry import Patience, Retrying
 from ragstone.types import Embedder, Model
 
@@ -48,7 +50,7 @@ def compose(
     return Cached(batched(Limited(Guarded(retrying, refusals), limiter)), cache, identity=identity)
 
 
-def identity_of(client: Client) -> dict[str, Any]:
+def identity_of(client: Client | Replicas) -> dict[str, Any]:
     """What distinguishes this model from others in the reply cache. Never the key."""
     return {"base_url": client.base_url, "model": client.wire_name, "extra": dict(client.provider.extra)}
 
@@ -70,12 +72,15 @@ async def open_chat(provider: Provider, name: str, options: ModelOptions) -> Asy
         yield await stack.enter_async_context(compose(client, options, identity=identity, cache=cache, batched=batched))
 
 
-def _lane(client: Client, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Callable[[Model], Model]]:
-    """What puts the requests of this client into batches, if they go there."""
+def _lane(
+    client: Client | Replicas, options: ModelOptions
+) -> contextlib.AbstractAsyncContextManager[Callable[[Model], Model]]:
+    """What puts the requests of this client into batches, if they go there: those of the first endpoint."""
     if options.batch is None:
         return contextlib.nullcontext(lambda model: model)
-    key = provider_key(client.provider, own_endpoint=bool(options.base_url))
-    return options.batch.lane(client, key=key, identity=identity_of(client), allowance=options.allowance)
+    key = provider_key(client.provider, own_endpoint=bool(options.base_urls))
+    first = client.first if isinstance(client, Replicas) else client
+    return options.batch.lane(first, key=key, identity=identity_of(client), allowance=options.allowance)
 
 
 @contextlib.asynccontextmanager
@@ -90,6 +95,12 @@ async def open_vectors(provider: Provider, name: str, options: ModelOptions) -> 
         yield cached
 
 
-def _client(provider: Provider, name: str, options: ModelOptions, memory: ReplyCache | None = None) -> Client:
-    key = provider_key(provider, own_endpoint=bool(options.base_url))
-    return Client(provider, name, options, key=key, memory=memory)
+def _client(
+    provider: Provider, name: str, options: ModelOptions, memory: ReplyCache | None = None
+) -> Client | Replicas:
+    key = provider_key(provider, own_endpoint=bool(options.base_urls))
+    clients = [
+        Client(provider, name, replace(options, base_url=url), key=key, memory=memory)
+        for url in options.base_urls or (None,)
+    ]
+    return clients[0] if len(clients) == 1 else Replicas(clients, options)

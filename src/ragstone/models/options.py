@@ -1,7 +1,7 @@
 """Options of model calls. One value for every kind of model; each uses what applies to it."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +38,9 @@ class Batching(Protocol):
 class ModelOptions:
     """How to call a model.
 
-    base_url: an endpoint other than the provider's own (`compat/…` has none and needs it).
+    base_url: an endpoint other than the provider's own (`compat/…` has none and needs it), or several of one model:
+        each request goes to the least busy, and one that fails is left out for a while (`models/replicas.py`). Limits
+        hold for all together; the first is the address under which replies are cached.
     cache: folder of the reply and vector caches; None: no cache, but identical concurrent requests are sent once.
     deadline: seconds for one call with all its retries, without waits for rate limits.
     timeout: seconds for one attempt, within the deadline.
@@ -54,7 +56,7 @@ class ModelOptions:
         not evaluated again. This changes how prompts are split into batches, and so occasionally a word of an answer.
     """
 
-    base_url: str | None = None
+    base_url: str | Sequence[str] | None = None
     cache: Path | None = None
     deadline: float = 120.0
     timeout: float = 60.0
@@ -68,3 +70,15 @@ class ModelOptions:
     prefix_cache: bool = False
     allowance: Allowance | None = None
     batch: Batching | None = None
+
+    @property
+    def base_urls(self) -> tuple[str, ...]:
+        """The addresses given, none if there are none."""
+        given = self.base_url
+        urls = () if not given else (given,) if isinstance(given, str) else tuple(given)
+        return tuple(dict.fromkeys(urls))
+
+    @property
+    def address(self) -> str | None:
+        """The first address given."""
+        return next(iter(self.base_urls), None)

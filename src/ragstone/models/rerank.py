@@ -109,7 +109,7 @@ def reranker_endpoint(name: str, options: ModelOptions = _DEFAULT, *, url: str =
             f"The providers are {', '.join(RERANKERS)}."
         )
     provider = RERANKERS[provider_name]
-    address = url or (options.base_url if provider_name == _SELF_HOSTED else None) or provider.base_url
+    address = url or (options.address if provider_name == _SELF_HOSTED else None) or provider.base_url
     if not address:
         raise UsageError(f"{name} needs the address of its endpoint: url=http://localhost:8080, for example.")
     normal_base_url(address)

@@ -264,7 +264,7 @@ async def _endpoint_counter(
     if not isinstance(source, Provider) or not model:
         return None
     # Providers that require a key have no /tokenize at their own address.
-    base_url = options.base_url or (source.base_url if source.key_optional else "")
+    base_url = options.address or (source.base_url if source.key_optional else "")
     if not base_url:
         return None
     path, mark, query = normal_base_url(base_url).partition("?")

@@ -95,7 +95,7 @@ async def _opened(
 
     model = await stack.enter_async_context(open_model(name, options))
     local = name.startswith(("local/", "scripted/"))  # the base URL is for the command's other models
-    endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url and not local else ""
+    endpoint = shown_url(normal_base_url(options.address)) if options.address and not local else ""
     return Reader(model, template, sampling, endpoint=endpoint)
 
 
