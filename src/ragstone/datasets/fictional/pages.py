@@ -61,7 +61,7 @@ def cut_pages(rng: Random, item: GeneratedItem, code: str) -> GeneratedItem:
     for number, group in enumerate(item.positive):
         slots = item.slots if len(item.positive) == 1 else (item.slots[number],)
         groups.append(tuple(_at_all_depths(rng, group, [alias for slot in slots for alias in slot], code)))
-    negative = tuple(_cut(rng, document, len(document.text) // 2, rng.random(), code) for document in item.negative)
+    negative = tuple(_cut(rng, document, None, rng.random(), code) for document in item.negative)
     return replace(item, positive=tuple(groups), negative=negative)
 
 
@@ -80,13 +80,17 @@ def _first(text: str, aliases: Sequence[str]) -> int:
     return min(places, default=0)
 
 
-def _cut(rng: Random, document: Document, at: int, depth: float, code: str) -> Document:
-    """The page around a document, in the order and cut at those ends for which character `at` of the document comes
-    nearest to `depth` (0 to 1) of the text."""
+def _cut(rng: Random, document: Document, at: int | None, depth: float, code: str) -> Document:
+    """The page around a document, in the order and cut at those ends for which character `at` of its report (None: any)
+    comes nearest to `depth` (0 to 1) of the text. The report is never cut, whatever the document is good for."""
     if not document.beside:
         raise Stuck
-    own = [document.text]
-    texts = [own, *([sentence.strip() for sentence in sentences(text)] for text in document.beside)]
+    report, *others = [document.text, *document.beside]
+    if document.kind in _OWN:
+        report, others = others[0], [report, *others[1:]]
+    own = [report]
+    at = int(rng.random() * len(report)) if at is None else at
+    texts = [own, *([sentence.strip() for sentence in sentences(text)] for text in others)]
     joint, best, least = "\n" if code == "zh" else "\n\n", "", 2.0
     space = "" if code == "zh" else " "
     for order in shuffled(rng, permutations(texts)):

@@ -174,6 +174,17 @@ def with_article(text: str) -> str:
     return f"{'an' if vowel else 'a'} {text}"
 
 
+def amount(text: str, style: int) -> str:
+    """An amount or a share in another style of newspapers: `$8.4m` (1) or `8.4 million dollars` (2), `51.2%` (1) or
+    `51.2 percent` (2). Any other text as it is."""
+    if match := MONEY.fullmatch(text):
+        figure, unit = match.groups()
+        return f"${figure}{'bn' if unit == 'billion' else 'm'}" if style == 1 else f"{figure} {unit} dollars"
+    if match := SHARE.fullmatch(text):
+        return match.group(1) + ("%" if style == 1 else " percent")
+    return text
+
+
 def _possessive(text: str) -> str:
     return text + ("'" if text.rstrip("\x04\x05").endswith("s") else "'s")
 
@@ -183,6 +194,10 @@ def _capital(text: str) -> str:
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
 
 
+# Amounts that newspapers write in different ways begin like this.
+AMOUNT = frozenset("$0123456789")
+MONEY = re.compile(r"\$([\d.]+) (million|billion)")
+SHARE = re.compile(r"([\d.]+)(?: per cent| percent|%)")
 # What may need a capital: a small letter, or a mark before one.
 CAPITALISED = frozenset("abcdefghijklmnopqrstuvwxyz\"'(")
 FORMS = {"a": with_article, "s": _possessive, "cap": _capital, "up": str.upper}
@@ -212,7 +227,8 @@ def spelt(text: str) -> str:
 class Story:
     """Writes passages about one world. `decks` is shared by all stories of a row, so that a sentence is used again only
     when all its alternatives are; no sentence that holds one of `avoid` (lower case) is ever written. In a passage a
-    person is named in full once, and by the surname after that."""
+    person is named in full once, and by the surname after that. With `respell`, amounts are written in the style of the
+    passage, as dates always are."""
 
     def __init__(
         self,
@@ -224,12 +240,14 @@ class Story:
         field: str = "",
         side: str = "main",
         avoid: Iterable[str] = (),
+        respell: bool = False,
     ) -> None:
         self.grammar, self.world, self.rng, self.decks = grammar, world, rng, decks
         self.field, self.avoid = field, tuple(avoid)
         self.keys = {section: f"{section} {side}" for section in PARTED}
         self.random = rng.random
         self.american = rng.random() < 0.5
+        self.respell, self.style = respell, 0
         # What the last passage was made of: template to characters.
         self.lengths: dict[int, int] = {}
 
@@ -287,6 +305,8 @@ class Story:
                 value = self.world[key]
                 if not isinstance(value, str):
                     value = self._spelt(value, attr, "\x05" if key == self.field else "\x04")
+                elif self.style and value[0] in AMOUNT:
+                    value = amount(value, self.style)
                 pieces.append(FORMS[form](value) if form else value)
             elif isinstance(part, Choice):
                 options = part[0]
@@ -311,6 +331,7 @@ class Story:
         """A passage of this form: sections in order; `?` after one means half of the time, `*` as often as it takes to
         reach `target` characters. A headline ends in a stop or a dash."""
         self.american = self.random() < 0.5
+        self.style = int(3 * self.random()) if self.respell else 0
         lengths: dict[int, int] = {}
         self.lengths = lengths
         pieces: list[list[str]] = []

@@ -58,7 +58,9 @@ class RowWriter:
         """Stories of this world, the main one or another; `before` puts the report before the event."""
         extra = {"guess": world[f"{field}_guess"], "pub": world["early"] if before else world["pub"]}
         values = Drawn({**world, **extra}, self.rng, DRAWS, number)
-        return Story(self.grammar, values, self.rng, self.decks, field=field, side=side, avoid=avoid)
+        return Story(
+            self.grammar, values, self.rng, self.decks, field=field, side=side, avoid=avoid, respell=self.domain.varied
+        )
 
     def around(
         self, world: World, field: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"

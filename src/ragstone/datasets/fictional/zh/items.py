@@ -175,7 +175,7 @@ def one_on_pages(rng: random.Random, domain: ChineseDomain, difficulty: Difficul
     answer = qtype.aliases(world)
     years = [event(rng, domain, series, n, False, answer) for n in years_apart(rng)]
     other_events = [event(rng, domain, series, n, True, answer) for n in (0, pick(rng, (0, -1)))]
-    writer = PassageWriter(rng, domain, ON_PAGES)
+    writer = PassageWriter(rng, domain, ON_PAGES, respell=True)
     count = between(rng, 5, 7)
     positive = [part_of_page(writer, statement(rng), qtype, world, (), answer) for _ in range(count)]
     negative = []
@@ -227,7 +227,8 @@ def two_answers(rng: random.Random, domain: ChineseDomain, difficulty: Difficult
     answers = (question_types[0].aliases(worlds[0]), question_types[1].aliases(worlds[1]))
     if any(a in b or b in a for a in answers[0] for b in answers[1]):
         raise Stuck
-    writer = PassageWriter(rng, domain, None if difficulty == "easy" else ON_PAGES)
+    on_pages = difficulty != "easy"
+    writer = PassageWriter(rng, domain, ON_PAGES if on_pages else None, respell=on_pages)
     groups = []
     for i in (0, 1):
         avoid = question_types[1 - i].blocked if question_types[0] is not question_types[1] else frozenset[str]()
@@ -243,7 +244,7 @@ def two_answers(rng: random.Random, domain: ChineseDomain, difficulty: Difficult
         about = pick(rng, {"other_year": years, "other_category": other_events}.get(kind, [worlds[side]]))
         avoid = frozenset[str]() if kind.startswith("other") else silent
         negative.append(write(writer, kind, question_types[side], about, (*answers[0], *answers[1]), avoid=avoid))
-    if difficulty != "easy":
+    if on_pages:
         others, never = [*years, *other_events], (*answers[0], *answers[1])
         page = beside(writer, list(zip(worlds, question_types, strict=True)), others, never, silent)
         groups = [tuple(with_pages(rng, group, page, DECOYS[difficulty])) for group in groups]

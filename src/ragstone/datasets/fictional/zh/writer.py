@@ -1,6 +1,7 @@
 """How a Chinese news passage is put together: pools that do not repeat themselves, and styles."""
 
 import random
+import re
 
 from ragstone.datasets.fictional.parts import Document, Drawn, pick, weighted
 from ragstone.datasets.fictional.texts import read_toml
@@ -13,6 +14,7 @@ __all__ = ["PassageWriter"]
 FRAMES = read_toml("zh", "frames")
 DATELINES, EARLY_DATELINES, TAILS = (PatternPool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
 PARAGRAPH = "　　"
+AMOUNT = re.compile("[0-9一二三四五六七八九十]|百分之")
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
 Menu = tuple[tuple[float, PatternPool], ...]
 
@@ -20,10 +22,13 @@ Menu = tuple[tuple[float, PatternPool], ...]
 class PassageWriter:
     """Writes the passages of one item, using each pattern once before using any again. All chance comes from `rng`.
     `characters`: minimum and maximum length of passages, instead of the usual one of their kind; brief ones stay
-    brief."""
+    brief. `respell`: each passage has the amounts in one of their spellings."""
 
-    def __init__(self, rng: random.Random, domain: ChineseDomain, characters: tuple[int, int] | None = None) -> None:
-        self.rng, self.domain, self.characters = rng, domain, characters
+    def __init__(
+        self, rng: random.Random, domain: ChineseDomain, characters: tuple[int, int] | None = None, *,
+        respell: bool = False,
+    ) -> None:  # fmt: skip
+        self.rng, self.domain, self.characters, self.respell = rng, domain, characters, respell
         self.random = rng.random
         self.remaining: dict[PatternPool, list[Pattern]] = {}
         self.world: World = {}
@@ -70,7 +75,14 @@ class PassageWriter:
         home = world["地"].removesuffix("市") if local else names.place(rng)
         around = {"报": names.newspaper(rng, home), "记者": names.person(rng), "乙": names.person(rng)}
         self.world = Drawn({**world, **around}, rng, names.DRAWS, str)
+        if self.respell:
+            self.world.update({key: self.respelt(world, key) for key in world if key + "#" in world})
         self.world["甲"] = self.stranger()
+
+    def respelt(self, world: World, key: str) -> str:
+        """An amount in one of its spellings; anything else as it is."""
+        spellings = [world[key], *filter(AMOUNT.match, world[key + "#"].split("|"))]
+        return pick(self.rng, spellings) if AMOUNT.match(world[key]) else world[key]
 
     def target(self, least: int, span: int) -> float:
         """The target length of a passage that usually has `least` to `least` + `span` characters."""
