@@ -162,10 +162,14 @@ def load(name: str, varied: bool = False) -> Grammar:
 
 
 def _varies(parts: tuple[Part, ...]) -> bool:
-    """Whether a template has a value of the world, in one of its choices at least."""
-    return any(
-        isinstance(part, Var | Ref) or (isinstance(part, Choice) and any(map(_varies, part.options))) for part in parts
-    )
+    """Whether each sentence of a template has a value of the world, in one of its choices at least."""
+    found = [False]
+    for part in parts:
+        if isinstance(part, str):
+            found += [False] * len(SENTENCE_ENDS.findall(part))
+        else:
+            found[-1] |= not isinstance(part, Choice) or any(map(_varies, part.options))
+    return all(found)
 
 
 def with_article(text: str) -> str:
@@ -194,6 +198,8 @@ def _capital(text: str) -> str:
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
 
 
+# Where another sentence follows within a template.
+SENTENCE_ENDS = re.compile(r"[.!?]\"? \"?(?=[A-Z]|$)")
 # Amounts that newspapers write in different ways begin like this.
 AMOUNT = frozenset("$0123456789")
 MONEY = re.compile(r"\$([\d.]+) (million|billion)")

@@ -79,10 +79,11 @@ class ChineseDomain:
     @functools.cached_property
     def varied(self) -> "ChineseDomain":
         """The same with the patterns of `patterns/news`, and without those that read the same wherever they stand."""
-        news, common = _news(self.file), _news("common").get("", ())
-        pools: dict[str, Any] = {name: getattr(self, name).with_more(news.get(name, ())) for name in POOLS}
-        if self.common is COMMON:
-            pools["common"] = COMMON.with_more(common)
+        news, common = _news(self.file), _news("common")
+        pools: dict[str, Any] = {
+            name: getattr(self, name).with_more([*news.get(name, ()), *common.get(name, ())]) for name in POOLS
+        }
+        pools["common"] = self.common.with_more(common.get("", ()))
         return dataclasses.replace(self, **pools)
 
 

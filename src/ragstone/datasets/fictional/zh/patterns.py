@@ -17,6 +17,7 @@ __all__ = ["EMPTY", "Pattern", "PatternPool", "World"]
 World: TypeAlias = dict[str, str]
 
 FIELD = re.compile(r"\{([^{}]+)\}")
+SENTENCE = re.compile("[^。！？]{4,}")
 CHOICE = re.compile(r"<([^<>]*)>")
 
 
@@ -51,8 +52,8 @@ class PatternPool:
         return [Pattern(source, order) for order, source in enumerate(self.sources)]
 
     def with_more(self, sources: Sequence[str]) -> "PatternPool":
-        """The patterns that have a field, and as many more; itself where none has."""
-        varied = [source for source in (*self.sources, *sources) if FIELD.search(source)]
+        """The patterns of this and of `sources` with a field in each sentence; itself where there is none."""
+        varied = [source for source in (*self.sources, *sources) if all(map(FIELD.search, SENTENCE.findall(source)))]
         return PatternPool(*varied) if varied else self
 
 

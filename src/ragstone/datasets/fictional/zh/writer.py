@@ -13,6 +13,7 @@ __all__ = ["PassageWriter"]
 
 FRAMES = read_toml("zh", "frames")
 DATELINES, EARLY_DATELINES, TAILS = (PatternPool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
+VARIED_TAILS = TAILS.with_more(())
 PARAGRAPH = "　　"
 AMOUNT = re.compile("[0-9一二三四五六七八九十]|百分之")
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
@@ -136,7 +137,7 @@ class PassageWriter:
         return "".join(blocks).replace(PARAGRAPH * 2, PARAGRAPH).strip("　")
 
     def tail(self) -> str:
-        return self.sentence(TAILS, frozenset()) if self.random() < 0.1 else ""
+        return self.sentence(VARIED_TAILS if self.respell else TAILS, frozenset()) if self.random() < 0.1 else ""
 
     # Passages that state the answer (of the world's event: negatives, when the world is another year's)
 
