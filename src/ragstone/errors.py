@@ -31,6 +31,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from contextvars import ContextVar
+from typing import Any
 
 __all__ = [
     "NAME_FLAGS",
@@ -185,6 +186,17 @@ class EndpointRefused(RagstoneError):
         self.answered, self.sent = answered, sent
         if answered:
             self.exit_code = 3
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), str(self), dict(self.__dict__))
+
+
+def _restored(kind: type[EndpointRefused], message: str, state: dict[str, Any]) -> EndpointRefused:
+    """A refusal that came from another process."""
+    error = kind.__new__(kind)
+    RagstoneError.__init__(error, message)
+    error.__dict__.update(state)
+    return error
 
 
 class AllowanceSpent(EndpointRefused):

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,11 @@ import msgspec
 
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.benchmarks.construction import Construction
-from ragstone.builders.model_system import BuildingModel
+from ragstone.builders.model_system import BuildingModel, BuildingTarget
 from ragstone.builders.pipeline import Pass, Pipeline, State, advance
 from ragstone.builders.steps import Reply, Role, reply_of
-from ragstone.builders.template_model import TEMPLATE_MODEL, TemplateModel
 from ragstone.errors import UsageError
-from ragstone.models import ModelOptions, open_model
+from ragstone.models import ModelOptions
 from ragstone.retrieval import check_retriever, open_retriever
 from ragstone.runs import Outcome, RunFile, open_run
 from ragstone.types import Model, Passage, System
@@ -66,7 +65,7 @@ async def construct(
         opened: dict[Any, BuildingModel] = {}
         for model in models.values():
             if id(model) not in opened and model not in opened:
-                opened[model] = BuildingModel(await _model(model, options, stack), pipeline.steps)
+                opened[model] = await stack.enter_async_context(BuildingTarget(model, pipeline.steps).open(options))
         search = CorpusSearch(pipeline.corpus, retriever, options, stack)
         for one in pipeline.passes:
             replies: dict[tuple[str, int], Reply] = {}
@@ -75,7 +74,10 @@ async def construct(
                 system = searcher if one.role == "searcher" else opened[models[one.role]]
                 assert system is not None, one.name
                 benchmark = Construction.of(pipeline, one, tasks)
-                done = await execute(Job(benchmark, [system], path, most, model_options=options), shell)
+                searching = one.role == "searcher"  # it is open, and asked by this process
+                sources = [] if searching else [BuildingTarget(models[one.role], pipeline.steps)]
+                job = Job(benchmark, [system], path, most, model_options=options, sources=sources)
+                done = await execute(job, replace(shell, cluster=None) if searching else shell)
                 outcome = done.outcome
                 known = replies_of(path, system.id, one)
                 cases = {(task.key, task.repeat): task.case(one.name, one.step.name).id for task in tasks}
@@ -84,12 +86,6 @@ async def construct(
                     return Constructed(path, outcome, state, complete=False)
             state = await advance(state, one, replies, search)
     return Constructed(path, outcome, state, complete=True)
-
-
-async def _model(model: str | Model, options: ModelOptions, stack: AsyncExitStack) -> Model:
-    if model == TEMPLATE_MODEL:
-        return TemplateModel()
-    return await stack.enter_async_context(open_model(model, options))
 
 
 def replies_of(path: Path, system: str, one: Pass) -> dict[str, Reply]:

@@ -200,7 +200,9 @@ async def run_diagnosis(
                 benchmark = benchmark.grown(before, system.id)
         for _ in range(_ROUNDS):
             asked = benchmark.size
-            job = Job(benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info)
+            job = Job(
+                benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system]
+            )
             done = await execute(job, shell)
             with open_run(path) as after:
                 grown = benchmark.grown(after, system.id)

@@ -10,14 +10,15 @@ from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from ragstone.api.judging import Judging, Opened, open_tools
+from ragstone.api.judging import Judging, Opened
 from ragstone.api.otlp_export import exporting
 from ragstone.api.rounds import in_rounds
 from ragstone.api.run_info import GROWING, joined_info
+from ragstone.api.workload import Workload, all_local
 from ragstone.errors import Unfinished
 from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
@@ -25,11 +26,12 @@ from ragstone.models.allowance import Allowance
 from ragstone.prices import Price
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import is_async
+from ragstone.runs.shards import Pool
 from ragstone.structs import to_json
-from ragstone.systems import open_system
-from ragstone.systems.expand import Expanding
-from ragstone.systems.given_passages import GivenPassages
-from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template
+from ragstone.types import Benchmark, Metric, Resources
+
+if TYPE_CHECKING:
+    from ragstone.api.cluster import Cluster
 
 __all__ = [
     "Executed", "Job", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name", "execute",
@@ -53,20 +55,23 @@ def limited(options: ModelOptions, requests: int | None, cost: float | None, pri
 @dataclass(frozen=True)
 class Shell:
     """What the command line adds: the command for the run file, the progress display, the event that stops the run, the
-    language of the output, which the run file remembers (None: unchanged), and the endpoint that spans are sent to."""
+    language of the output, which the run file remembers (None: unchanged), the endpoint that spans are sent to, and the
+    cluster whose workers ask (None: this process)."""
 
     command: str = ""
     progress: Progress | None = None
     stop: asyncio.Event | None = None
     language: str | None = None
     otlp: str = ""
+    cluster: "Cluster | None" = None
 
 
 @dataclass(frozen=True)
 class Job:
     """What to run: a benchmark on these systems, scored by its own metrics and by those that `metrics` names.
 
-    `question` and `info` are stored in the run file with the benchmark's own. `replaces`: see `RunFile`."""
+    `question` and `info` are stored in the run file with the benchmark's own. `replaces`: see `RunFile`. `sources`: how
+    the workers of a cluster open the systems, where those are open objects."""
 
     benchmark: Benchmark
     systems: Sequence[Any]
@@ -79,6 +84,7 @@ class Job:
     question: Mapping[str, Any] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
     replaces: Mapping[str, Any] = field(default_factory=dict)
+    sources: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -98,49 +104,41 @@ async def execute(job: Job, shell: Shell) -> Executed:
     async with contextlib.AsyncExitStack() as stack:
         if shell.otlp:
             progress = export = await stack.enter_async_context(exporting(shell.otlp, progress))
-        opened = await stack.enter_async_context(open_tools(job.judging, job.metrics, job.model_options))
-        systems = [await stack.enter_async_context(_system(system, job)) for system in job.systems]
-        if benchmark.gives_passages:
-            systems = [GivenPassages(system, benchmark.name) for system in systems]
-        if benchmark.expand is not None:  # its cases are recipes, made into texts when they are asked
-            systems = [Expanding(system, benchmark.expand) for system in systems]
+        workload = _workload(job)
+        here = await stack.enter_async_context(workload.open())
         resources = Resources(cache=str(cache_folder().parent))
         cached = job.model_options.cache is not None
         data_hash = await _until_stopped(benchmark.prepare(resources), shell.stop, cached=cached)
-        metrics = tuple({metric.name: metric for metric in (*benchmark.metrics, *opened.metrics)}.values())
-        info = _info(job, metrics, shell) | {"data_hash": data_hash}
-        specs = {system.id: dict(system.spec) for system in systems}
-        question = _question(job, opened)
+        info = _info(job, here.metrics, shell) | {"data_hash": data_hash}
+        specs = {system.id: dict(system.spec) for system in here.systems}
+        question = _question(job, here.opened)
 
         async def run(retry_failed: bool) -> Outcome:
             with RunFile.create_or_open(
                 job.run, question=question, info=info, systems=specs, growing=GROWING, replaces=job.replaces
             ) as file:
-                return await run_cases(
-                    file,
-                    benchmark.cases,
-                    systems=systems,
-                    metrics=metrics,
-                    concurrency=job.concurrency,
-                    axes=benchmark.axes,
-                    progress=progress,
-                    stop=shell.stop,
-                    retry_failed=retry_failed,
-                )
+                async with _pool(shell, job, workload, file) as pool:
+                    return await run_cases(
+                        file,
+                        benchmark.cases,
+                        systems=here.systems,
+                        metrics=here.metrics,
+                        concurrency=job.concurrency,
+                        axes=benchmark.axes,
+                        progress=progress,
+                        stop=shell.stop,
+                        retry_failed=retry_failed,
+                        pool=pool,
+                    )
 
         outcome = await in_rounds(job.model_options, run, shell.stop)
     note = export.note(shell.otlp) if export is not None else ""
-    return Executed(outcome, metrics, tuple(specs), (note,) if note else ())
+    return Executed(outcome, here.metrics, tuple(specs), (note,) if note else ())
 
 
 def default_name(name: str, question: object) -> Path:
     """The default run file of a question."""
     return Path(f"{name}-{hashlib.sha256(to_json(question).encode()).hexdigest()[:8]}.run")
-
-
-def all_local(models: Sequence[object]) -> bool:
-    """Whether all these models run on this machine."""
-    return all(isinstance(name, str) and name.startswith("local/") for name in models)
 
 
 def concurrency_of(models: Sequence[object], most: int) -> int:
@@ -149,25 +147,22 @@ def concurrency_of(models: Sequence[object], most: int) -> int:
 
 
 @contextlib.asynccontextmanager
-async def _system(system: Any, job: Job) -> AsyncIterator[System]:
-    """The system of this name or object, opened."""
-    template, calling, plan = job.benchmark.template, job.model_options, job.benchmark.plan
-    if plan is not None:  # long prompts in an order that shares their beginnings
-        lanes = plan.lanes if all_local(job.systems) else 1
-        calling = replace(calling, context=max(calling.context, plan.window), slots=lanes, prefix_cache=True)
-    sampling = _sampling(template, job.sampling)
-    async with open_system(system, template=template, sampling=sampling, options=calling) as opened:
-        yield opened
+async def _pool(shell: Shell, job: Job, workload: Workload, file: RunFile) -> AsyncIterator[Pool | None]:
+    """The workers of the cluster, if there is one. They open the systems anew, with what the benchmark prepared."""
+    if shell.cluster is None:
+        yield None
+        return
+    sent = replace(workload, systems=job.sources or job.systems, expand=job.benchmark.expand)
+    async with shell.cluster.pool(sent, file, job.concurrency) as pool:
+        yield pool
 
 
-def _sampling(template: Template, changes: Mapping[str, Any]) -> Sampling:
-    """The template's sampling with the user's overrides."""
-    return Sampling(
-        **{
-            name: changes[name] if changes.get(name) is not None else getattr(template.sampling, name)
-            for name in Sampling.__struct_fields__
-        }
-    )
+def _workload(job: Job) -> Workload:
+    benchmark = job.benchmark
+    return Workload(
+        benchmark.name, job.systems, benchmark.metrics, job.metrics, job.judging, job.model_options, benchmark.template,
+        job.sampling, benchmark.plan, benchmark.expand, benchmark.gives_passages,
+    )  # fmt: skip
 
 
 async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None, *, cached: bool) -> str:

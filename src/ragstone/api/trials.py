@@ -230,7 +230,7 @@ class _Halving:
         )  # fmt: skip
         systems = [self._systems[change] for change in changes]
         job = Job(benchmark, systems, self._path, self._concurrency, plan.metrics, plan.judging, self._options)
-        await execute(job, self._shell)
+        await execute(job, dataclasses.replace(self._shell, cluster=None))  # its systems are open
         return self._read()
 
     def _read(self) -> dict[str, dict[str, Record]]:

@@ -1,20 +1,41 @@
 """The system of a construction: a chat model that is given the prompt of a step and replies in its shape."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragstone.builders.steps import UNUSABLE, Step, prompt_of, task_of
+from ragstone.builders.template_model import TEMPLATE_MODEL, TemplateModel
 from ragstone.errors import ContentBlocked
+from ragstone.models import ModelOptions, open_model
 from ragstone.retrieval.llm_ranking import parse_reply
 from ragstone.structs import to_json
 from ragstone.types import Completion, Model, Query, Request, Response, Sampling, Turn, Usage
 
-__all__ = ["LONGEST", "BuildingModel"]
+__all__ = ["LONGEST", "BuildingModel", "BuildingTarget"]
 
 LONGEST = 4096
 """Maximum tokens of a reply, reasoning included."""
 _ATTEMPTS = 2
 _QUOTED = 4_000  # characters of an unusable reply that are sent back to the model
+
+
+@dataclass(frozen=True)
+class BuildingTarget:
+    """A `BuildingModel` before its model is opened: what a worker of a cluster is sent."""
+
+    model: str | Model
+    steps: Mapping[str, Step]
+
+    @contextlib.asynccontextmanager
+    async def open(self, options: ModelOptions) -> "AsyncIterator[BuildingModel]":
+        """The system, with its model open."""
+        if self.model == TEMPLATE_MODEL:
+            yield BuildingModel(TemplateModel(), self.steps)
+            return
+        async with open_model(self.model, options) as model:
+            yield BuildingModel(model, self.steps)
 
 
 class BuildingModel:

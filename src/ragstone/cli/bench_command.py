@@ -16,6 +16,8 @@ from ragstone.cli.options import (
     batch_option,
     both,
     cache_option,
+    cluster_of,
+    cluster_options,
     json_option,
     judge_options,
     judging_of,
@@ -37,6 +39,7 @@ from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.bench import BenchPlan, BenchResult
+    from ragstone.api.cluster import Cluster
     from ragstone.api.judging import Judging
     from ragstone.models import ModelOptions
     from ragstone.prices import Price
@@ -68,6 +71,7 @@ model_options = both(
         "--concurrency", type=click.IntRange(1, 4096), help="Cases run concurrently.  [default: 16; 4 if local]"
     ),
     rate_options,
+    cluster_options,
     click.option(
         "--deadline", "--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
         help="Time limit of an answer, including its retries, in seconds.",
@@ -117,6 +121,7 @@ class SharedOptions(NamedTuple):
     quiet: bool
     as_json: bool
     otlp: str
+    cluster: "Cluster | None"
 
 
 def read_shared_options(values: dict[str, Any]) -> SharedOptions:
@@ -159,7 +164,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     return SharedOptions(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
         dry_run, price, price_text or "", judge_price, judge_text or "", report_file, values.pop("language"),
-        values.pop("quiet"), values.pop("as_json"), values.pop("otlp"),
+        values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster_of(values),
     )  # fmt: skip
 
 
@@ -187,7 +192,9 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
 async def _bench(plan: "BenchPlan", shared: SharedOptions) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
 
-    async with opened_shell(quiet=shared.quiet, language=shared.language, otlp=shared.otlp) as shell:
+    async with opened_shell(
+        quiet=shared.quiet, language=shared.language, otlp=shared.otlp, cluster=shared.cluster
+    ) as shell:
         result = await run_bench(plan, run=shared.run_file, concurrency=shared.concurrency, shell=shell)
     return _say_result(result, shared)
 

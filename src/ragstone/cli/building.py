@@ -14,6 +14,8 @@ from ragstone.cli.options import (
     PriceText,
     both,
     cache_option,
+    cluster_of,
+    cluster_options,
     json_option,
     language_option,
     max_requests_option,
@@ -57,6 +59,7 @@ building_options = both(
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Concurrent requests.  [default: 64; 4 if local]"),
     rate_options,
+    cluster_options,
     cache_option,
     language_option,
     quiet_option,
@@ -113,7 +116,8 @@ async def run_build(
 ) -> int:
     """Runs a construction and prints its tables, or what `document` makes of its result."""
     options = replace(model_options_of(dict(values)), base_url=values["base_url"])
-    async with opened_shell(quiet=values["quiet"], language=values["language"]) as shell:
+    cluster = cluster_of(dict(values))
+    async with opened_shell(quiet=values["quiet"], language=values["language"], cluster=cluster) as shell:
         result = await build(options, shell)
     with result.open() as run:
         language, failures = run.language, failures_of(run)

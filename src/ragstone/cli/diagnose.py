@@ -10,6 +10,7 @@ from ragstone.cli.options import (
     Number,
     PriceText,
     asking_options,
+    cluster_of,
     json_option,
     judge_options,
     judging_of,
@@ -137,7 +138,8 @@ async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
     from ragstone.api.diagnose import run_diagnosis  # noqa: PLC0415
 
     options, most = model_options_of(values), values["concurrency"]  # one budget for diagnosis and trials
-    async with opened_shell(quiet=values["quiet"], language=values["language"]) as shell:
+    cluster = cluster_of(values)
+    async with opened_shell(quiet=values["quiet"], language=values["language"], cluster=cluster) as shell:
         result = await run_diagnosis(
             plan, run=values["run_file"], model_options=options, concurrency=most, price=values["price"],
             gates=thresholds_of(values), shell=shell,

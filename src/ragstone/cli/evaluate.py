@@ -19,6 +19,8 @@ from ragstone.cli.options import (
     batch_option,
     both,
     cache_option,
+    cluster_of,
+    cluster_options,
     json_option,
     judge_options,
     judging_of,
@@ -84,6 +86,7 @@ call_options = both(
     click.option("--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
                  help="Time limit of a call including its retries, in seconds."),
     rate_options,
+    cluster_options,
     cache_option,
     batch_option,
     limit_options,
@@ -174,7 +177,10 @@ def model_options_of(values: dict[str, Any]) -> "ModelOptions":
 async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
     from ragstone.api.evaluate import run_evaluation  # noqa: PLC0415
 
-    async with opened_shell(quiet=values["quiet"], language=values["language"], otlp=values["otlp"]) as shell:
+    cluster = cluster_of(values)
+    async with opened_shell(
+        quiet=values["quiet"], language=values["language"], otlp=values["otlp"], cluster=cluster
+    ) as shell:
         result = await run_evaluation(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], gates=thresholds_of(values), shell=shell,

@@ -11,14 +11,14 @@ from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES
 
 if TYPE_CHECKING:
+    from ragstone.api.cluster import Cluster
     from ragstone.api.judging import Judging
 
 __all__ = [
     "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText", "asking_options",
-    "batch_option", "both", "cache_option", "json_option", "judge_options", "judging_of", "language_option",
-    "limit_options",
-    "max_requests_option", "metrics_option", "no_judge", "once", "quiet_option", "rate_options", "report_option",
-    "run_option", "where_option",
+    "batch_option", "both", "cache_option", "cluster_of", "cluster_options", "json_option", "judge_options",
+    "judging_of", "language_option", "limit_options", "max_requests_option", "metrics_option", "no_judge", "once",
+    "quiet_option", "rate_options", "report_option", "run_option", "where_option",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -140,6 +140,29 @@ batch_option = click.option(
     help="Send requests through the provider's batch interface, at half the price: wait for the replies, or leave and "
     "come back with the same command.",
 )  # fmt: skip
+
+
+class ClusterAddress(click.ParamType[str]):
+    """Which Ray cluster: auto, local, ray://HOST:PORT or HOST:PORT."""
+
+    name = "auto|local|ray://HOST:PORT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        host, colon, port = str(value).removeprefix("ray://").rpartition(":")
+        if value not in ("auto", "local") and not (host and colon and port.isdecimal() and "/" not in host):
+            self.fail(f"{value!r}: expected auto, local or ray://HOST:PORT.", param, ctx)
+        return str(value)
+
+
+cluster_options = both(
+    click.option("--cluster", type=ClusterAddress(), metavar=ClusterAddress.name,
+                 help="Have the workers of a Ray cluster ask the cases: the one that runs here (auto), one that is "
+                 "started for this command (local), or one elsewhere."),
+    click.option("--workers", type=click.IntRange(1, 10_000),
+                 help="Workers of the --cluster; --concurrency is of each of them.  [default: one for each CPU]"),
+    click.option("--gpus-per-worker", type=Number(0), default=0.0,
+                 help="GPUs that each worker takes, such as 0.25.  [default: none]"),
+)  # fmt: skip
 # How a system of the user's own is asked, with the judge of its answers.
 asking_options = both(
     quiet_option,
@@ -148,6 +171,7 @@ asking_options = both(
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Questions asked concurrently.  [default: 64; 4 if local]"),
     rate_options,
+    cluster_options,
     cache_option,
     batch_option,
 )  # fmt: skip
@@ -160,6 +184,19 @@ limit_options = both(
     max_requests_option,
     click.option("--max-cost", type=Number(0, min_open=True), help="Stop when --price times the tokens reaches this."),
 )  # fmt: skip
+
+
+def cluster_of(values: dict[str, Any]) -> "Cluster | None":
+    """Takes `cluster_options` out of `values`. Raises UsageError for options of a cluster if none is named, and
+    MissingExtra without Ray, before anything is read."""
+    address, workers, gpus = (values.pop(name) for name in ("cluster", "workers", "gpus_per_worker"))
+    if address is None:
+        if workers or gpus:
+            raise UsageError(f"{'--workers' if workers else '--gpus-per-worker'} needs a --cluster.")
+        return None
+    from ragstone.api.cluster import Cluster  # noqa: PLC0415
+
+    return Cluster.checked(address, workers, gpus)
 
 
 def judging_of(values: dict[str, Any], **more: Any) -> "Judging":

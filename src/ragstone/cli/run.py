@@ -18,6 +18,7 @@ from ragstone.cli.options import (
     PriceText,
     asking_options,
     both,
+    cluster_of,
     json_option,
     judge_options,
     judging_of,
@@ -117,7 +118,11 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
     from ragstone.api.questions import run_questions  # noqa: PLC0415
 
     async with opened_shell(
-        quiet=values["quiet"], language=values["language"], otlp=values["otlp"], arguments=arguments
+        quiet=values["quiet"],
+        language=values["language"],
+        otlp=values["otlp"],
+        arguments=arguments,
+        cluster=cluster_of(values),
     ) as shell:
         result = await run_questions(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],

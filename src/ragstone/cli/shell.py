@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ragstone.cli.output import say
 
 if TYPE_CHECKING:
+    from ragstone.api.cluster import Cluster
     from ragstone.api.execute import Shell
 
 __all__ = ["command_line", "opened_shell"]
@@ -16,7 +17,12 @@ __all__ = ["command_line", "opened_shell"]
 
 @contextlib.asynccontextmanager
 async def opened_shell(
-    *, quiet: bool, language: str | None, otlp: Any = None, arguments: Sequence[str] | None = None
+    *,
+    quiet: bool,
+    language: str | None,
+    otlp: Any = None,
+    arguments: Sequence[str] | None = None,
+    cluster: "Cluster | None" = None,
 ) -> AsyncIterator["Shell"]:
     """The shell while the block runs: a signal finishes what is in flight, a second one leaves. `arguments`: the words
     of the command for the run file, by default those of this process."""
@@ -26,7 +32,7 @@ async def opened_shell(
 
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        yield Shell(called, make_progress(quiet=quiet, language=language), stop, language, otlp)
+        yield Shell(called, make_progress(quiet=quiet, language=language), stop, language, otlp, cluster)
 
 
 def command_line(arguments: list[str]) -> str:

@@ -1,12 +1,13 @@
 """The user's limits on all requests of a command together: their number, and what their tokens cost."""
 
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ragstone.errors import AllowanceSpent, UsageError
 from ragstone.prices import Price
 from ragstone.types import Completion, Model, Request, Usage
 
-__all__ = ["Allowance", "counted"]
+__all__ = ["Allowance", "Budget", "counted"]
 
 
 @dataclass
@@ -15,10 +16,22 @@ class _Spent:
     cost: float = 0.0
 
 
+class Budget(Protocol):
+    """What several processes may spend together."""
+
+    async def acquire(self) -> None:
+        """One more request is about to be sent. Raises `AllowanceSpent`."""
+
+    def pay(self, cost: float, /) -> None:
+        """A reply came that cost this."""
+
+
 @dataclass(frozen=True)
 class Allowance:
     """At most `requests` requests, retries included, and `cost` at `price`; None: no limit. `at` gives the same
     allowance at the price of another model.
+
+    `budget`: counts in place of `spent` where several processes share the allowance.
 
     Requests in flight when the cost is reached are finished, so that it may be exceeded by theirs."""
 
@@ -26,6 +39,7 @@ class Allowance:
     cost: float | None = None
     price: Price = field(default_factory=Price)
     spent: _Spent = field(default_factory=_Spent)
+    budget: "Budget | None" = None
 
     @classmethod
     def of(cls, requests: int | None, cost: float | None, price: Price | None) -> "Allowance | None":
@@ -40,6 +54,13 @@ class Allowance:
         """The same allowance, for a model with another price."""
         return self if price is None else replace(self, price=price)
 
+    async def acquire(self) -> None:
+        """Like `admit`, of the shared `budget` if there is one."""
+        if self.budget is None:
+            self.admit()
+        else:
+            await self.budget.acquire()
+
     def admit(self) -> None:
         """One more request is about to be sent. Raises `AllowanceSpent`."""
         if self.requests is not None and self.spent.requests >= self.requests:
@@ -50,7 +71,11 @@ class Allowance:
 
     def pay(self, usage: Usage, share: float = 1.0) -> None:
         """A reply came that took these tokens, at this share of the price."""
-        self.spent.cost += share * self.price.cost(usage)
+        cost = share * self.price.cost(usage)
+        if self.budget is not None:
+            self.budget.pay(cost)
+        else:
+            self.spent.cost += cost
 
 
 class _Counted:
@@ -61,7 +86,7 @@ class _Counted:
         self._model, self._allowance = model, allowance
 
     async def generate(self, request: Request, /) -> Completion:
-        self._allowance.admit()
+        await self._allowance.acquire()
         reply = await self._model.generate(request)
         self._allowance.pay(reply.usage)
         return reply

@@ -181,7 +181,7 @@ class Client:
         if self._session is None:
             raise RuntimeError("A Client is used inside `async with`.")
         if self._options.allowance is not None:
-            self._options.allowance.admit()
+            await self._options.allowance.acquire()
         data = encode(payload)
         body_of_request = data if len(data) < _LARGE_BODY else io.BytesIO(data)
         try:

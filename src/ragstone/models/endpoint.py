@@ -25,6 +25,8 @@ def patience_for(options: ModelOptions) -> Patience:
 
 
 def limiter_for(options: ModelOptions, refusals: Refusals) -> Limiter:
+    if options.limiter is not None:
+        return options.limiter(options.in_flight, refusals.check)
     return Limiter(
         check=refusals.check,
         requests_per_minute=options.requests_per_minute,

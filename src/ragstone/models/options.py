@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ragstone.errors import UsageError
 from ragstone.models.allowance import Allowance
+from ragstone.models.rate_limit import Limiter
 from ragstone.types import Model
 
 __all__ = ["Batching", "ModelOptions"]
@@ -50,6 +51,7 @@ class ModelOptions:
     reply_bytes: the longest decoded reply that is read; RAGSTONE_REPLY_BYTES, else 20 MB.
     slots, context: only for `local/…` chat models: concurrent prompts, and tokens of prompt and answer for each of
         them. With one slot, answers do not depend on other requests (see `models/local.py`).
+    limiter: makes the limiter of an endpoint from `in_flight` and its check, where several processes share the limits.
     batch: sends chat requests through the provider's batch interface; None: each on its own.
     allowance: limits on the requests and the cost of all models of a command together.
     prefix_cache: only for `local/…` chat models: the prefix that a prompt shares with the previous one in its slot is
@@ -69,6 +71,7 @@ class ModelOptions:
     context: int = 8192
     prefix_cache: bool = False
     allowance: Allowance | None = None
+    limiter: Callable[[int, Callable[[], None]], Limiter] | None = None
     batch: Batching | None = None
 
     @property

@@ -61,6 +61,7 @@ class JobQueue:
         self.waiting = self.waiting_bytes = 0  # leased and not started
         self.take = self.smallest_take = max(1, min(concurrency // 2, MAX_TAKE))
         self.lease_succeeded = False  # whether the last attempt to lease brought work
+        self.ended = False  # whether nothing more comes
         self.lookahead = 0  # how many cases to check at once if they seem to be done
 
     def close(self) -> None:
@@ -73,8 +74,26 @@ class JobQueue:
         """The next job; None at the end."""
         return await self.ready.get()
 
+    def get_nowait(self) -> CaseJob | None:
+        """The next job; None if there is none now."""
+        job = None if self.ready.empty() else self.ready.get_nowait()
+        if job is None and self.ended:
+            self.ready.put_nowait(None)  # the end is another worker's
+        return job
+
+    def rest_of_lane(self, job: CaseJob) -> list[CaseJob]:
+        """The jobs that wait in the lane of this one, which begin with it. The lane stays this worker's until
+        `next_in_lane` finds nothing more."""
+        line = self.lanes.get((job.system_key, job.item.row.lane), deque())
+        jobs = list(line)
+        line.clear()
+        for one in jobs:
+            self.begin(one)
+        return jobs
+
     def end(self, workers: int) -> None:
         """Nothing more comes: this many workers may stop."""
+        self.ended = True
         for _ in range(workers):
             self.ready.put_nowait(None)
 

@@ -13,6 +13,7 @@ from ragstone.runs.leases import LEASE_SECONDS, Lease, State
 from ragstone.runs.outcome import NullProgress, Outcome, Progress
 from ragstone.runs.schema import check_numbers, key_of
 from ragstone.runs.scoring import describe, is_async, row_of, score
+from ragstone.runs.shards import Pool, Shards
 from ragstone.runs.store import RunFile
 from ragstone.structs import to_json
 from ragstone.types import Case, Metric, Record, Response, Score, System, Usage
@@ -36,8 +37,9 @@ async def run_cases(
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     retry_failed: bool = True,
+    pool: Pool | None = None,
 ) -> Outcome:
-    """Asks what is missing, at most `concurrency` cases at once.
+    """Asks what is missing, at most `concurrency` cases at once, or has the workers of `pool` ask it.
 
     `cases` streams the same cases at each call. The plan is written before the first case is asked, so that an
     unfinished run is recognised; `axes` names the parts of a condition that form the grid. A case that fails becomes a
@@ -62,6 +64,7 @@ async def run_cases(
         concurrency=concurrency,
         progress=progress or NullProgress(),
         stop=stop or asyncio.Event(),
+        pool=pool,
     )
     try:
         return await engine.run(axes, retry_failed=retry_failed)
@@ -80,6 +83,7 @@ class _Engine:
         concurrency: int,
         progress: Progress,
         stop: asyncio.Event,
+        pool: Pool | None,
     ) -> None:
         self.file, self.cases, self.systems, self.metrics = run_file, cases, systems, metrics
         self.concurrency, self.progress = concurrency, progress
@@ -90,10 +94,12 @@ class _Engine:
             cases,
             systems=systems,
             versions=self.versions,
-            concurrency=concurrency,
+            concurrency=concurrency if pool is None else pool.size * pool.concurrency,
             halt=self.halt,
             settled=self._count_settled,
         )
+        self.total = 0
+        self.shards = None if pool is None else self._shards_of(pool)
         self.written: asyncio.Queue[tuple[asyncio.Future[bool], Record, bool] | None]
         self.written = asyncio.Queue(UNCOMMITTED)
         self.asked = self.done = self.failed = self.already = self.permanent = self.recorded = 0
@@ -102,7 +108,7 @@ class _Engine:
     async def run(self, axes: Sequence[str], *, retry_failed: bool) -> Outcome:
         outcome = None
         try:
-            all_cases = await self._plan(axes) * len(self.systems)
+            self.total = all_cases = await self._plan(axes) * len(self.systems)
             await self.file.start([system.id for system in self.systems], retry_failed=retry_failed)
             self.progress.start(all_cases, 0)
             await self._tasks()
@@ -129,7 +135,10 @@ class _Engine:
         try:
             async with asyncio.TaskGroup() as group:
                 background = [group.create_task(self._keep_leases()), group.create_task(self._watch_halt())]
-                workers = [group.create_task(self._work()) for _ in range(self.concurrency)]
+                if self.shards is not None:
+                    background.append(group.create_task(self.shards.watch()))
+                work, count = (self._work, self.concurrency) if self.shards is None else self.shards.senders
+                workers = [group.create_task(work()) for _ in range(count)]
                 acknowledging = group.create_task(self._acknowledge())
                 await self.jobs.fill()
                 self.jobs.end(len(workers))
@@ -190,11 +199,21 @@ class _Engine:
             if not await writing:  # another process answered while this one was suspended; its answer is the record
                 self._count_settled([Lease(State.DONE)])
                 continue
-            if record.error is None:
-                self.done += 1
-            else:
-                self.failed += 1
-            self.progress.case_done(record, free=free)
+            self._count_done(record, free)
+
+    def _count_done(self, record: Record, free: bool) -> None:
+        self.done, self.failed = self.done + (record.error is None), self.failed + (record.error is not None)
+        self.progress.case_done(record, free=free)
+
+    def _shards_of(self, pool: Pool) -> Shards:
+        """The senders that take the place of the workers here."""
+
+        def ended(outcome: Outcome) -> None:
+            self.asked, self.usage = self.asked + outcome.asked, self.usage + outcome.usage
+            self.permanent, self.recorded = self.permanent + outcome.permanent, self.recorded + outcome.recorded
+
+        remaining = lambda: self.total - self.done - self.failed  # noqa: E731
+        return Shards(pool, self.file, self.jobs, self.halt, self.versions, remaining, self._count_done, ended)
 
     # --- the workers -------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class RunFile:
         self._owner = new_owner()
         # A lease on a case that has a record blocks nobody, so leases are deleted many at a time.
         self._finished: list[tuple[str, str]] = []
+        self.file_id, self.owner = file_id, self._owner
         self._outbox = Outbox(self.path, self._owner, file_id)
 
     @classmethod

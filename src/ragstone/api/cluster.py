@@ -1,0 +1,294 @@
+"""`--cluster`: the cases of a command go to the workers of a Ray cluster in shards, and come home into its run file.
+
+The command stays in charge: it plans, leases, merges, counts and shows. A worker that dies costs what it had in flight;
+on a shared disk its run file so far is kept. A command that dies is resumed like any other: what its workers left
+beside the run file on a shared disk is merged first.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ragstone.api.cluster_limits import LimitKeeper
+from ragstone.api.cluster_worker import Errand, ShardWorker
+from ragstone.api.workload import Workload
+from ragstone.errors import RagstoneError, Unfinished, UsageError
+from ragstone.models.providers import PLUGINS
+from ragstone.report.optional import load
+from ragstone.runs import RunFile
+from ragstone.runs.owners import is_dead
+from ragstone.runs.reader import open_run
+from ragstone.runs.shards import Returned, Shard, merge_shard
+from ragstone.systems import system_name
+
+__all__ = ["Cluster"]
+
+LOCAL_CPUS = 4  # at least so many logical ones: an actor waits for its own while others hold them
+START_SECONDS = 180.0  # until the first worker has started, or a new one where none is left
+_SHARDS_AT_ONCE = 2  # for a worker: while one shard comes home, it asks the next
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """`address`: "auto" (the cluster that runs here), "ray://HOST:PORT", "HOST:PORT", or "local" (one is started on
+    this machine for the command). `workers`: None: one for each CPU of the cluster. `gpus`: what each worker takes,
+    such as 0.25."""
+
+    address: str
+    workers: int | None = None
+    gpus: float = 0.0
+
+    @classmethod
+    def checked(cls, address: str, workers: int | None, gpus: float) -> Self:
+        """The cluster of a command. MissingExtra without Ray."""
+        load("ray", extra="ray", purpose="--cluster")
+        return cls(address, workers, gpus)
+
+    @contextlib.asynccontextmanager
+    async def pool(self, workload: Workload, file: RunFile, concurrency: int) -> AsyncIterator["_RayPool"]:
+        """Workers for these systems and metrics, each of which asks `concurrency` cases at once. Raises UsageError for
+        a cluster that is not there and for systems that cannot be sent; MissingExtra without Ray."""
+        ray = load("ray", extra="ray", purpose="--cluster")
+        if workload.options.batch is not None:
+            raise UsageError(
+                "--batch leaves the work to the provider, and --cluster has workers do it: name one of them."
+            )
+        _absorb_earlier(file)
+        with self._connected(ray), _folder(file) as (folder, token):
+            limits = workload.options
+            keeper = None
+            if limits.allowance or limits.requests_per_minute or limits.tokens_per_minute:
+                keeper = _keeper(ray, workload)
+            keys = {name: os.environ[name] for name in _key_names() if os.environ.get(name)}
+            errand = Errand(workload, concurrency, folder, token, Path.cwd(), keys)
+            _check_sendable(ray, workload)
+            count = self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+            if self.address == "local":
+                count = min(count, self.workers or os.cpu_count() or 1)
+            pool = _RayPool(ray, self, ray.put(errand), keeper, folder, count, concurrency)
+            try:
+                await pool.begin()
+                yield pool
+            finally:
+                await pool.close()
+                if keeper is not None:
+                    await _settle(keeper, workload)
+
+    @contextlib.contextmanager
+    def _connected(self, ray: Any) -> Iterator[None]:
+        """A connection to the cluster; one that the caller has is used and kept."""
+        if ray.is_initialized():
+            yield
+            return
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        try:
+            if self.address == "local":
+                cpus = max(LOCAL_CPUS, (self.workers or os.cpu_count() or 1) + 1)
+                ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+            else:
+                ray.init(address=self.address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError, AssertionError, TimeoutError) as error:
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise UsageError(
+                f"--cluster {self.address}: no connection ({reason}). Start Ray with `ray start --head`, or use "
+                "--cluster local."
+            ) from error
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+class _RayPool:
+    """The workers: a `runs.shards.Pool`."""
+
+    def __init__(
+        self, ray: Any, cluster: Cluster, errand: Any, keeper: Any, folder: Path, count: int, concurrency: int
+    ) -> None:
+        self._ray, self._errand, self._keeper, self._folder = ray, errand, keeper, folder
+        self._actor = ray.remote(
+            num_cpus=1, num_gpus=cluster.gpus, max_concurrency=_SHARDS_AT_ONCE + 2, scheduling_strategy="SPREAD"
+        )(ShardWorker)
+        self._count, self.size, self.concurrency = count, count * _SHARDS_AT_ONCE, concurrency
+        self._places: asyncio.Queue[Any] = asyncio.Queue()  # a worker, as often as it takes another shard
+        self._living: set[Any] = set()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._shards = 0
+        self._error: RagstoneError | None = None
+        self._stopped = False
+
+    async def begin(self) -> None:
+        """Starts the workers and waits for the first. Raises UsageError if none can start."""
+        for _ in range(self._count):
+            self._hire()
+        self._places.put_nowait(await self._place())
+
+    def _hire(self) -> None:
+        task = asyncio.create_task(self._start())
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _start(self) -> None:
+        worker = self._actor.remote()
+        try:
+            problem = await _value(worker.start.remote(self._errand, self._keeper))
+        except self._ray.exceptions.RayActorError:
+            return  # its node went while it started; if none is left, `_place` says so
+        except Exception as error:
+            problem = " ".join(str(error).split())[-300:]
+        if problem:
+            self._error = self._error or UsageError(f"A worker of the cluster cannot start: {problem}")
+            return
+        self._living.add(worker)
+        if self._stopped:
+            worker.stop.remote()
+        for _ in range(_SHARDS_AT_ONCE):
+            self._places.put_nowait(worker)
+
+    async def _place(self) -> Any:
+        """A worker with room for a shard."""
+        waited = 0.0
+        while True:
+            with contextlib.suppress(TimeoutError):
+                worker = await asyncio.wait_for(self._places.get(), 0.5)
+                if worker in self._living:
+                    return worker
+                continue  # another place of a worker that died
+            if self._error is not None:
+                raise self._error
+            waited = 0.0 if self._living else waited + 0.5
+            if waited >= START_SECONDS:
+                free = self._ray.available_resources()
+                room = f"{free.get('CPU', 0):g} CPUs and {free.get('GPU', 0):g} GPUs are free"
+                raise Unfinished(
+                    f"No worker of the cluster could start within {START_SECONDS:.0f} s ({room}). Run the same command "
+                    "again when it has room."
+                )
+
+    async def ask(self, shard: Shard, /) -> Returned:
+        """Has a worker ask a shard. If it dies, another one is hired, and what a shared disk has of the shard comes
+        home."""
+        worker = await self._place()
+        self._shards += 1
+        number = f"{self._shards:06}"
+        try:
+            content, outcome, free = await _value(worker.ask.remote(number, shard))
+        except self._ray.exceptions.RayActorError:
+            if worker in self._living:
+                self._living.discard(worker)
+                self._ray.kill(worker)  # it may only be out of reach: nothing more may come of it
+                if not self._stopped:
+                    self._hire()
+            return Returned(self._found(number))
+        except self._ray.exceptions.RayTaskError as error:
+            cause = error.cause if isinstance(error.cause, RagstoneError) else None
+            raise cause or Unfinished(f"A worker failed: {' '.join(str(error.cause).split())[:300]}") from error
+        self._places.put_nowait(worker)
+        if content is not None:
+            (self._folder / f"{number}.run").write_bytes(content)
+        return Returned(self._found(number), outcome, free)
+
+    def _found(self, number: str) -> Path | None:
+        path = self._folder / f"{number}.run"
+        return path if path.exists() and path.stat().st_size else None
+
+    async def stop(self) -> None:
+        """Lets the workers finish what is in flight."""
+        self._stopped = True
+        for worker in self._living:
+            worker.stop.remote()
+
+    async def close(self) -> None:
+        """Ends the workers."""
+        for task in self._starting:
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        for worker in self._living:
+            self._ray.kill(worker)
+
+
+async def _value(reference: Any) -> Any:
+    return await asyncio.wrap_future(reference.future())
+
+
+def _keeper(ray: Any, workload: Workload) -> Any:
+    """The keeper of the limits, on this node: it lives as long as the command can."""
+    options = workload.options
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=True
+    )
+    actor = ray.remote(num_cpus=0, max_concurrency=1000, scheduling_strategy=here)(LimitKeeper)
+    return actor.remote(options.requests_per_minute, options.tokens_per_minute, options.allowance)
+
+
+async def _settle(keeper: Any, workload: Workload) -> None:
+    """Counts what the workers spent in the allowance of this command, which may go on with another run."""
+    if (allowance := workload.options.allowance) is not None:
+        with contextlib.suppress(Exception):  # the cluster is gone: the limit of the next run begins anew
+            allowance.spent.requests, allowance.spent.cost = await _value(keeper.spent.remote())
+
+
+def _key_names() -> set[str]:
+    return {provider.key for provider in PLUGINS.values() if provider.key}
+
+
+def _check_sendable(ray: Any, workload: Workload) -> None:
+    """UsageError for the first part of a workload that cannot be pickled."""
+    parts = [(f"The system {system_name(system)!r}", system, "give it by name (app.py:ask)")
+             for system in workload.systems]  # fmt: skip
+    parts += [(f"The metric {getattr(metric, 'name', metric)!r}", metric, "give it by name")
+              for metric in (*workload.own, *workload.metrics)]  # fmt: skip
+    parts += [("The judge", workload.judging, "give it by name"), ("The benchmark", workload, "name its data by files")]
+    for what, part, advice in parts:
+        try:
+            ray.cloudpickle.dumps(part)
+        except Exception as error:
+            reason = " ".join(str(error).split())[:200]
+            raise UsageError(
+                f"{what} cannot be sent to the workers of a cluster ({reason}): {advice}, or leave --cluster out."
+            ) from error
+
+
+@contextlib.contextmanager
+def _folder(file: RunFile) -> Iterator[tuple[Path, str]]:
+    """A folder beside the run file for the run files of shards, and its token."""
+    path = file.path.absolute()
+    folder = path.with_name(f"{path.name}-shards-{secrets.token_hex(4)}")
+    folder.mkdir()
+    token = secrets.token_hex(16)
+    (folder / "owner").write_text(json.dumps([file.owner, file.file_id]), encoding="ascii")
+    (folder / "token").write_text(token, encoding="ascii")
+    try:
+        yield folder, token
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _absorb_earlier(file: RunFile) -> None:
+    """Merges the shards that a killed command left beside the run file, and deletes them."""
+    for folder in sorted(file.path.absolute().parent.glob("*-shards-*")):
+        if not folder.name.startswith(f"{file.path.name}-shards-"):
+            continue
+        try:
+            owner, file_id = json.loads((folder / "owner").read_text(encoding="ascii"))
+            token = (folder / "token").read_text(encoding="ascii")
+        except (OSError, ValueError, TypeError):
+            continue
+        if file_id != file.file_id or not is_dead(str(owner)):
+            continue
+        for shard in sorted(folder.glob("*.run")):
+            with contextlib.suppress(RagstoneError):  # torn where it was written: its cases are asked again
+                with open_run(shard) as run:
+                    ours = run.meta.get("question") == {"shard_of": token}
+                if ours:
+                    merge_shard(file.path, shard)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,87 @@
+"""What asks and scores the cases of a benchmark: opened in this process, and once more in each worker of a cluster."""
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ragstone.api.judging import Judging, Opened, open_tools
+from ragstone.builders.model_system import BuildingTarget
+from ragstone.models import ModelOptions
+from ragstone.systems import open_system
+from ragstone.systems.expand import Expanding
+from ragstone.systems.given_passages import GivenPassages
+from ragstone.types import Metric, Query, Sampling, System, Template
+
+__all__ = ["OpenWorkload", "Workload", "all_local"]
+
+
+@dataclass(frozen=True)
+class OpenWorkload:
+    """Systems and metrics, ready; `opened` has the judge and its settings."""
+
+    systems: Sequence[System]
+    metrics: tuple[Metric, ...]
+    opened: Opened
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The systems by name or as objects, and the metrics: `own` of the benchmark, and those that `metrics` names.
+
+    `template`, `plan`, `expand` and `gives_passages` are the benchmark's (`types.Benchmark`), `name` is its name."""
+
+    name: str
+    systems: Sequence[Any]
+    own: Sequence[Metric]
+    metrics: Sequence[str | Metric]
+    judging: Judging
+    options: ModelOptions
+    template: Template
+    sampling: Mapping[str, Any]
+    plan: Any = None
+    expand: Callable[[Query], Awaitable[Query]] | None = None
+    gives_passages: bool = False
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[OpenWorkload]:
+        """Opens judge and systems. Raises their errors."""
+        async with contextlib.AsyncExitStack() as stack:
+            opened = await stack.enter_async_context(open_tools(self.judging, self.metrics, self.options))
+            systems = [await stack.enter_async_context(self._system(system)) for system in self.systems]
+            if self.gives_passages:
+                systems = [GivenPassages(system, self.name) for system in systems]
+            if self.expand is not None:  # its cases are recipes, made into texts when they are asked
+                systems = [Expanding(system, self.expand) for system in systems]
+            metrics = tuple({metric.name: metric for metric in (*self.own, *opened.metrics)}.values())
+            yield OpenWorkload(systems, metrics, opened)
+
+    @contextlib.asynccontextmanager
+    async def _system(self, system: Any) -> AsyncIterator[System]:
+        """The system of this name or object, opened."""
+        if isinstance(system, BuildingTarget):
+            async with system.open(self.options) as building:
+                yield building
+            return
+        calling, plan = self.options, self.plan
+        if plan is not None:  # long prompts in an order that shares their beginnings
+            lanes = plan.lanes if all_local(self.systems) else 1
+            calling = replace(calling, context=max(calling.context, plan.window), slots=lanes, prefix_cache=True)
+        sampling = _sampling(self.template, self.sampling)
+        async with open_system(system, template=self.template, sampling=sampling, options=calling) as opened:
+            yield opened
+
+
+def all_local(models: Sequence[object]) -> bool:
+    """Whether all these models run on this machine."""
+    return all(isinstance(name, str) and name.startswith("local/") for name in models)
+
+
+def _sampling(template: Template, changes: Mapping[str, Any]) -> Sampling:
+    """The template's sampling with the user's overrides."""
+    return Sampling(
+        **{
+            name: changes[name] if changes.get(name) is not None else getattr(template.sampling, name)
+            for name in Sampling.__struct_fields__
+        }
+    )

@@ -1,0 +1,47 @@
+"""What `--cluster` refuses before it starts anything. Real clusters: tests/api/test_cluster.py."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import Told, one_line
+
+QUESTIONS = "question,reference\nWhat is number 1?,7\n"
+
+
+@pytest.fixture
+def questions() -> str:
+    Path("q.csv").write_text(QUESTIONS)
+    Path("app.py").write_text("def ask(question):\n    return '7'\n")
+    return "q.csv"
+
+
+def test_a_wrong_address_is_one_line(ragstone: Callable[..., Told], questions: str) -> None:
+    for address in ("everywhere", "ray://", "ray://host", "http://host:1/x"):
+        told = ragstone("run", questions, "--system", "app.py:ask", "--cluster", address)
+        one_line(told, "expected auto, local or ray://HOST:PORT")
+
+
+def test_options_of_a_cluster_need_one(ragstone: Callable[..., Told], questions: str) -> None:
+    one_line(ragstone("run", questions, "--system", "app.py:ask", "--workers", "2"), "--workers needs a --cluster")
+    told = ragstone("bench", "rgb", "--model", "local/extractive", "--gpus-per-worker", "1")
+    one_line(told, "--gpus-per-worker needs a --cluster")
+
+
+@pytest.mark.parametrize("command", ["run", "diagnose", "eval", "bench", "build"])
+def test_without_ray_one_line_says_which_extra(
+    ragstone: Callable[..., Told], questions: str, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    Path("data.jsonl").write_text('{"question": "?", "answer": "7", "reference": "7"}\n')
+    Path("doc.txt").write_text("The plum harvest began late, in the year 1999, and ended in May.\n")
+    words = {
+        "run": ("run", questions, "--system", "app.py:ask"),
+        "diagnose": ("diagnose", questions, "--system", "app.py:ask"),
+        "eval": ("eval", "data.jsonl", "--metrics", "answer_match"),
+        "bench": ("bench", "rgb", "--model", "local/extractive", "--fictional-size", "2"),
+        "build": ("build", "questions", "doc.txt", "-o", "out", "--model", "local/template"),
+    }[command]
+    told = ragstone(*words, "--quiet", "--cluster", "local")
+    one_line(told, "--cluster needs ray, which is not installed. Run: pip install 'ragstone[ray]'")
