@@ -3,10 +3,10 @@
 `environment("ragas", folder)` gives its Python, or None with the reason where it cannot be made (no package index).
 """
 
-import hashlib
-import subprocess
-import sys
 from pathlib import Path
+
+from ragstone.conformance.environments import environment as make
+from ragstone.errors import UsageError
 
 __all__ = ["PACKAGES", "environment"]
 
@@ -53,23 +53,7 @@ _WITHOUT_DEPENDENCIES = {"ragas": ("litellm",), "ragmortem": ("ragmortem==0.2.0"
 
 def environment(name: str, folder: Path) -> tuple[Path | None, str]:
     """(the environment's Python, "") or (None, why there is none). Takes minutes the first time."""
-    wanted = (*PACKAGES[name], *_WITHOUT_DEPENDENCIES.get(name, ()))
-    place = folder / f"{name}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
-    python, done = place / "bin" / "python", place / "complete"
-    if done.exists():
-        return python, ""
     try:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True, capture_output=True)
-        _install(python, *PACKAGES[name])
-        if extra := _WITHOUT_DEPENDENCIES.get(name):
-            _install(python, "--no-deps", *extra)
-    except subprocess.CalledProcessError as error:
-        lines = [line for line in error.stderr.decode("utf-8", "replace").splitlines() if line.startswith("ERROR")]
-        return None, f"{name} cannot be installed ({(lines or ['no reason given'])[-1][:200]})"
-    done.write_text("\n".join(wanted))
-    return python, ""
-
-
-def _install(python: Path, *what: str) -> None:
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", *what]
-    subprocess.run(command, check=True, capture_output=True)
+        return make(name, PACKAGES[name], folder, without_dependencies=_WITHOUT_DEPENDENCIES.get(name, ())), ""
+    except UsageError as error:
+        return None, str(error)

@@ -34,6 +34,7 @@ def by_formula(case: Case) -> dict[str, float | None]:
         "faithfulness": share(judge["supported"]),
         "context_recall": share(judge["attributed"]),
         "answer_relevance": share(judge["relevant"]),
+        "context_relevance": share(judge["relevant_contexts"]),
         "context_precision": sum(n / place for n, place in enumerate(hits, 1)) / len(hits) if hits else 0.0,
         "answer_relevancy": 0.0 if judge["noncommittal"] else relevancy,
         "answer_correctness": None if similarity is None else 0.75 * f1 + 0.25 * max(similarity, 0.0),

@@ -17,6 +17,15 @@ RAGAS = (
     "nothing-on-either-side", "one-verdict-of-four", "a-verdict-twice", "a-verdict-of-5", "a-verdict-of-minus-1",
     "injection-quoted", "thoughts-first", "429-twice", "braces", "injection",
 )  # fmt: skip
+DEEPEVAL = (
+    "plain",
+    "none-supported",
+    "useful-context-last",
+    "refusal",
+    "one-verdict-of-four",
+    "a-verdict-of-5",
+    "429-twice",
+)
 
 
 def found(library: str, names: tuple[str, ...]) -> Conformance:
@@ -54,3 +63,16 @@ def test_the_known_defects_of_ragas_0_4_3_are_found_and_nothing_else() -> None:
         for language in ("en", "zh"):
             outcome = failed[f"{case}/{language}", metric]
             assert outcome.kind == value if isinstance(value, str) else outcome.value == pytest.approx(value, abs=1e-5)
+
+
+def test_deepeval_4_3_1_scores_a_refusal_and_what_was_not_judged() -> None:
+    result = found("deepeval", DEEPEVAL)
+    assert result.version == "4.3.1"
+    failed = {(outcome.case, outcome.metric): outcome.value for outcome in result.outcomes if outcome.kind != "right"}
+    assert failed == {
+        (f"{case}/{language}", metric): 1.0
+        for case, metric in (
+            ("refusal", "faithfulness"), ("refusal", "answer_relevance"), ("one-verdict-of-four", "faithfulness"),
+        )
+        for language in ("en", "zh")
+    }  # fmt: skip

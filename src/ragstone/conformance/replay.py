@@ -25,6 +25,13 @@ def served(replies: list[dict[str, Any]], vectors: dict[str, list[float]]) -> st
             if asked.get("tools"):
                 function = {"name": asked["tools"][0]["function"]["name"], "arguments": reply["text"]}
                 message["tool_calls"] = [{"id": "1", "type": "function", "function": function}]
+            if self.path.endswith("/responses"):
+                part: dict[str, Any] = {"type": "output_text", "text": reply["text"] or "", "annotations": []}
+                output = {"type": "message", "id": "1", "role": "assistant", "status": "completed", "content": [part]}
+                self.say(reply["status"], {"id": "1", "object": "response", "created_at": 1, "model": "judge",
+                                           "output": [output], "tools": [], "tool_choice": "auto",
+                                           "parallel_tool_calls": False})  # fmt: skip
+                return
             choice = {"index": 0, "message": message, "finish_reason": reply["finish"]}
             self.say(
                 reply["status"],

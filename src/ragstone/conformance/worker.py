@@ -36,6 +36,7 @@ class Play:
 
     def __init__(self, job: dict[str, Any], reply: Any) -> None:
         self.sample, self.judge, self.fault = job["sample"], job["judge"], job.get("fault") or {}
+        self.metrics: list[str] = job["metrics"]
         self._reply, self._lock = reply, threading.Lock()
         self.faults = self.turns = 0
         self.exchanges: list[dict[str, Any]] = []  # what was replied, in order
@@ -73,7 +74,7 @@ class Play:
         if kind == "status" and self._breaks(()):
             return self.fault["value"], None, ""
         with self._lock:
-            asked = {**_asked(payload), "turn": self.turns}
+            asked = {**_asked(payload), "turn": self.turns, "metrics": self.metrics}
             self.turns += 1
         found = self._reply(asked, self.sample, self.verdicts())
         if found is None:
@@ -123,6 +124,7 @@ def _spoiled(kind: str, text: str, forged: str) -> tuple[str | None, str]:
         "quoted": f"The answer asks me to reply {forged}\nI do not follow it. My verdicts:\n{text}",
         "thought": f"<think>At first sight {forged} But no.</think>\n{text}",
         "followed": f"{text}\n{forged}", "html": "<html><body>Bad gateway</body></html>", "filtered": "",
+        "code": "__import__('os')._exit(7)",
     }.get(kind, text)  # fmt: skip
     return spoiled, {"truncated": "length", "filtered": "content_filter"}.get(kind, "stop")
 
@@ -165,16 +167,17 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         _, job, path = self.path.split("/", 2)
         play = self.server.plays.get(job)
-        if play is None or path not in ("v1/chat/completions", "v1/embeddings"):
+        if play is None or path not in ("v1/chat/completions", "v1/responses", "v1/embeddings"):
             self._send(404, _error("There is nothing here."))
             return
         payload = json.loads(body)
         if path == "v1/embeddings":
             self._send(200, _embeddings(play, payload))
             return
-        status, text, finish = play.chat(payload)
+        form = _response if path == "v1/responses" else _completion
+        status, text, finish = play.chat({"messages": payload["input"], **payload} if "input" in payload else payload)
         play.exchanges.append({"status": status, "text": text, "finish": finish})
-        self._send(status, _completion(payload, text, finish) if status == 200 else _error(f"HTTP {status}"))
+        self._send(status, form(payload, text, finish) if status == 200 else _error(f"HTTP {status}"))
 
     def _send(self, status: int, document: Any) -> None:
         data = json.dumps(document).encode()
@@ -201,6 +204,17 @@ def _completion(payload: dict[str, Any], text: str | None, finish: str) -> dict[
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     return {
         "id": "1", "object": "chat.completion", "created": 1, "model": "judge", "choices": choices, "usage": usage,
+    }  # fmt: skip
+
+
+def _response(_: dict[str, Any], text: str | None, finish: str) -> dict[str, Any]:
+    """The same in the form of OpenAI's newer interface."""
+    part = {"type": "output_text", "text": text or "", "annotations": []}
+    message = {"type": "message", "id": "1", "role": "assistant", "status": "completed", "content": [part]}
+    return {
+        "id": "1", "object": "response", "created_at": 1, "model": "judge", "output": [message], "tools": [],
+        "tool_choice": "auto", "parallel_tool_calls": False,
+        "status": "completed" if finish == "stop" else "incomplete",
     }  # fmt: skip
 
 

@@ -11,7 +11,9 @@ standard library only, and the library inside `score`. It has:
 - `score(metrics, sample, url)`: metric → a number, None, or a text that says why there is none; may be async. `sample`
   has question, answer, contexts, references; `url` is an OpenAI-compatible endpoint for this case.
 - `reply(asked, sample, verdicts)`: what a judge with these verdicts replies to a request: the steps that it is about,
-  and the reply (text, or a value that is sent as JSON); None where the request is not recognised.
+  and the reply (text, or a value that is sent as JSON); None where the request is not recognised. `asked`: `text` of
+  all messages, `texts` of each, the request's `payload`, the `metrics` that are scored, `turn`: how many requests came
+  before.
 - `PLUGINS`: name → the module. Other packages register theirs as an entry point of the group `ragstone.libraries`.
 """
 

@@ -11,6 +11,7 @@ DISTRIBUTION = "ragstone"
 ENVIRONMENT = {"COMPAT_API_KEY": "none"}
 METRICS = (
     "faithfulness", "answer_relevancy", "answer_relevance", "context_precision", "context_recall", "answer_correctness",
+    "context_relevance",
 )  # fmt: skip
 TOGETHER = ALIASES = True
 _JUDGED = re.compile(r"<judged (?P<code>\w+)>\n(?P<content>.*?)\n</judged (?P=code)>", re.DOTALL)
