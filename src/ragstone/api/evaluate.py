@@ -4,15 +4,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
-
-from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of
+from ragstone.api.recorded_rows import Contents, RecordedRows, Replies
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
@@ -27,8 +25,7 @@ from ragstone.models import ModelOptions
 from ragstone.prices import read_price
 from ragstone.runs import open_run
 from ragstone.systems.recorded import Recorded
-from ragstone.text import estimate_tokens
-from ragstone.types import NO_ANSWER, Embedder, Metric, Model
+from ragstone.types import Embedder, Metric, Model
 
 if TYPE_CHECKING:
     import pandas
@@ -48,7 +45,6 @@ __all__ = [
 ]  # fmt: skip
 
 _CONCURRENCY = 64
-_SHORT_REFERENCE = 8  # tokens
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,20 +143,21 @@ def plan_evaluation(
     """Checks everything that can be checked before any model is opened. Raises UsageError."""
     if data_language:
         checked_language(data_language)
-    rows, warnings = [], [*retrieval_only_note(data.items), *data.warnings]
+    warnings = [*retrieval_only_note(data.items), *data.warnings]
     check_columns(data, group_by)
-    unanswered = [item.where for item in data.items if item.response is None and not item.error]
+    rows, texts = RecordedRows(data.items, data_language), messages(__name__, preferred_language())
+    unanswered, failed, errors = list[str](), list[str](), dict[int, str]()
     for item in data.items:
-        if item.response is not None or item.error:
-            sample = replace(item.sample, language=data_language) if data_language else item.sample
-            rows.append(RecordedRow(item.row, sample, item.response, item.history, item.extra))
+        if item.error:
+            errors[item.row] = item.error
+            failed.append(item.where)
+        elif item.response is None:
+            unanswered.append(item.where)
     if unanswered:
         shown = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
-        texts = messages(__name__, preferred_language())
         warnings.append(texts["unanswered"].format(count=len(unanswered), total=len(data.items), where=shown))
-    if failed := [item.where for item in data.items if item.error]:
+    if failed:
         shown = places(failed, len(failed), preferred_language())
-        texts = messages(__name__, preferred_language())
         warnings.append(texts["recorded_errors"].format(count=len(failed), total=len(data.items), where=shown))
     if not rows:
         raise UsageError(f"{data.name} has no row with an answer to score.")
@@ -177,26 +174,24 @@ def plan_evaluation(
         rows, data_name=data.name, sha256=data.sha256, language=data_language, repeat=repeat, group_by=tuple(group_by),
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
-    answers = {item.row: item.response for item in data.items if item.response is not None}
-    errors = {item.row: item.error for item in data.items if item.error}
-    system = Recorded(name or data.name, answers, data.sha256, errors)
+    system = Recorded(name or data.name, Replies(rows), data.sha256, errors)
     return EvalPlan(data, benchmark, system, requested, judging, tuple(warnings))
 
 
 def fitted(plan: EvalPlan, path: Path) -> tuple[EvalPlan, Growth]:
     """The plan with its rows numbered as in the run file, if that exists. Raises UsageError if its rows are others."""
     growth = growth_of(plan.data, path, plan.system.id)
-    rows = [replace(row, row=growth.number(row.row)) for row in plan.benchmark.rows]
-    answers = {growth.number(row): response for row, response in plan.system.answers.items()}
+    assert isinstance(plan.benchmark.rows, RecordedRows)
+    rows = plan.benchmark.rows.renumbered(growth.numbers)
     errors = {growth.number(row): error for row, error in plan.system.errors.items()}
     benchmark = dataclasses.replace(plan.benchmark, rows=rows)
-    system = dataclasses.replace(plan.system, answers=answers, errors=errors)
+    system = dataclasses.replace(plan.system, answers=Replies(rows), errors=errors)
     return dataclasses.replace(plan, benchmark=benchmark, system=system), growth
 
 
 def check_columns(data: EvalData, group_by: Sequence[str]) -> None:
     """Raises UsageError if the data do not have one of these columns."""
-    known = {column for item in data.items for column in item.extra}
+    known = {column for item in data.items for column in item.extra} if group_by else ()
     for column in group_by:
         if column not in known:
             raise UsageError(
@@ -221,8 +216,8 @@ async def run_evaluation(
     job = Job(
         plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
         plan.metrics, plan.judging, model_options or ModelOptions(cache=cache_folder()),
-        info={**growth.info, **({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})},
-        replaces=growth.replaces,
+        info={**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})},
+        replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
     done = await execute(job, shell or Shell())
     return EvalResult(path, done.outcome, (*plan.warnings, *done.notes), system=plan.system.id)
@@ -323,23 +318,21 @@ evaluate = blocking(evaluate_async, name="evaluate")
 def default_metrics(rows: Sequence[RecordedRow], judging: Judging, *, traced: bool = False) -> tuple[str, ...]:
     """The metrics that the data allow: those that need references, labels or passages only if some row has them. A
     row that a system is yet to answer may have passages. Of traces without references, refusals are counted."""
-    recorded = [row.response for row in rows if row.response is not None]
-    answers = not recorded or any(response.finish_reason != NO_ANSWER for response in recorded)
-    references = any(row.sample.references for row in rows)
-    passages = not recorded or any(response.passages for response in recorded)
-    labels = any(passage.relevant for row in rows for passage in row.sample.passages) or any(
-        passage.relevant is not None for response in recorded for passage in response.passages
-    )
+    has = Contents()
+    for row in rows:
+        has.add(row)
+    answers, passages = not has.responses or has.answers, not has.responses or has.passages
+    references, labels = has.references, has.labels
     names: list[str] = []
     if judging.model is not None:
         names += ["faithfulness"] * (passages and answers) + ["answer_relevancy"] * answers
         names += ["context_precision"] * passages + ["context_recall"] * (passages and references)
         names += ["answer_correctness"] * (answers and references)
     if references and answers:
-        names += [*(["exact_match", "answer_match"] if _are_short(rows) else []), "token_f1", "rouge_l"]
+        names += [*(["exact_match", "answer_match"] if has.short_references else []), "token_f1", "rouge_l"]
     if labels:
         names += ["recall", "precision", "ndcg", "mrr"]
-    if any("answerable" in row.sample.meta for row in rows) or (traced and answers and not references):
+    if has.answerable or (traced and answers and not references):
         names.append("refusal")
     if not names:
         raise UsageError(
@@ -347,12 +340,6 @@ def default_metrics(rows: Sequence[RecordedRow], judging: Judging, *, traced: bo
             "Add --judge PROVIDER/MODEL."
         )
     return tuple(names)
-
-
-def _are_short(rows: Sequence[RecordedRow]) -> bool:
-    """Whether the references are short (names, numbers), so that an answer can match them, rather than sentences."""
-    lengths = [estimate_tokens(alias) for row in rows for slot in row.sample.references for alias in slot]
-    return median(lengths) <= _SHORT_REFERENCE if lengths else False
 
 
 def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model: str) -> list[str]:

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,8 +70,8 @@ class Shell:
 class Job:
     """What to run: a benchmark on these systems, scored by its own metrics and by those that `metrics` names.
 
-    `question` and `info` are stored in the run file with the benchmark's own. `replaces`: see `RunFile`. `sources`: how
-    the workers of a cluster open the systems, where those are open objects."""
+    `question` and `info` are stored in the run file with the benchmark's own. `replaces`, `rows`: see
+    `RunFile.create_or_open`. `sources`: how the workers of a cluster open the systems, where those are open objects."""
 
     benchmark: Benchmark
     systems: Sequence[Any]
@@ -85,6 +85,7 @@ class Job:
     info: Mapping[str, Any] = field(default_factory=dict)
     replaces: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[Any] = ()
+    rows: Iterable[tuple[int, str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,13 @@ async def execute(job: Job, shell: Shell) -> Executed:
 
         async def run(retry_failed: bool) -> Outcome:
             with RunFile.create_or_open(
-                job.run, question=question, info=info, systems=specs, growing=GROWING, replaces=job.replaces
+                job.run,
+                question=question,
+                info=info,
+                systems=specs,
+                growing=GROWING,
+                replaces=job.replaces,
+                rows=job.rows,
             ) as file:
                 async with _pool(shell, job, workload, file) as pool:
                     return await run_cases(

@@ -68,9 +68,8 @@ def _add(part: Path, source: Path, *, keep_first: bool) -> Merged:
     try:
         with open_checked(source) as new, open_run(part) as old:
             growing = benchmark_of(new.meta, source).growing
-            info = joined_info(part, old.meta, {**new.meta, "rows": new.rows}, growing)
+            info = joined_info(part, old.meta, new.meta, growing)
             question = dict(info.pop("question", {}))
-            info.pop("rows" if not new.rows else "", None)
             specs = {name: dict(spec) for name, spec in new.systems.items()}
             replaces = _grown(old, new)
         notes = {key_of(name): to_json(value) for name, value in info.items()}
@@ -112,6 +111,6 @@ def _in_order_of_growth(sources: Sequence[Path]) -> list[Path]:
 
     def rows(source: Path) -> int:
         with open_checked(source) as run:
-            return len(run.rows)
+            return sum(1 for _ in run.numbered_rows())
 
     return sorted(sources, key=rows)

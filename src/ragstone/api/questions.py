@@ -121,8 +121,8 @@ async def run_questions(
     prices = {"price": judge_price or price, "system_price": price}
     added = {name: value for name, value in {**prices, "gates": dict(gates or {})}.items() if value}
     job = Job(
-        plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info={**growth.info, **added},
-        replaces=growth.replaces,
+        plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=added,
+        replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
     done = await execute(job, shell or Shell())
     return EvalResult(path, done.outcome, (*plan.benchmark.warnings, *done.notes), system=done.systems[0])

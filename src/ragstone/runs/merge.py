@@ -38,6 +38,7 @@ _SCORED_TWICE = (
 _NOT_LATE = "NOT EXISTS (SELECT 1 FROM late WHERE late.system_id = b.system_id AND late.case_id = b.case_id)"
 # The same rules as in `entries.py`: a failure is replaced by anything, everything else stays.
 _COPY = (
+    "INSERT OR IGNORE INTO main.rows SELECT * FROM other.rows ORDER BY number",
     "INSERT OR IGNORE INTO main.cells (condition) SELECT condition FROM other.cells ORDER BY cell",
     """INSERT OR IGNORE INTO main.planned SELECT b.system_id, b.case_id, c.cell FROM other.planned b
     JOIN other.cells o ON o.cell = b.cell JOIN main.cells c ON c.condition = o.condition""",

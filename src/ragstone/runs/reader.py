@@ -38,6 +38,7 @@ class Failure:
     message: str
 
 
+_ROWS_AT_ONCE = 4_096
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -92,7 +93,7 @@ class RunReader:
     @property
     def meta(self) -> Mapping[str, Any]:
         """`question`, and other notes about the run (options, versions, licence, citation…)."""
-        rows = self._all("SELECT key, value FROM meta WHERE key NOT IN ('file_id', 'rows') ORDER BY key")
+        rows = self._all("SELECT key, value FROM meta WHERE key <> 'file_id' ORDER BY key")
         return {self._name(key): decode(value, META.get(key, object), self.path, f"its {key}") for key, value in rows}
 
     @property
@@ -104,8 +105,15 @@ class RunReader:
     @property
     def rows(self) -> Mapping[str, tuple[int, str]]:
         """Row of the user's data → its number in the run and the hash of its content; {} if the run has none."""
-        found = self._all("SELECT value FROM meta WHERE key = 'rows'")
-        return decode(found[0][0], dict[str, tuple[int, str]], self.path, "its rows") if found else {}
+        return {name: (number, digest) for number, name, digest in self.numbered_rows()}
+
+    def numbered_rows(self) -> Iterator[tuple[int, str, str]]:
+        """Streams number, name and hash of each row of the user's data, by number."""
+        last = -1
+        query = "SELECT number, name, digest FROM rows WHERE number > ? ORDER BY number LIMIT ?"
+        while page := self._all(query, (last, _ROWS_AT_ONCE)):
+            yield from ((number, self._name(name), str(digest)) for number, name, digest in page)
+            last = page[-1][0]
 
     @property
     def systems(self) -> Mapping[str, Mapping[str, Any]]:

@@ -24,6 +24,8 @@ T = TypeVar("T")
 # several metrics of a case share is stored once; `scores.verdicts` has the digests, separated by spaces.
 _TABLES = """
 CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+-- The rows of the user's data, by their numbers in this run, with a hash of their content.
+CREATE TABLE rows (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE systems (system_id TEXT NOT NULL PRIMARY KEY, spec TEXT NOT NULL);
 CREATE TABLE cases (case_id TEXT NOT NULL PRIMARY KEY, payload TEXT NOT NULL);
 CREATE TABLE records (

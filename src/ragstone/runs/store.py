@@ -8,7 +8,7 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -54,6 +54,7 @@ class RunFile:
         systems: Mapping[str, Mapping[str, Any]],
         growing: Sequence[str] = (),
         replaces: Mapping[str, JSON] = MappingProxyType({}),
+        rows: Iterable[tuple[int, str, str]] = (),
         gather: float = GATHER_SECONDS,
         factory: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> "RunFile":
@@ -63,6 +64,7 @@ class RunFile:
         (`question.data.sha256`, `systems.local/smollm2.template.name`). New systems extend the file, and so do new
         names in the mappings of the question that `growing` lists (dotted keys): names that both have must be equal,
         and the file keeps all of them. `replaces`: dotted key → the value in the file that the new one replaces.
+        `rows`: new rows of the user's data, as number in the run, id, and hash of the content.
         `info` is stored beside the question; the last writer's values are kept.
         `UsageError` for a file of any other kind, which stays unchanged.
         """
@@ -76,7 +78,9 @@ class RunFile:
         writer = GroupWriter(path, LAYOUT, gather=gather, factory=factory)
         try:
             file_id = writer.call(
-                lambda connection: record_settings(connection, writer.path, settings, notes, specs, growing, replaces)
+                lambda connection: record_settings(
+                    connection, writer.path, settings, notes, specs, growing, replaces, rows
+                )
             )
             _absorb_leftovers(writer)
         except BaseException:
@@ -262,6 +266,7 @@ def record_settings(
     systems: dict[str, dict[str, Any]],
     growing: Sequence[str],
     replaces: Mapping[str, JSON],
+    rows: Iterable[tuple[int, str, str]] = (),
 ) -> str:
     """Writes these settings into the file, or raises `RunMismatch`. Returns the unique id of the file. The values of
     `info` are JSON; the rest is as in `RunFile.create_or_open`."""
@@ -297,6 +302,9 @@ def record_settings(
             " WHERE value <> excluded.value",
             (key, value),
         )
+    connection.executemany(
+        "INSERT OR IGNORE INTO rows VALUES (?, ?, ?)", ((number, key_of(name), digest) for number, name, digest in rows)
+    )
     return str(connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()[0])
 
 

@@ -1,6 +1,7 @@
 """What OpenInference's instrumentation of LangChain and LlamaIndex recorded of the applications in
 tests/systems/apps/frameworks, printed by ConsoleSpanExporter. tests/systems/test_traced_frameworks.py runs them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from ragstone.types import Step, Turn, Usage
 RECORDED = Path(__file__).parent / "recorded"
 
 
-def items(name: str) -> tuple[Item, ...]:
+def items(name: str) -> Sequence[Item]:
     data = read_eval_data(RECORDED / name)
     assert data.warnings == ()
     return data.items

@@ -7,14 +7,14 @@ import msgspec
 
 from ragstone.datasets.tabular import trec
 from ragstone.datasets.tabular.cells import text
-from ragstone.datasets.tabular.items import Item
+from ragstone.datasets.tabular.items import Item, spooled
 from ragstone.datasets.tabular.problems import CellError, warning
 from ragstone.datasets.tabular.rows import DataRow, Raw, Rows
 from ragstone.datasets.tabular.sources import open_file
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import plain_name
 from ragstone.errors import DataError, UsageError
-from ragstone.storage import check_regular
+from ragstone.storage import Spool, check_regular
 from ragstone.types import Passage
 
 __all__ = ["read_qrels", "read_queries", "with_labels", "with_texts"]
@@ -35,7 +35,7 @@ def read_queries(path: Path) -> dict[str, str]:
     return {name: body for name, body, _ in _documents(Rows(open_file(path)).take(), path)}
 
 
-def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[list[Item], list[str]]:
+def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[Spool[Item], list[str]]:
     """The items with labelled passages from `qrels` instead of their own, and warnings. Raises DataError if no query is
     an item's id."""
     judged_ids = {item.sample.id for item in items} & qrels.keys()
@@ -44,7 +44,7 @@ def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[li
         raise DataError(
             name, f"no query in it ({some}…) is the id of a row ({ids}…).", advice="Name the column: --map id=COLUMN."
         )
-    labelled = []
+    labelled = spooled()
     for item in items:
         grades = qrels.get(item.sample.id)
         if grades is not None:
@@ -58,7 +58,7 @@ def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[li
     return labelled, warnings
 
 
-def with_texts(items: Sequence[Item], corpus: Path) -> tuple[list[Item], list[str]]:
+def with_texts(items: Sequence[Item], corpus: Path) -> tuple[Spool[Item], list[str]]:
     """The items with missing texts of passages filled in from a file or a folder's `corpus.jsonl`, and warnings. Keeps
     only the required texts in memory."""
     _must_exist(corpus, "corpus")
@@ -80,7 +80,7 @@ def with_texts(items: Sequence[Item], corpus: Path) -> tuple[list[Item], list[st
             for passage in passages
         )
 
-    filled_items = []
+    filled_items = spooled()
     for item in items:
         sample = msgspec.structs.replace(item.sample, passages=filled(item.sample.passages))
         response = item.response

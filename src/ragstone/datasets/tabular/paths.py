@@ -1,6 +1,6 @@
 """Columns inside columns: `--map question=inputs.question` names a value by a JMESPath expression."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jmespath
@@ -34,20 +34,24 @@ def add_paths(rows: Rows, columns: Iterable[str]) -> None:
         except JMESPathError as error:
             problem = str(error).splitlines()[0]
             raise UsageError(f"--map: {column!r} is neither a column nor a JMESPath expression ({problem}).") from None
-        found = False
-        for row in rows:
-            value = _value(path, row.cells, column)
-            found = found or not is_missing(value)
-            row.cells[column] = value
+        head, known, found = head_of(column), rows.columns, list[bool]()
+
+        def value(cells: Mapping[str, Any], column: str = column, path: Any = path, found: list[bool] = found) -> Any:
+            read = _value(path, cells, column)
+            if not found and not is_missing(read):
+                found.append(True)
+            return read
+
+        rows.add(column, value)
         if not found and len(rows):
-            head = head_of(column)
-            known = ", ".join(map(repr, rows.columns[:20]))
-            advice = f"The columns are: {known}." if head not in rows.columns else f"Look into {head!r}: no row has it."
+            listed_columns = ", ".join(map(repr, known[:20]))
+            advice = (
+                f"The columns are: {listed_columns}." if head not in known else f"Look into {head!r}: no row has it."
+            )
             raise DataError(rows.raw.source, f"has no value at {column!r}.", advice=advice)
-        rows.columns = (*rows.columns, column)
 
 
-def _value(path: Any, cells: dict[str, Any], column: str) -> Any:
+def _value(path: Any, cells: Mapping[str, Any], column: str) -> Any:
     head = head_of(column)
     read = {**cells, head: listed(cells[head])} if isinstance(cells.get(head), str) else cells
     try:

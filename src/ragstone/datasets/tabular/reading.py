@@ -1,6 +1,9 @@
 """Reads the user's own data from a file of any supported format or from memory."""
 
 import hashlib
+import heapq
+import itertools
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ragstone.datasets.tabular.build import Builder
-from ragstone.datasets.tabular.items import EvalData, Item
+from ragstone.datasets.tabular.items import Digests, EvalData, Item, spooled
 from ragstone.datasets.tabular.labels import read_qrels, read_queries, with_labels, with_texts
 from ragstone.datasets.tabular.paths import add_paths, head_of
 from ragstone.datasets.tabular.problems import Problems
@@ -19,6 +22,7 @@ from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
 from ragstone.datasets.tabular.words import ID_NAMES, ColumnMapping, is_question, plain_name, resolve
 from ragstone.datasets.traces.samples import is_trace, spans_as_rows
 from ragstone.errors import DataError, UsageError
+from ragstone.storage import Spool
 from ragstone.structs import plain_text, to_json
 
 __all__ = ["read_eval_data"]
@@ -69,9 +73,8 @@ def read_eval_data(
     problems = Problems(source)
     columns = _columns(rows, mapping, problems)
     builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse, whole=whole)
-    built = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
+    items = _items(rows, builder)
     problems.raise_any()
-    items = _with_ids([item for item in built if item is not None], builder)
     warnings = [*rows.raw.warnings, *columns.warnings]
     if judged:
         items, notes = with_labels(items, grades, judged.name)
@@ -92,7 +95,7 @@ def read_eval_data(
         name,
         schema,
         columns.mapping,
-        tuple(items[:limit]),
+        items if limit is None else items[:limit],
         sha256,
         tuple(warnings),
         tuple(of_contexts),
@@ -164,27 +167,41 @@ def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Colu
     return resolve(rows.columns, mapping, source=rows.raw.source, preset=rows.raw.mapping)
 
 
-def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
-    """The items with unique ids: the given id, else one derived from the question; repeated ids get -2, -3…"""
-    given_ids = {item.sample.id for item in items if item.sample.id}
+def _items(rows: Rows, builder: Builder) -> Spool[Item]:
+    """The items of the rows with unique ids: the given id, else one derived from the question; repeated ids get -2,
+    -3…"""
+    items, given, hashes = spooled(), bytearray(), array("q")
+    for number, row in enumerate(rows.take(), 1):
+        item = builder.item(row, number)
+        if item is not None:
+            given.append(bool(item.sample.id))
+            items.append(item if item.sample.id else _named(item, question_id(item.sample.question)))
+            hashes.append(hash(items[-1].sample.id))
+    ordered = sorted(hashes)
+    if all(one != other for one, other in itertools.pairwise(ordered)):
+        return items
+    return _with_unique_ids(items, given, builder)
+
+
+def _named(item: Item, name: str) -> Item:
+    return msgspec.structs.replace(item, sample=msgspec.structs.replace(item.sample, id=name))
+
+
+def _with_unique_ids(items: Spool[Item], given: Sequence[int], builder: Builder) -> Spool[Item]:
+    given_ids = {item.sample.id for item, own in zip(items, given, strict=True) if own}
     assigned: set[str] = set()
     counts: dict[str, int] = {}
-    identified: list[Item] = []
-    for item in items:
-        base = item.sample.id or question_id(item.sample.question)
-        chosen = base
+    identified = spooled()
+    for item, own in zip(items, given, strict=True):
+        chosen = base = item.sample.id
         if chosen in assigned:
-            if item.sample.id:
+            if own:
                 builder.note("same_id", item.where)
             while chosen in assigned or (chosen != base and chosen in given_ids):
                 counts[base] = counts.get(base, 1) + 1
                 chosen = f"{base}-{counts[base]}"
         assigned.add(chosen)
-        if chosen == item.sample.id:
-            identified.append(item)
-        else:
-            sample = msgspec.structs.replace(item.sample, id=chosen)
-            identified.append(msgspec.structs.replace(item, sample=sample))
+        identified.append(item if chosen == base else _named(item, chosen))
     return identified
 
 
@@ -193,24 +210,24 @@ def question_id(question: str) -> str:
     return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
-def _sampled(items: list[Item], count: int, seed: int) -> list[Item]:
+def _sampled(items: Sequence[Item], count: int, seed: int) -> Spool[Item]:
     """`count` items chosen at random, in their original order."""
 
     def drawn(place: int) -> tuple[bytes, int]:
         key = f"{seed}\n{items[place].sample.id}".encode("utf-8", "surrogatepass")
         return hashlib.sha256(key).digest(), place
 
-    chosen = sorted(sorted(range(len(items)), key=drawn)[:count])
-    return [items[place] for place in chosen]
+    chosen = sorted(heapq.nsmallest(count, range(len(items)), key=drawn))
+    return spooled(items[place] for place in chosen)
 
 
-def _digests(items: Iterable[Item]) -> tuple[str, dict[str, str]]:
-    """The hash of all rows, and id → hash of the row."""
-    whole, digests = hashlib.sha256(), dict[str, str]()
+def _digests(items: Iterable[Item]) -> tuple[str, Digests]:
+    """The hash of all rows, and the ids and hashes of the rows."""
+    whole, digests = hashlib.sha256(), Digests()
     for item in items:
         content = _content(item)
         whole.update(content + b"\n")
-        digests[item.sample.id] = hashlib.sha256(content).hexdigest()[:16]
+        digests.add(item.sample.id, hashlib.sha256(content).digest()[:8])
     return whole.hexdigest(), digests
 
 

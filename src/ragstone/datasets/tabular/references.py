@@ -7,10 +7,11 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.datasets.tabular import fields
-from ragstone.datasets.tabular.items import Item
+from ragstone.datasets.tabular.items import Item, spooled
 from ragstone.datasets.tabular.problems import places, warning
 from ragstone.errors import DataError
 from ragstone.messages import preferred_language
+from ragstone.storage import Spool
 from ragstone.types import Passage
 
 __all__ = ["join", "question_key"]
@@ -24,7 +25,7 @@ def question_key(question: str) -> str:
     return "".join(folded.split()).rstrip(_ENDS)
 
 
-def join(items: Sequence[Item], gold: Sequence[Item], name: str) -> tuple[list[Item], list[str]]:
+def join(items: Sequence[Item], gold: Sequence[Item], name: str) -> tuple[Spool[Item], list[str]]:
     """The items with references, labelled passages, `answerable` and other columns of the row of `gold` that has their
     question, else their id; and warnings that name rows without a counterpart. Raises DataError if there is none."""
     by_id = {row.sample.id: row for row in gold}
@@ -34,7 +35,7 @@ def join(items: Sequence[Item], gold: Sequence[Item], name: str) -> tuple[list[I
         known = by_question.setdefault(question_key(given.sample.question), given)
         if known is not given and known.sample.references != given.sample.references:
             doubled.append(given.where)
-    joined: list[Item] = []
+    joined = spooled()
     matched: set[str] = set()
     lonely: list[str] = []
     differing: list[str] = []

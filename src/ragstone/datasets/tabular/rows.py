@@ -1,11 +1,11 @@
 """Rows as read from a file or from memory, before columns are mapped to fields."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ragstone.storage import Spool
 from ragstone.types import Response
 
 __all__ = ["DataRow", "Raw", "Rows", "repeated"]
@@ -51,11 +51,12 @@ class Raw:
 
 
 class Rows:
-    """All rows of a source, and its columns in order of first appearance. `take` frees the rows."""
+    """All rows of a source, on disk where they are many, and its columns in order of first appearance. `take` frees the
+    rows."""
 
     def __init__(self, raw: Raw) -> None:
         columns: dict[str, None] = {}
-        self._rows: deque[DataRow] = deque()
+        self._rows = Spool[DataRow]()
         for row in raw.rows:
             columns.update(dict.fromkeys(row.cells))
             self._rows.append(row)
@@ -70,9 +71,18 @@ class Rows:
         return iter(self._rows)
 
     def take(self) -> Iterator[DataRow]:
-        """Yields every row once."""
-        while self._rows:
-            yield self._rows.popleft()
+        """Yields every row once: they are gone afterwards."""
+        rows, self._rows = self._rows, Spool()
+        yield from rows
+
+    def add(self, column: str, value: Callable[[Mapping[str, Any]], Any]) -> None:
+        """Adds a column: the value that its function gives for the cells of each row."""
+        rows = Spool[DataRow]()
+        for row in self.take():
+            row.cells[column] = value(row.cells)
+            rows.append(row)
+        self._rows = rows
+        self.columns = (*self.columns, column)
 
     def instead(self, rows: Iterable[DataRow], *, schema: str, mapping: Mapping[str, str]) -> "Rows":
         """New rows that replace these, for the same source."""
