@@ -85,6 +85,7 @@ async def test_half_a_character_of_a_document_survives(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ("corpus=nowhere", "nowhere: there is no such file or folder"),
+        ("corpus=", "name a file or folder"),
         ("corpus={},index=memory", "corpus=PATH is indexed on disk"),
         ("corpus={},k1=0.9", "the index on disk has k1=1.2"),
         ("corpus={},chunk=-1", "chunk=-1 should be a number of 0 or more"),

@@ -177,6 +177,8 @@ def _checked(spec: Spec) -> tuple[float, float, str]:
     index, own = spec.options.get("index", "auto"), "corpus" in spec.options
     if index not in INDEXES:
         raise UsageError(f"{spec.name}: index={index} should be one of {', '.join(INDEXES)}.")
+    if own and not spec.options["corpus"]:
+        raise UsageError(f"{spec.name}: name a file or folder, for example bm25(corpus=docs/).")
     if own and index == "memory":
         raise UsageError(f"{spec.name}: corpus=PATH is indexed on disk. Leave out index=memory, or use --corpus PATH.")
     if "chunk" in spec.options and not own:

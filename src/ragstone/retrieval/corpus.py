@@ -127,11 +127,14 @@ class Documents:
         return file.name if file == self._root else file.relative_to(self._root).as_posix()
 
     def sha256(self) -> str:
-        """The hash of the files' names and content."""
+        """The hash of the files' names and content. Raises DataError for one that cannot be read."""
         digest = hashlib.sha256()
         for file in self._files:
-            state = file.stat()
-            content = _content_hash(file, state.st_size, state.st_mtime_ns)
+            try:
+                state = file.stat()
+                content = _content_hash(file, state.st_size, state.st_mtime_ns)
+            except OSError as error:
+                raise DataError(file, f"it cannot be read ({error.strerror or error}).") from error
             digest.update(json.dumps([self._name(file), content]).encode("ascii"))
         return digest.hexdigest()
 

@@ -7,7 +7,7 @@ Options:
 - `index`: exact (numpy); faiss (FAISS's flat index, same passages and scores); auto (the default: faiss for 20,000
   passages or more if it is installed, else exact); hnsw (FAISS's approximate graph with `links` edges per node, 32,
   visiting `effort` nodes, 128); disk (approximate, for vectors that do not fit into memory: FAISS's inverted lists, of
-  which `probes`, 64, are searched; its recall against exact search is measured and told).
+  which `probes`, 256, are searched; its recall against exact search is measured and told).
 - `title`: yes puts the title before the text, as BEIR does; no, the default, embeds only the text.
 - `url`: base URL of the embedder's endpoint.
 

@@ -13,7 +13,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ragstone.errors import BadReply
+from ragstone.errors import BadReply, StorageError
 from ragstone.retrieval.index_folder import bytes_of
 from ragstone.retrieval.nearest import Exact, empty_result, exact_products, load_faiss
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROBES", "SAMPLED", "OnDisk", "build_on_disk", "is_on_disk", "lists_for"]
 
-PROBES = 64
+PROBES = 256
 """Lists that are searched for each query."""
 _PER_LIST = 40  # vectors per list from which the lists' centres are computed
 _ROUNDS = 10  # of k-means
@@ -120,7 +120,8 @@ def is_on_disk(folder: Path) -> bool:
 
 
 async def build_on_disk(folder: Path, blocks: "AsyncIterator[Array]") -> None:
-    """Writes blocks of unit vectors (float32) and their index into an empty folder."""
+    """Writes blocks of unit vectors (float32) and their index into an empty folder. Raises StorageError, BadReply if
+    the vectors differ in length, and what `blocks` raises."""
     dimensions = 0
     with (folder / "vectors.f32").open("wb") as stream:
         async for block in blocks:
@@ -128,7 +129,11 @@ async def build_on_disk(folder: Path, blocks: "AsyncIterator[Array]") -> None:
                 raise BadReply("The vectors have different dimensions. Use another cache folder or --no-cache.")
             dimensions = block.shape[1]
             await asyncio.to_thread(stream.write, block.astype("<f4").tobytes())
-    await asyncio.to_thread(_index, folder, dimensions)
+    try:
+        await asyncio.to_thread(_index, folder, dimensions)
+    except RuntimeError as error:  # how FAISS reports the disk's errors
+        line = " ".join(str(error).split())[:200]
+        raise StorageError(f"{folder}: the index cannot be written ({line}). Free some space.") from error
 
 
 def _index(folder: Path, dimensions: int) -> None:
