@@ -253,6 +253,7 @@ def main(arguments: list[str] | None = None) -> int:
         command = ["unshare", "-n", "sh", "-c", f"ip link set lo up && exec {inside}"]
         return subprocess.run(command, env={**os.environ, _INSIDE: "1"}, check=False).returncode
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_raylet_start_wait_time_s"] = "300"  # noqa: SIM112  (the machine may be busy)
     os.environ.setdefault("COMPAT_API_KEY", "sk-bench")
     with tempfile.TemporaryDirectory(prefix="rb-") as folder:  # short: Ray makes sockets in it
         return (killing if options.kills else speed)(options, Path(folder))

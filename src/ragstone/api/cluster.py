@@ -48,18 +48,19 @@ class Cluster:
     @classmethod
     def checked(cls, address: str, workers: int | None, gpus: float) -> Self:
         """The cluster of a command. MissingExtra without Ray."""
-        load("ray", extra="ray", purpose="--cluster")
+        _ray()
         return cls(address, workers, gpus)
 
     @contextlib.asynccontextmanager
     async def pool(self, workload: Workload, file: RunFile, concurrency: int) -> AsyncIterator["_RayPool"]:
         """Workers for these systems and metrics, each of which asks `concurrency` cases at once. Raises UsageError for
         a cluster that is not there and for systems that cannot be sent; MissingExtra without Ray."""
-        ray = load("ray", extra="ray", purpose="--cluster")
+        ray = _ray()
         if workload.options.batch is not None:
             raise UsageError(
                 "--batch leaves the work to the provider, and --cluster has workers do it: name one of them."
             )
+        _check_sendable(ray, workload)
         _absorb_earlier(file)
         with self._connected(ray), _folder(file) as (folder, token):
             limits = workload.options
@@ -68,7 +69,6 @@ class Cluster:
                 keeper = _keeper(ray, workload)
             keys = {name: os.environ[name] for name in _key_names() if os.environ.get(name)}
             errand = Errand(workload, concurrency, folder, token, Path.cwd(), keys)
-            _check_sendable(ray, workload)
             count = self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
             if self.address == "local":
                 count = min(count, self.workers or os.cpu_count() or 1)
@@ -87,8 +87,6 @@ class Cluster:
         if ray.is_initialized():
             yield
             return
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
             if self.address == "local":
@@ -214,6 +212,13 @@ class _RayPool:
         await asyncio.gather(*self._starting, return_exceptions=True)
         for worker in self._living:
             self._ray.kill(worker)
+
+
+def _ray() -> Any:
+    """Ray, which sends no statistics and prints nothing: standard output is the command's."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
+    return load("ray", extra="ray", purpose="--cluster")
 
 
 async def _value(reference: Any) -> Any:

@@ -1,0 +1,193 @@
+"""Scenes with a real Ray cluster, for tests/api/test_cluster.py: nodes on this machine, commands that use them, kills.
+
+    unshare -n sh -c 'ip link set lo up && python -m tests.api.cluster_scenes FOLDER'
+
+Prints what each scene saw as one JSON document. No test of its own.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from bench.cluster import nodes, workers_of
+from tests.cli.tools import command, environment
+
+KEY = "sk-cluster-0123456789abcdefghijkl"
+COUNT = 120
+GIVE_UP = 90.0  # seconds
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """Answers those who know the key, and counts the questions. `gate`: answers wait for it after so many requests."""
+
+    protocol_version = "HTTP/1.1"
+    asked: Counter[str] = Counter()  # noqa: RUF012
+    strangers = 0
+    gate = threading.Event()
+    free = COUNT
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, reply = 200, chat("It is 7.")
+        if self.headers.get("Authorization") != f"Bearer {KEY}":
+            type(self).strangers += 1
+            status, reply = 401, b'{"error": {"message": "Who are you?"}}'
+        else:
+            self.asked[body["messages"][-1]["content"]] += 1
+            if self.asked.total() > self.free:
+                self.gate.wait(GIVE_UP)
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        with contextlib.suppress(OSError):  # who asked was killed
+            self.wfile.write(reply)
+
+    def handle(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
+    def log_message(self, *_: Any) -> None: ...
+
+    @classmethod
+    def begin(cls, free: int = COUNT) -> None:
+        """A new scene: the first so many requests are answered at once, the others when `gate` is set."""
+        cls.asked.clear()
+        cls.strangers, cls.free = 0, free
+        cls.gate.clear()
+
+
+def chat(text: str) -> bytes:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
+    return json.dumps(
+        {"id": "1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
+    ).encode()
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    """Waits for a condition; fails the scene after `GIVE_UP`."""
+    give_up = time.monotonic() + GIVE_UP
+    while not condition():
+        if time.monotonic() > give_up:
+            raise TimeoutError(what)
+        threading.Event().wait(0.02)
+
+
+class Scenes:
+    """Commands in a folder, with a cluster at `address`."""
+
+    def __init__(self, folder: Path, cluster: Any, url: str) -> None:
+        self.folder, self.cluster = folder, cluster
+        rows = "".join(f"q{at},What is number {at}?,7\n" for at in range(COUNT))
+        (folder / "q.csv").write_text(f"id,question,reference\n{rows}")
+        (folder / "app.py").write_text("def ask(question):\n    return 'It is ' + question[-3:]\n")
+        self.model = ("bench", "rgb", "--model", "compat/m", "--base-url", url, "--fictional-size", "60",
+                      "--limit", "30", "--data-language", "en", "--ability", "noise", "--noise", "0,0.2,0.4,0.6",
+                      "--no-cache", "--concurrency", "4", "--quiet", "--json")  # fmt: skip
+        self.on_cluster = ("--cluster", cluster.address, "--workers", "3")
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            command(*arguments), cwd=self.folder, env=environment(self.folder, COMPAT_API_KEY=KEY), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=2 * GIVE_UP)
+        return process.returncode, out, err
+
+    def exported(self, run: str) -> str:
+        return self.run("export", run, "--format", "jsonl")[1]
+
+    def own_code(self) -> dict[str, Any]:
+        """The user's own code as the system, by name."""
+        words = ("run", "q.csv", "--system", "app.py:ask", "--metrics", "answer_match", "--quiet", "--json")
+        code, out, err = self.run(*words, "--run", "own.run", *self.on_cluster)
+        one = self.run(*words, "--run", "one.run")
+        return {
+            "code": code, "err": err, "complete": json.loads(out)["complete"], "one": one[0],
+            "same": untimed(self.exported("own.run")) == untimed(self.exported("one.run")),
+        }  # fmt: skip
+
+    def limits(self) -> dict[str, Any]:
+        """A limit on requests holds for all workers together."""
+        Endpoint.begin()
+        code, _, err = self.run(*self.model, "--run", "a.run", "--max-requests", "37", *self.on_cluster)
+        return {"code": code, "err": err, "requests": Endpoint.asked.total(), "strangers": Endpoint.strangers}
+
+    def driver(self) -> dict[str, Any]:
+        """The same command without the limit is killed while answers are on their way."""
+        Endpoint.begin(free=20)
+        process = self.start(*self.model, "--run", "a.run", *self.on_cluster)
+        until(lambda: Endpoint.asked.total() >= 20 + 4, "the run has begun")
+        process.kill()
+        process.communicate()
+        Endpoint.gate.set()
+        return {"left": len([*self.folder.glob("a.run-shards-*")]), "requests": Endpoint.asked.total()}
+
+    def kills(self) -> dict[str, Any]:
+        """The same command again, and now a worker and then a whole node die."""
+        Endpoint.begin(free=20)
+        process = self.start(*self.model, "--run", "a.run", *self.on_cluster)
+        until(lambda: Endpoint.asked.total() >= 20 + 4, "the run has begun")
+        node, other = sorted(self.cluster.worker_nodes, key=lambda each: -len(workers_of(each)))
+        os.kill(workers_of(node)[0], signal.SIGKILL)
+        workers_there = len(workers_of(other))
+        self.cluster.remove_node(other, allow_graceful=False)
+        Endpoint.gate.set()
+        out, err = process.communicate(timeout=2 * GIVE_UP)
+        one = self.run(*self.model, "--run", "b.run")
+        return {"code": process.returncode, "err": err, "done": json.loads(out)["done"], "workers": workers_there,
+                "requests": Endpoint.asked.total() - json.loads(one[1])["asked"],
+                "files": sorted(path.name for path in self.folder.glob("a.run*")),
+                "same": untimed(self.exported("a.run")) == untimed(self.exported("b.run"))}  # fmt: skip
+
+    def secrets(self, places: list[Path]) -> dict[str, Any]:
+        """The files that hold the key: of Ray's session and of the runs."""
+        found, seen = [], 0
+        for path in (path for place in places for path in place.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                seen += 1
+                found += [str(path)] if KEY.encode() in path.read_bytes() else []
+        return {"found": found, "seen": seen}
+
+
+def untimed(lines: str) -> list[Any]:
+    """An export without the times of its answers, which no two runs share."""
+    records = [json.loads(line) for line in lines.splitlines()]
+    for record in records:
+        (record["record"].get("response") or {}).pop("seconds", None)
+        record["record"].pop("system_id", None)
+    return records
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    seen: dict[str, Any] = {}
+    with nodes(2, 2, folder) as cluster:
+        scenes = Scenes(folder, cluster, f"http://127.0.0.1:{server.server_address[1]}/v1")
+        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills):
+            started = time.monotonic()
+            seen[scene.__name__] = scene() | {"seconds": round(time.monotonic() - started, 1)}
+            print(json.dumps(seen[scene.__name__]), file=sys.stderr, flush=True)
+        seen["secrets"] = scenes.secrets([folder])
+    print(json.dumps(seen))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

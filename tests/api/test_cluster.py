@@ -1,0 +1,184 @@
+"""`--cluster` with real Ray: nodes on this machine in a network namespace, the command and its workers killed."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone.api.cluster import Cluster
+from ragstone.api.cluster_limits import LimitKeeper, limited_by
+from ragstone.api.evaluate import read_data
+from ragstone.api.execute import Shell
+from ragstone.api.judging import Judging
+from ragstone.api.questions import plan_questions, run_questions
+from ragstone.errors import AllowanceSpent, EndpointRefused, UsageError
+from ragstone.models import ModelOptions
+from ragstone.models.allowance import Allowance
+from ragstone.types import Query, Response, Usage
+
+ROOT = Path(__file__).parents[2]
+COUNT = 120
+
+
+class _Reference:
+    """What Ray gives for a call: `future`."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = asyncio.ensure_future(value) if asyncio.iscoroutine(value) else value
+
+    def future(self) -> Any:
+        import concurrent.futures
+
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        if isinstance(self._value, asyncio.Task):
+            self._value.add_done_callback(lambda task: future.set_result(task.result()))
+        else:
+            future.set_result(self._value)
+        return future
+
+
+class _Method:
+    def __init__(self, method: Any) -> None:
+        self._method = method
+
+    def remote(self, *arguments: Any) -> _Reference:
+        return _Reference(self._method(*arguments))
+
+
+class NearActor:
+    """An actor that is in this process."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def __getattr__(self, name: str) -> _Method:
+        return _Method(getattr(self._target, name))
+
+
+async def test_workers_share_a_limit_on_requests_and_cost() -> None:
+    allowance = Allowance(requests=5)
+    keeper = NearActor(LimitKeeper(None, None, allowance))
+    first, second = (limited_by(keeper, ModelOptions(allowance=allowance)).allowance for _ in range(2))
+    assert first is not None
+    assert second is not None
+    for worker in (first, second, first, second, first):
+        await worker.acquire()
+    for worker in (first, second):
+        with pytest.raises(AllowanceSpent, match="of 5 requests"):
+            await worker.acquire()
+    first.pay(Usage(10, 2))
+    assert (await asyncio.wrap_future(keeper.spent.remote().future()))[0] == 5
+
+
+async def test_workers_share_the_requests_of_a_minute() -> None:
+    keeper = NearActor(LimitKeeper(4, None, None))
+    options = [limited_by(keeper, ModelOptions(requests_per_minute=4)) for _ in range(2)]
+    limiters = [each.limiter(8, lambda: None) for each in options if each.limiter is not None]
+    for limiter in (*limiters, *limiters):
+        await limiter.admit(lambda: 1.0)
+    waiting = [asyncio.ensure_future(limiter.admit(lambda: 1.0)) for limiter in limiters]
+    await asyncio.wait(waiting, timeout=0.05)
+    assert not any(task.done() for task in waiting)
+    for task in waiting:
+        task.cancel()
+
+
+@pytest.mark.parametrize("error", [AllowanceSpent("of 5 requests"), EndpointRefused("Wrong key.", 5, answered=True)])
+def test_a_refusal_comes_home_from_a_worker_as_it_was(error: EndpointRefused) -> None:
+    import pickle
+
+    back = pickle.loads(pickle.dumps(error))
+    assert (type(back), str(back), back.answered, back.exit_code) == (
+        type(error), str(error), error.answered, error.exit_code
+    )  # fmt: skip
+
+
+class Locked:
+    """A system that no other process can have."""
+
+    id = "my/locked"
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return {"kind": "locked"}
+
+    async def answer(self, query: Query, /) -> Response:
+        return Response("7")
+
+
+async def asked_on_a_cluster(system: Any, path: Path, **options: Any) -> None:
+    plan = plan_questions(
+        read_data([{"question": "What is 7?", "reference": "7"}]), system, ["answer_match"], Judging()
+    )
+    shell = Shell(cluster=Cluster("127.0.0.1:1"))
+    await run_questions(plan, run=path, model_options=ModelOptions(**options), shell=shell)
+
+
+async def test_a_system_that_cannot_be_sent_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        await asked_on_a_cluster(Locked(), tmp_path / "a.run")
+    assert str(caught.value).startswith(
+        "The system 'my/locked' cannot be sent to the workers of a cluster (cannot pickle"
+    )
+    assert "give it by name (app.py:ask)" in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What tests/api/cluster_scenes.py saw."""
+    if sys.platform != "linux" or shutil.which("unshare") is None:
+        pytest.skip("a network namespace needs Linux")
+    folder = (
+        Path("/tmp") / f"rs-{tmp_path_factory.mktemp('scenes').parent.name[-12:]}"
+    )  # short: Ray makes sockets in it
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    inside = f"ip link set lo up && exec {sys.executable} -m tests.api.cluster_scenes {folder}"
+    try:
+        done = subprocess.run(
+            ["unshare", "-n", "sh", "-c", inside], cwd=ROOT, capture_output=True, text=True, check=False, timeout=280
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_a_users_own_code_answers_on_the_workers_as_on_one_machine(scenes: Any) -> None:
+    seen = scenes["own_code"]
+    assert (seen["code"], seen["one"], seen["complete"], seen["same"]) == (0, 0, True, True), seen["err"]
+
+
+@pytest.mark.slow
+def test_a_limit_holds_for_all_workers_together(scenes: Any) -> None:
+    seen = scenes["limits"]
+    assert (seen["code"], seen["requests"]) == (3, 37)
+    assert "The limit of 37 requests (--max-requests) is reached" in seen["err"]
+
+
+@pytest.mark.slow
+def test_a_command_and_workers_and_a_node_that_die_cost_what_was_in_flight(scenes: Any) -> None:
+    driver, kills = scenes["driver"], scenes["kills"]
+    assert driver["left"] == 1
+    assert (kills["code"], kills["done"], kills["same"]) == (0, COUNT, True), kills["err"]
+    assert kills["files"] == ["a.run"]
+    in_flight = 2 * 3 * 4  # of three workers with four questions each: when the command died, and workers and the node
+    assert COUNT <= 37 + driver["requests"] + kills["requests"] <= COUNT + in_flight
+
+
+@pytest.mark.slow
+def test_the_key_travels_to_the_workers_and_is_in_no_file(scenes: Any) -> None:
+    assert scenes["limits"]["strangers"] == 0
+    assert scenes["secrets"]["found"] == []
+    assert scenes["secrets"]["seen"] > 100
