@@ -1,6 +1,6 @@
 """What the gates of `ragstone build questions` catch, and what the engine costs without a model's time.
 
-    python -m bench.build                  # both tables
+    python -m bench.build                  # all tables; those of the types of questions are `bench.build_types`
     python -m bench.build --chunks 10000   # the second one alone, of this size
 
 First table: documents with one fact each; a writer that spoils a tenth of its work in one way at a time, and a reader
@@ -20,6 +20,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bench import build_types
 from ragstone.api.construction import construct
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.template_model import TemplateModel
@@ -167,5 +168,6 @@ if __name__ == "__main__":
     assert detect("塔高300米") == "zh"
     if arguments.chunks is None:
         planted(arguments.documents)
+        build_types.table()
     for size in [arguments.chunks] if arguments.chunks else [1_000, 2_000]:
         engine(size)

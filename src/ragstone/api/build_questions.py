@@ -17,7 +17,7 @@ from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.builders.questions.boilerplate import Cleaned, drop_boilerplate
-from ragstone.builders.questions.items import Draft, Fact
+from ragstone.builders.questions.items import Draft, Fact, group_of
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.questions.places import with_headings
 from ragstone.builders.steps import Role, content_id
@@ -77,7 +77,7 @@ def plan_question_build(
     earlier: list[Mapping[str, Any]] = []
     if extend is not None:
         earlier = _rows(Path(extend))
-        settings = QuestionSettings(**{**vars(settings), "known": tuple(str(row["question"]) for row in earlier)})
+        settings = QuestionSettings(**{**vars(settings), "known": tuple(map(_known, earlier))})
     corpora = [read_corpus(path) for path in ([documents] if isinstance(documents, str | Path) else documents)]
     if not corpora:
         raise UsageError("Name the documents: a folder or a file.")
@@ -90,6 +90,18 @@ def plan_question_build(
     pipeline = questions_pipeline(chunk_passages(cleaned.passages, size=chunk), settings)
     names = ", ".join(one.name for one in corpora)
     return QuestionBuild(pipeline, settings, models, folder, names, cleaned, earlier)
+
+
+def _known(row: Mapping[str, Any]) -> tuple[str, str | None]:
+    """What a question of an earlier set asks, and its group; None where the row does not tell it."""
+    question, reference = row["question"], row.get("reference")
+    turns = question if isinstance(question, list) else [{"role": "user", "content": question}]
+    texts = [str(turn.get("content", "")) for turn in turns if isinstance(turn, dict) and turn.get("role") == "user"]
+    slots = [slot[0] for slot in reference if isinstance(slot, list) and slot] if isinstance(reference, list) else []
+    evidence = row.get("evidence")
+    listed = [one for one in evidence if isinstance(one, dict)] if isinstance(evidence, list) else []
+    subjects = [str(one["subject"]) for one in listed if "subject" in one]
+    return "\n".join(texts), group_of(map(str, slots), subjects) if subjects else None
 
 
 def _rows(path: Path) -> list[Mapping[str, Any]]:
@@ -194,7 +206,7 @@ def _evidence(fact: Fact) -> dict[str, Any]:
     place = (
         {} if fact.place is None else {name: value for name, value in asdict(fact.place).items() if value is not None}
     )
-    return {"text": fact.evidence, "passage": fact.chunk.id, **place}
+    return {"text": fact.evidence, "subject": fact.subject, "passage": fact.chunk.id, **place}
 
 
 def _rejected_row(item: Rejected) -> dict[str, Any]:

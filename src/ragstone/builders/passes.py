@@ -113,20 +113,25 @@ def one_by_one(
 
 @dataclass(frozen=True)
 class Distinct(LocalPass):
-    """Drops items whose text nearly repeats an earlier one, or one of the `known` texts."""
+    """Drops items whose text nearly repeats an earlier one of their group, or one of the `known` texts, and those with
+    the same words in any group. `known`: pairs of a text and its group, None for one that is of every group."""
 
     text: Callable[[Any], str]
-    known: Sequence[str] = ()
+    known: Sequence[tuple[str, str | None]] = ()
+    group: Callable[[Any], str | None] = lambda _: None
     name: str = "distinct"
 
     async def finish(
         self, items: Sequence[Any], replies: Replies, search: Search, /
     ) -> tuple[Sequence[Any], Sequence[Rejected]]:
         """The items that were kept, and the others, each with the text that it repeats."""
-        pairs = [*((None, text) for text in self.known), *((item, self.text(item)) for item in items)]
-        kept, repeated = distinct(pairs, lambda pair: pair[1])
-        dropped = [rejected(item, self.name, "near_duplicate", text) for (item, _), (_, text) in repeated if item]
-        return [item for item, _ in kept if item is not None], dropped
+        texts = [
+            *((None, *pair) for pair in self.known),
+            *((item, self.text(item), self.group(item)) for item in items),
+        ]
+        kept, repeated = distinct(texts, lambda one: one[1], group=lambda one: one[2])
+        dropped = [rejected(item, self.name, "near_duplicate", other[1]) for (item, *_), other in repeated if item]
+        return [item for item, *_ in kept if item is not None], dropped
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """`local/template`: writes and checks by rules, so that a construction runs without a model.
 
-It takes sentences with a number or a name for facts, asks for the missing words of a sentence, and answers such a cloze
-by looking the sentence up. The questions show that the path works; they say little about a system, because whoever
-finds the sentence has the answer."""
+It takes sentences with a number, and definitions ("X is a …", “X是…”), for facts. It asks for the missing words of a
+sentence, or what X is, and answers by looking the sentence up. The questions show that the path works; they say little
+about a system, because whoever finds the sentence has the answer. A definition says a little more: its question has
+none of the sentence's words but the name."""
 
 import json
 import re
@@ -21,6 +22,8 @@ TEMPLATE_MODEL = "local/template"
 
 _GAP = {"en": "_____", "zh": "＿＿＿"}
 _ASK = {"en": "Fill in the blank ({subject}): {text}", "zh": "填空（{subject}）：{text}"}
+_GO_ON = {"en": "And in this one: {text}", "zh": "那么这一句：{text}"}
+_THIS = {"en": "this one", "zh": "这一句"}
 _AGAIN = {
     "en": ("About {subject}: which words are missing in “{text}”?", "{subject}: complete the sentence “{text}”."),
     "zh": ("关于{subject}：“{text}”中缺少哪些字？", "{subject}：把句子“{text}”补充完整。"),
@@ -31,6 +34,24 @@ _UNIT = re.compile(
 )
 _OTHER = dict(zip("0123456789.,:", "7351926804.,:", strict=True))  # another digit for each
 _MOST = 3  # facts of a passage
+# What a sentence says that something is. Pronouns and times define nothing, nor does 是…的, which stresses something.
+_IS = {
+    "en": re.compile(
+        r"(?:(?:The|An?)\s)?"
+        r"(?P<name>(?!(?:It|This|That|There|These|Those|He|She|We|They|You|I|What|Who)\b)[A-Z][\w'’-]*(?:\s[\w'’-]+){0,3})"
+        r"\s(?:is|are)\s(?P<value>an?\s[^.;:!?]{8,160})[.!]?"
+    ),
+    "zh": re.compile(
+        r"(?P<name>(?![这那它他她其此我你您])[^，。；：、！？“”（）是每周日月年时\s]{2,12})"
+        r"是(?P<value>(?![否不由在从因为\s\d])[^，。；：！？]{5,80}(?<!的))(?:，[^。]*)?[。！]?"
+    ),
+}
+_DEFINITION = {"en": "definition", "zh": "定义"}
+_WHAT = {"en": "What is {name}?", "zh": "什么是{name}？"}
+_WHAT_AGAIN = {
+    "en": ("How is {name} defined?", "Explain in a sentence what {name} is."),
+    "zh": ("{name}是什么？", "请用一句话解释{name}。"),
+}
 
 
 class TemplateModel:
@@ -49,12 +70,17 @@ class TemplateModel:
         return Completion(text, finish_reason="stop", usage=usage, model=self.id)
 
 
-def _facts(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """Sentences with a number, whose value is the number with the word after it."""
+def _facts(shown: Mapping[str, Any], *, defined: bool = True) -> dict[str, Any]:
+    """Definitions, and sentences with a number, whose value is the number with the word after it."""
     passage, language = shown["passage"], detect(shown["passage"])
     facts: list[dict[str, str]] = []
     for sentence in sentences(passage, language):
         text = sentence.strip()
+        says = _IS[language].fullmatch(text) if defined and len(facts) < _MOST else None
+        if says is not None:
+            fact = {"subject": says["name"], "attribute": _DEFINITION[language], "value": says["value"]}
+            facts.append({**fact, "time": "", "evidence": text})
+            continue
         match = _NUMBER.search(text)
         if match is None or not 15 <= len(text) <= 400 or text.count(match[0]) > 1 or len(facts) == _MOST:
             continue
@@ -68,33 +94,61 @@ def _facts(shown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _question(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """A cloze for each fact; the conversation of a follow-up has the first of them."""
+    """What is defined; else a cloze for each fact, of which the conversation of a follow-up has the first."""
     facts = shown["facts"]
+    if shown["type"] == "single" and facts[0]["attribute"] in _DEFINITION.values():
+        question = _WHAT[detect(facts[0]["evidence"])].format(name=facts[0]["subject"])
+        return {"question": question, "answers": [[facts[0]["value"]]], "earlier": [], "difficulty": "medium"}
     clozes = [_cloze(fact) for fact in facts]
     earlier = [{"question": clozes[0], "answer": facts[0]["value"]}] if shown["type"] == "follow_up" else []
-    asked = clozes[1:] if earlier else clozes
+    asked = [_cloze(fact, _GO_ON) for fact in facts[1:]] if earlier else clozes
     answers = [[fact["value"]] for fact in (facts[1:] if earlier else facts)]
     return {"question": " ".join(asked), "answers": answers, "earlier": earlier, "difficulty": "easy"}
 
 
-def _cloze(fact: Mapping[str, str]) -> str:
+def _cloze(fact: Mapping[str, str], forms: Mapping[str, str] = _ASK) -> str:
     language = detect(fact["evidence"])
     text = fact["evidence"].replace(fact["value"], _GAP[language], 1)
-    return _ASK[language].format(subject=fact["subject"], text=text)
+    return forms[language].format(subject=fact["subject"], text=text)
 
 
 def _paraphrase(shown: Mapping[str, Any]) -> dict[str, Any]:
     question = shown["question"]
     language = detect(question)
+    if name := _asked(question):
+        return {"paraphrases": [form.format(name=name) for form in _WHAT_AGAIN[language]]}
     head, _, text = question.partition("): " if language == "en" else "）：")
-    subject = head.partition("(" if language == "en" else "（")[2] or head
+    subject = head.partition("(" if language == "en" else "（")[2]
+    if not subject:  # of a follow-up
+        subject, text = _THIS[language], question.partition(":" if language == "en" else "：")[2].strip()
     return {"paraphrases": [form.format(subject=subject, text=text) for form in _AGAIN[language]]}
 
 
 def _read(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """The words that fill the gap, looked up in the passages."""
-    values = _fillings(shown["question"], list(shown["passages"].values()))
+    """The words that fill the gap, or what something is, looked up in the passages."""
+    question, passages = shown["question"], list(shown["passages"].values())
+    name = _asked(question)
+    values = [value for value in [_defined(name, passages)] if value] if name else _fillings(question, passages)
     return {"answer": "; ".join(values), "found": bool(values)}
+
+
+def _asked(question: str) -> str:
+    """The name in a question for a definition; "" in any other."""
+    for form in (*_WHAT.values(), *(form for forms in _WHAT_AGAIN.values() for form in forms)):
+        before, _, after = form.partition("{name}")
+        if question.startswith(before) and question.endswith(after) and len(question) > len(before + after):
+            return question[len(before) : len(question) - len(after)]
+    return ""
+
+
+def _defined(name: str, passages: list[str]) -> str:
+    """What the first passage that defines the name says that it is; "" if none does."""
+    for text in passages:
+        language = detect(text)
+        found = (_IS[language].fullmatch(sentence.strip()) for sentence in sentences(text, language))
+        if value := next((one["value"] for one in found if one is not None and one["name"] == name), ""):
+            return value
+    return ""
 
 
 def _fillings(question: str, passages: list[str]) -> list[str]:
@@ -143,7 +197,7 @@ def _states(text: str, wanted: list[str]) -> bool:
 
 def _events(shown: Mapping[str, Any]) -> dict[str, Any]:
     """A cloze for the first sentence with a number."""
-    facts = _facts({"title": shown["title"], "passage": shown["article"]})["facts"][:1]
+    facts = _facts({"title": shown["title"], "passage": shown["article"]}, defined=False)["facts"][:1]
     return {
         "events": [
             {"event": fact["evidence"], "question": _cloze(fact), "answer": fact["value"], "aliases": [],
@@ -151,6 +205,11 @@ def _events(shown: Mapping[str, Any]) -> dict[str, Any]:
             for fact in facts
         ]
     }  # fmt: skip
+
+
+def _contradiction(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether the statements have other numbers."""
+    return {"contradict": len({tuple(_NUMBER.findall(one["text"])) for one in shown["statements"]}) > 1}
 
 
 def _fake(shown: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,5 +229,5 @@ def _join(shown: Mapping[str, Any]) -> dict[str, Any]:
 
 _RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "facts": _facts, "question": _question, "paraphrase": _paraphrase, "read": _read, "answering": _answering,
-    "event": _events, "fake": _fake, "replaced": _replaced, "join": _join,
+    "event": _events, "contradiction": _contradiction, "fake": _fake, "replaced": _replaced, "join": _join,
 }  # fmt: skip

@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from ragstone.builders.passes import ANSWERING, READ, EachPass, LocalPass, Reason, is_right, numbered, with_title
 from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
-from ragstone.builders.questions.items import Draft
+from ragstone.builders.questions.items import Draft, Fact, question_types
 from ragstone.builders.steps import Reply, Role, Step, Task
 from ragstone.types import Passage
 
-__all__ = ["Accept", "AnsweredFromGold", "ClosedBook", "Elsewhere", "EvidenceNeeded", "FindNear", "Unambiguous"]
+__all__ = [
+    "Accept", "AnsweredFromGold", "ClosedBook", "Contradicts", "Elsewhere", "EvidenceNeeded", "FindNear", "Unambiguous",
+]  # fmt: skip
 
 CONTAMINATED = "contaminated"
 _NEAR = 20  # passages that are searched for other answers
@@ -39,6 +42,38 @@ def _is_right(draft: Draft, reply: Reply | None) -> bool:
 
 def _answer(reply: Reply | None) -> str:
     return "" if reply is None or reply.value is None else str(reply.value.answer)
+
+
+class _Contradiction(msgspec.Struct):
+    contradict: bool
+
+
+CONTRADICTION = Step("contradiction", _Contradiction)
+
+
+@dataclass(frozen=True)
+class Contradicts(EachPass):
+    """Two documents that are said to contradict each other must do so: not both can be true."""
+
+    name: str = "contradiction"
+    step: Step | None = CONTRADICTION
+    role: Role = "checker"
+
+    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
+        for draft in items:
+            if question_types()[draft.type].pairs == "conflict":
+                statements = [
+                    {"document": fact.chunk.title or fact.document, "text": fact.evidence} for fact in draft.facts
+                ]
+                yield Task(draft.id, {"question": draft.question, "statements": statements}, draft.language)
+
+    def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
+        reply = replies.get((item.id, 0))
+        if reply is None:
+            return item
+        if reply.value is None:
+            return Reason("no_usable_reply", reply.problem)
+        return item if reply.value.contradict else Reason("no_contradiction", item.question)
 
 
 @dataclass(frozen=True)
@@ -134,8 +169,8 @@ class ClosedBook(EachPass):
 
 @dataclass(frozen=True)
 class EvidenceNeeded(EachPass):
-    """Without its evidence a question must not be answered: else it asks for something that stands elsewhere, or that
-    can be guessed."""
+    """Without the evidence of any fact that it needs a question must not be answered: else it asks for something that
+    stands elsewhere, can be guessed, or needs fewer facts than it was made of."""
 
     name: str = "without_evidence"
     step: Step | None = READ
@@ -143,21 +178,30 @@ class EvidenceNeeded(EachPass):
 
     def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
         for draft in items:
-            if draft.answerable:
-                yield Task(draft.id, _reading(draft, _without_evidence(draft)), draft.language)
+            for number, fact in enumerate(_needed(draft)):
+                yield Task(f"{draft.id}.{number}", _reading(draft, _without(draft, fact)), draft.language)
 
     def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
-        reply = replies.get((item.id, 0))
-        if item.answerable and CONTAMINATED not in item.marks and _is_right(item, reply):
-            return Reason("evidence_not_needed", _answer(reply))
+        if CONTAMINATED in item.marks:
+            return item
+        for number, fact in enumerate(_needed(item)):
+            reply = replies.get((f"{item.id}.{number}", 0))
+            if _is_right(item, reply):
+                return Reason("evidence_not_needed", f"{fact.evidence} → {_answer(reply)}")
         return item
 
 
-def _without_evidence(draft: Draft) -> list[str]:
-    """The passages of the draft's facts, each without the evidence in it; gold found elsewhere is left out."""
+def _needed(draft: Draft) -> Sequence[Fact]:
+    """The facts without which there is no answer."""
+    if not draft.answerable:
+        return ()
+    return draft.facts if question_types()[draft.type].needs == "all" else draft.facts[-1:]
+
+
+def _without(draft: Draft, missing: Fact) -> list[str]:
+    """The passages of the draft's facts without this evidence; gold found elsewhere is left out."""
     texts = {fact.chunk.id: fact.chunk.text for fact in draft.facts}
-    for fact in draft.facts:
-        texts[fact.chunk.id] = texts[fact.chunk.id].replace(fact.evidence, " … ")
+    texts[missing.chunk.id] = texts[missing.chunk.id].replace(missing.evidence, " … ")
     return list(texts.values())
 
 

@@ -1,18 +1,23 @@
 """What the construction of questions handles: chunks of documents, facts, drafts of questions, and their types."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import msgspec
 
 from ragstone.builders.questions.places import Place
 from ragstone.errors import UnknownName, UsageError
 from ragstone.structs import Frozen
+from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = ["Draft", "Fact", "QuestionType", "parse_shares", "question_types", "types_of"]
+__all__ = [
+    "Draft", "Fact", "QuestionType", "about", "asked", "group_of", "parse_shares", "question_types", "same_answer",
+    "types_of",
+]  # fmt: skip
 
 
 class Fact(Frozen, frozen=True):
@@ -58,9 +63,26 @@ class Draft(Frozen, frozen=True):
         return question_types()[self.type].answerable
 
 
+def asked(draft: Draft) -> str:
+    """The whole conversation that the asker speaks: "And who designed it?" asks for many things."""
+    return "\n".join([*(question for question, _ in draft.history), draft.question])
+
+
+def about(draft: Draft) -> str:
+    """What distinguishes questions of nearly the same words: the answer, and the subjects of their facts."""
+    return group_of([slot[0] for slot in draft.references], [fact.subject for fact in draft.facts])
+
+
+def group_of(answers: Iterable[str], subjects: Iterable[str]) -> str:
+    """The same for questions with the same answer about the same things."""
+    return "\n".join([*answers, "", *sorted(set(subjects))]).casefold()
+
+
 class QuestionType(Frozen, frozen=True):
-    """A kind of question. `pairs` says which facts go together: "one", "same_document", "bridge", "same_attribute",
-    "versions", "conflict" or "any". `slots`: parts of the answer; 0: as many as facts. `share`: by default."""
+    """A kind of question. `pairs` says which facts go together: "one", "same_document", "same_subject", "bridge",
+    "same_attribute", "versions", "conflict" or "any". `slots`: parts of the answer; 0: as many as facts. `share`: by
+    default. `needs`: the facts without which there is no answer, "all" or the "last". `dated`: the question names the
+    time of the last fact; `conversation`: it goes on from a question about the first one."""
 
     pairs: str
     share: float
@@ -69,6 +91,14 @@ class QuestionType(Frozen, frozen=True):
     answerable: bool = True
     computed: bool = False
     table: bool = False
+    needs: Literal["all", "last"] = "all"
+    dated: bool = False
+    conversation: bool = False
+
+
+def same_answer(one: str, other: str) -> bool:
+    """Whether one of two answers states the other: "310 m" and "310 metres"."""
+    return one.casefold() == other.casefold() or bool(find_answer(one, other) or find_answer(other, one))
 
 
 @cache

@@ -12,12 +12,13 @@ from ragstone.builders.questions.gates import (
     Accept,
     AnsweredFromGold,
     ClosedBook,
+    Contradicts,
     Elsewhere,
     EvidenceNeeded,
     FindNear,
     Unambiguous,
 )
-from ragstone.builders.questions.items import types_of
+from ragstone.builders.questions.items import about, asked, types_of
 from ragstone.builders.questions.selection import STYLES, SelectFacts
 from ragstone.builders.questions.writing import Paraphrase, WriteQuestions
 from ragstone.builders.steps import prompt_of
@@ -36,7 +37,7 @@ VERSION = 1
 @dataclass(frozen=True)
 class QuestionSettings:
     """What is wanted: `size` questions, the shares of their types, their styles, who asks them, and what becomes of
-    questions that the checker answers without any passage."""
+    questions that the checker answers without any passage. `known`: questions that there are, each with its answer."""
 
     size: int = 200
     shares: Mapping[str, float] | None = None
@@ -44,7 +45,7 @@ class QuestionSettings:
     personas: Sequence[str] = ("",)
     seed: int = 0
     contaminated: Literal["drop", "mark"] = "drop"
-    known: Sequence[str] = ()
+    known: Sequence[tuple[str, str | None]] = ()
 
     def check(self) -> None:
         """Raises UnknownName and UsageError."""
@@ -66,7 +67,8 @@ def questions_pipeline(chunks: Sequence[Passage], settings: QuestionSettings) ->
         WriteFacts(),
         SelectFacts(math.ceil(_DRAFTS * settings.size), shares, settings.styles, settings.personas, settings.seed),
         WriteQuestions(),
-        Distinct(lambda draft: draft.question, settings.known),
+        Distinct(asked, settings.known, about),
+        Contradicts(),
         FindNear(),
         Elsewhere(),
         AnsweredFromGold(),

@@ -11,7 +11,7 @@ from itertools import combinations, islice, pairwise
 
 from ragstone.builders.passes import LocalPass
 from ragstone.builders.pipeline import Rejected, Replies, Search
-from ragstone.builders.questions.items import Draft, Fact, QuestionType, question_types
+from ragstone.builders.questions.items import Draft, Fact, QuestionType, question_types, same_answer
 from ragstone.builders.steps import content_id
 
 __all__ = ["STYLES", "SelectFacts"]
@@ -61,14 +61,20 @@ def _groups(facts: Sequence[Fact], kind: QuestionType) -> Iterator[tuple[Fact, .
         yield from ((fact,) for fact in facts if not kind.table or "|" in fact.evidence)
         return
     finders = {
-        "same_document": _same_document, "bridge": _bridges, "same_attribute": _same_attribute,
-        "versions": _versions, "conflict": _conflicts, "any": _neighbours,
+        "same_document": _same_document, "same_subject": _same_subject, "bridge": _bridges,
+        "same_attribute": _same_attribute, "versions": _versions, "conflict": _conflicts, "any": _neighbours,
     }  # fmt: skip
     yield from finders[kind.pairs](facts)
 
 
 def _same_document(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
     for group in _by(facts, lambda fact: (fact.document,)).values():
+        yield from _pairs(group)
+
+
+def _same_subject(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
+    """Pairs of one document about one thing, which the second question can call "it"."""
+    for group in _by(facts, lambda fact: (fact.document, fact.subject.casefold())).values():
         yield from _pairs(group)
 
 
@@ -100,9 +106,12 @@ def _conflicts(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
 
 
 def _neighbours(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
-    """Each fact with the next one of its language."""
+    """Each fact with the next one of its language, unless one names what the other asks for."""
     for group in _by(facts, lambda fact: (fact.language,)).values():
-        yield from (pair for pair in pairwise(group) if pair[0].document != pair[1].document)
+        for one, other in pairwise(group):
+            apart = not same_answer(one.value, other.subject) and not same_answer(other.value, one.subject)
+            if one.document != other.document and apart:
+                yield one, other
 
 
 def _property(fact: Fact) -> tuple[str, ...]:
@@ -123,4 +132,5 @@ def _pairs(group: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
 
 
 def _differ(pair: Sequence[Fact]) -> bool:
-    return pair[0].value.casefold() != pair[1].value.casefold()
+    """Whether the values differ, however they are written: 310 m is 310 metres."""
+    return not same_answer(pair[0].value, pair[1].value)

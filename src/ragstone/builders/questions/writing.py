@@ -1,7 +1,9 @@
 """The passes that write questions: one for each draft, then what a rule can see in them, then paraphrases."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -9,13 +11,14 @@ from msgspec.structs import replace
 
 from ragstone.builders.passes import EachPass, Reason
 from ragstone.builders.pipeline import Replies
-from ragstone.builders.questions.items import Draft, question_types
+from ragstone.builders.questions.items import Draft, question_types, same_answer
 from ragstone.builders.steps import Role, Step, Task
 from ragstone.structs import JSON
 from ragstone.text import find_answer
 
 __all__ = ["Paraphrase", "WriteQuestions"]
 
+_NUMBER = re.compile(r"\d+")
 _LONGEST = 1_500  # characters of a question
 PARAPHRASES = 2
 
@@ -102,14 +105,34 @@ def _problem(draft: Draft) -> Reason | None:
     wanted = 0 if not kind.answerable else kind.slots or len(draft.facts)
     if len(draft.references) != wanted:
         return Reason("wrong_number_of_answers", f"{draft.question} ({len(draft.references)}, expected {wanted})")
-    if kind.pairs == "same_document" and kind.slots == 1 and not draft.history:
-        return Reason("no_earlier_turn", draft.question)
-    for slot in draft.references:
-        if not kind.computed and not any(find_answer(slot[0], fact.evidence) for fact in draft.facts):
+    first, last = draft.facts[0], draft.facts[-1]
+    if kind.conversation and not any(find_answer(first.value, answer) for _, answer in draft.history):
+        return Reason("wrong_earlier_turn" if draft.history else "no_earlier_turn", draft.question)
+    if kind.conversation and find_answer(last.subject, draft.question):
+        return Reason("stands_alone", draft.question)
+    if kind.dated and not _names_time(last.time, draft.question):
+        return Reason("time_not_named", f"{last.time}: {draft.question}")
+    if kind.pairs == "conflict" and any(same_answer(*pair) for pair in product(*draft.references[:2])):
+        return Reason("no_contradiction", draft.question)
+    return None if kind.computed else _slot_problem(draft)
+
+
+def _slot_problem(draft: Draft) -> Reason | None:
+    """An answer that its own evidence does not state, or that stands in the question or in an earlier turn."""
+    asked = "\n".join([draft.question, *(text for turn in draft.history for text in turn)])
+    own = draft.facts if len(draft.references) == len(draft.facts) else draft.facts[-1:]
+    for slot, fact in zip(draft.references, own, strict=False):
+        if not find_answer(slot[0], fact.evidence):
             return Reason("answer_not_in_evidence", slot[0])
-        if not kind.computed and (leak := next((one for one in slot if find_answer(one, draft.question)), "")):
+        if leak := next((one for one in slot if find_answer(one, asked)), ""):
             return Reason("answer_in_question", f"{leak} in: {draft.question}")
     return None
+
+
+def _names_time(time: str, question: str) -> bool:
+    """Whether a question says this time: its numbers, or its words."""
+    numbers = _NUMBER.findall(time)
+    return all(map(_NUMBER.findall(question).__contains__, numbers)) if numbers else bool(find_answer(time, question))
 
 
 @dataclass(frozen=True)
