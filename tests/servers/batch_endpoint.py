@@ -74,6 +74,7 @@ class BatchEndpoint:
         self.counts: Counter[str] = Counter()
         self.single: list[Any] = []
         self._runner: web.AppRunner | None = None
+        self._came = asyncio.Event()
         self.port = 0
         app = web.Application(client_max_size=1 << 30, middlewares=[self._guard])
         app.router.add_post("/v1/chat/completions", self._chat)
@@ -112,9 +113,16 @@ class BatchEndpoint:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Waits, request by request, until the condition holds."""
+        while not condition():
+            self._came.clear()
+            await self._came.wait()
+
     @web.middleware
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
         self.counts[f"{request.method} {request.path.split('/')[2] if '/v1/' in request.path else request.path}"] += 1
+        self._came.set()
         given = request.headers.get("Authorization", "Bearer " + request.headers.get("x-api-key", ""))
         if self._key and given != f"Bearer {self._key}":
             return _error(401, "Incorrect API key provided.", "invalid_api_key")

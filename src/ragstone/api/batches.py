@@ -1,7 +1,7 @@
 """`ragstone batch`: the batches that were submitted, as their providers last said, and how to cancel one."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 
 import platformdirs
@@ -12,8 +12,9 @@ from ragstone.models.batches import Batch, BatchStore
 from ragstone.models.batches.interfaces import open_remote
 from ragstone.models.batches.remote import Remote
 from ragstone.models.batches.store import OVER
+from ragstone.prices import price_of
 
-__all__ = ["batch_folder", "batches", "cancel"]
+__all__ = ["batch_folder", "batches", "cancel", "price_in_batches"]
 
 
 def batch_folder() -> Path:
@@ -43,6 +44,22 @@ async def cancel(name: str) -> Batch:
         async with _remote(batch) as remote:
             await remote.cancel(batch)
         return store.update(batch.id, status="cancelling")
+
+
+def price_in_batches(text: str, models: Iterable[object], *, batch: bool) -> str:
+    """A price ("0.15/0.60") as the batches of these models' providers take it: half of it at most of them. Where they
+    differ, the highest; unchanged without `batch`."""
+    price = price_of(text)
+    if price is None or not batch:
+        return text
+    sources = [PROVIDERS.get(name.partition("/")[0]) for name in models if isinstance(name, str) and _known(name)]
+    shares = [source.batch.price for source in sources if isinstance(source, Provider) and source.batch is not None]
+    numbers = (price.input, price.output, price.cached)
+    return "/".join(f"{number * max(shares, default=1.0):g}" for number in numbers if number is not None)
+
+
+def _known(name: str) -> bool:
+    return name.partition("/")[0] in PROVIDERS
 
 
 async def _refresh(store: BatchStore, batch: Batch) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import plan_evaluation, read_data
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
@@ -187,6 +188,7 @@ async def run_diagnosis(
     )  # fmt: skip
     question = {**benchmark.question, "system": "recorded" if plan.recorded else system_settings(plan.system)}
     path = Path(run) if run is not None else default_name("diagnosis", question)
+    price = price_in_batches(price, [plan.system, *plan.judging.judges], batch=options.batch is not None)
     info = {**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
     async with AsyncExitStack() as stack:
         opened = open_system(plan.system, template=benchmark.template, options=options)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.growth import Growth, growth_of
@@ -213,9 +214,11 @@ async def run_evaluation(
     """Runs the plan into the file `run`; by default its name is derived from the settings."""
     path = Path(run) if run is not None else default_run(plan)
     plan, growth = fitted(plan, path)
+    options = model_options or ModelOptions(cache=cache_folder())
+    price = price_in_batches(price, plan.judging.judges, batch=options.batch is not None)
     job = Job(
         plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
-        plan.metrics, plan.judging, model_options or ModelOptions(cache=cache_folder()),
+        plan.metrics, plan.judging, options,
         info={**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})},
         replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip

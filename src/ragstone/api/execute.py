@@ -19,7 +19,7 @@ from ragstone.api.otlp_export import exporting
 from ragstone.api.rounds import in_rounds
 from ragstone.api.run_info import GROWING, joined_info
 from ragstone.api.workload import Workload, all_local
-from ragstone.errors import Unfinished
+from ragstone.errors import Unfinished, UsageError
 from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
@@ -102,6 +102,8 @@ async def execute(job: Job, shell: Shell) -> Executed:
     """Opens everything a job needs, prepares its benchmark and runs the cases that the run file does not have yet."""
     benchmark = job.benchmark
     progress, export = shell.progress, None
+    if shell.cluster is not None and job.model_options.batch is not None:
+        raise UsageError("--batch and --cluster exclude each other: the provider computes a batch. Leave one out.")
     async with contextlib.AsyncExitStack() as stack:
         if shell.otlp:
             progress = export = await stack.enter_async_context(exporting(shell.otlp, progress))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
@@ -118,7 +119,11 @@ async def run_questions(
     most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
     plan, growth = fitted_questions(plan, path)
-    prices = {"price": judge_price or price, "system_price": price}
+    system = [getattr(plan.system, "model", plan.system)]
+    prices = {
+        "price": price_in_batches(judge_price or price, plan.judging.judges, batch=options.batch is not None),
+        "system_price": price_in_batches(price, system, batch=options.batch is not None),
+    }
     added = {name: value for name, value in {**prices, "gates": dict(gates or {})}.items() if value}
     job = Job(
         plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=added,

@@ -126,6 +126,7 @@ class SharedOptions(NamedTuple):
 
 def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     """Takes the shared options out of `values` and checks them before anything is spent. Raises UsageError."""
+    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
     from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
@@ -158,13 +159,17 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     )
     del values["batch"]
     calling, judging = limited(calling, max_requests, max_cost, price), replace(judging, price=judge_price)
+    own, judges = (
+        price_in_batches(text or "", names, batch=calling.batch is not None)
+        for text, names in ((price_text, models), (judge_text or price_text, judging.judges))
+    )
     concurrency = values.pop("concurrency")
     if concurrency:
         calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
     return SharedOptions(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
-        dry_run, price, price_text or "", judge_price, judge_text or "", report_file, values.pop("language"),
-        values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster_of(values),
+        dry_run, read_price(own), own, read_price(judges), judges if judge_text else "", report_file,
+        values.pop("language"), values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster_of(values),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ragstone.cli.options import (
     Address,
     Number,
     PriceText,
+    batch_option,
     both,
     cache_option,
     cluster_of,
@@ -61,6 +62,7 @@ building_options = both(
     rate_options,
     cluster_options,
     cache_option,
+    batch_option,
     language_option,
     quiet_option,
     json_option,
@@ -75,6 +77,8 @@ def models_of(values: Mapping[str, Any]) -> "dict[Role, Any]":
 
 async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Mapping[str, Any]) -> int:
     """Prints what each pass would ask, and what nobody knows before as a range."""
+    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
+
     found = await estimate(values["run_file"] or values["output"] / "build.run")
     least, likely, most = (found.total(bound) for bound in _BOUNDS)
     if values["as_json"]:
@@ -92,7 +96,8 @@ async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Map
         say(texts["search" if one.role == "searcher" else "pass"].format(name=name, **columns))
     columns = {key: between([getattr(one, field) for one in (least, likely, most)]) for key, field in _COLUMNS.items()}
     cost = ""
-    if (price := read_price(values["price"])) is not None:
+    models = list(models_of(values).values())
+    if (price := read_price(price_in_batches(values["price"], models, batch=bool(values["batch"])))) is not None:
         costs = [price.of_tokens(one.prompt_tokens, one.completion_tokens) for one in (least, likely, most)]
         cost = texts["cost"].format(cost=between(costs, ",.2f"))
     say(texts["total"].format(cost=cost, **columns))

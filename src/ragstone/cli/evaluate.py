@@ -229,11 +229,13 @@ def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict
 
 async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     """Prints what the evaluation would take, counting every first request as it would be sent."""
+    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
     from ragstone.api.estimate import estimate_evaluation  # noqa: PLC0415
 
     expected = await estimate_evaluation(plan, values["run_file"])
     usage = expected.usage
-    price = read_price(values["price"])
+    shown = price_in_batches(values["price"], plan.judging.judges, batch=bool(values["batch"]))
+    price = read_price(shown)
     cost = None if price is None else round(price.cost(usage), 6)
     document: dict[str, Any] = {
         "samples": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,
@@ -256,5 +258,5 @@ async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
         say(texts["reasons"].format(**document))
     if expected.embedded:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
-    say_cost(cost, values["price"], language)
+    say_cost(cost, shown, language)
     return 0

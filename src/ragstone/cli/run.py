@@ -133,14 +133,19 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
 
 async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
     """Prints what the run would take, before anything is spent."""
+    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
     from ragstone.api.estimate import estimate_questions  # noqa: PLC0415
     from ragstone.retrieval.cost_estimate import is_chat_cost  # noqa: PLC0415
     from ragstone.types import Usage  # noqa: PLC0415
 
     expected = await estimate_questions(plan, values["run_file"])
     usage, judge = expected.usage, expected.judging.usage
-    price = read_price(values["price"])
-    judge_price = read_price(values["judge_price"]) or price
+    judges, system_models = plan.judging.judges, [getattr(plan.system, "model", plan.system)]
+    judge_text = values["judge_price"] or values["price"]
+    values["price"] = price_in_batches(values["price"], system_models, batch=bool(values["batch"]))
+    judge_text = price_in_batches(judge_text, judges, batch=bool(values["batch"]))
+    values["judge_price"] = judge_text if values["judge_price"] else ""
+    price, judge_price = read_price(values["price"]), read_price(judge_text)
     in_cost = [is_chat_cost(cost) for cost in expected.retrievers]
     searching = Usage(sum(cost.tokens for cost, priced in zip(expected.retrievers, in_cost, strict=True) if priced))
     system = None if usage is None else usage + searching

@@ -61,11 +61,11 @@ class Allowance:
         else:
             await self.budget.acquire()
 
-    def admit(self) -> None:
-        """One more request is about to be sent. Raises `AllowanceSpent`."""
+    def admit(self, expected: float = 0.0) -> None:
+        """One more request is about to be sent, while others are expected to cost so much. Raises `AllowanceSpent`."""
         if self.requests is not None and self.spent.requests >= self.requests:
             raise AllowanceSpent(f"of {self.requests:,} requests (--max-requests)")
-        if self.cost is not None and self.spent.cost >= self.cost:
+        if self.cost is not None and self.spent.cost + expected >= self.cost:
             raise AllowanceSpent(f"of {self.cost:g} for the cost (--max-cost)")
         self.spent.requests += 1
 

@@ -16,6 +16,7 @@ from ragstone.models.cache import reply_key
 from ragstone.models.client import Client
 from ragstone.models.http_errors import Refusable, RefusedParameter, is_transient
 from ragstone.models.providers import BatchInterface
+from ragstone.models.rate_limit import estimated_tokens
 from ragstone.models.structured import RefusedForm, ignored
 from ragstone.models.wire import encode
 from ragstone.types import Completion, Model, Request
@@ -25,12 +26,15 @@ __all__ = ["MOST_ATTEMPTS", "Lane", "Round", "wrapper_of"]
 MOST_ATTEMPTS = 3  # batches for one request, if it expires or its provider fails
 # Turns of the event loop in which the other requests of a case are collected, before the first of them gives it up.
 _TURNS = 30
+_ANSWER_TOKENS = 256  # of an answer, where the request does not limit it
 
 
 class Round(Protocol):
-    """The round of a command that a lane collects for."""
+    """The round of a command that a lane collects for. expected: about what the collected requests will cost. spent:
+    the limit that ended the collecting."""
 
     active: bool
+    expected: float
     spent: AllowanceSpent | None
 
     @property
@@ -119,10 +123,13 @@ class Lane:
             )
         if self.allowance is not None:
             try:
-                self.allowance.admit()
+                self.allowance.admit(self.round.expected)
             except AllowanceSpent as error:
                 self.round.spent = error
                 raise Postponed from None
+            answer = request.sampling.max_tokens or _ANSWER_TOKENS
+            cost = self.allowance.price.of_tokens(max(0, estimated_tokens(request) - answer), answer)
+            self.round.expected += self.interface.price * cost
         self.round.store.collect(key, self.name, attempt, line)
 
     def _exhausted(self, entry: Entry) -> bool:

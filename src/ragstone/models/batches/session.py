@@ -43,6 +43,7 @@ class Batches:
 
     def __post_init__(self) -> None:
         self.active = False
+        self.expected = 0.0
         self.spent: AllowanceSpent | None = None
         self._store: BatchStore | None = None
         self._lanes: dict[str, Lane] = {}
@@ -70,6 +71,7 @@ class Batches:
         if not self._lanes:
             raise UsageError("--batch has no effect: no model of this command has a batch interface. Leave it out.")
         self._store, self.active, self.spent = BatchStore(self.folder), True, None
+        self.expected = 0.0
         try:
             yield
             self._store.forget(key for lane in self._lanes.values() for key in lane.used)
@@ -80,6 +82,7 @@ class Batches:
 
     def begin_round(self) -> None:
         """Forgets what was collected in the round before."""
+        self.expected = 0.0
         self.store.forget_collected()
 
     async def work(self, stop: asyncio.Event | None = None) -> bool:
