@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ragstone.errors import BadReply
 from ragstone.models.batches.http import BatchHttp, parsed, read_lines
@@ -74,7 +75,7 @@ class FileBatches:
         files = (document.get("output_file_id"), document.get("error_file_id"))
         return Status(
             known_state(document.get("status")), count(counts.get("completed")), count(counts.get("failed")),
-            tuple(f"files/{file}/content" for file in files if file), tuple(map(self._said, errors)),
+            tuple(f"files/{quote(str(file), safe='')}/content" for file in files if file), tuple(map(self._said, errors)),
             str(errors[0].get("code") or "") if errors else "", retry_after_seconds(headers),
         )  # fmt: skip
 

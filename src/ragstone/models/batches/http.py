@@ -55,7 +55,7 @@ class BatchHttp:
         """A successful reply; everything else is raised as the typed errors of a model call."""
         import aiohttp  # noqa: PLC0415
 
-        url = operation if "://" in operation else endpoint_url(self.client.base_url, operation)
+        url = endpoint_url(self.client.base_url, operation)
         options = {**self._options, **options}
         options["headers"] = {**self._options.get("headers", {}), **options.get("headers", {})}
         try:
