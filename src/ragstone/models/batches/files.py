@@ -75,8 +75,10 @@ class FileBatches:
         files = (document.get("output_file_id"), document.get("error_file_id"))
         return Status(
             known_state(document.get("status")), count(counts.get("completed")), count(counts.get("failed")),
-            tuple(f"files/{quote(str(file), safe='')}/content" for file in files if file), tuple(map(self._said, errors)),
-            str(errors[0].get("code") or "") if errors else "", retry_after_seconds(headers),
+            tuple(f"files/{quote(str(file), safe='')}/content" for file in files if file),
+            tuple(map(self._said, errors)),
+            str(errors[0].get("code") or "") if errors else "",
+            retry_after_seconds(headers),
         )  # fmt: skip
 
     def _said(self, error: Mapping[str, Any]) -> str:
