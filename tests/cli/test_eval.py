@@ -268,6 +268,12 @@ def test_a_dry_run_asks_nobody_and_needs_no_key(ragstone: Callable[..., Told], d
     assert ragas.document["prompt_tokens"] > told.document["prompt_tokens"]
     cents = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--price", "0.15/0.6").out
     assert f"about {told.document['cost']:.2g} at" in cents  # not "about 0.00"
+    warm = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--price", "0.15/0.6/0.015")
+    cached = told.document["cached_tokens"]
+    assert 0.5 * told.document["prompt_tokens"] < cached < told.document["prompt_tokens"]
+    assert f"assumed to come from the provider's cache: {cached:,} prompt tokens" in warm.out
+    saved = (0.15 - 0.015) * cached / 1e6
+    assert f"about {told.document['cost'] - saved:.2g} at" in warm.out
 
 
 def test_a_dry_run_on_a_run_file_counts_what_is_missing(ragstone: Callable[..., Told]) -> None:

@@ -315,13 +315,19 @@ def _say_dry_run(expected: Mapping[str, Any], shared: SharedOptions, language: s
     say_cost(expected["cost"], shared.price_text, language, judge=judge)
 
 
-def say_cost(cost: float | None, price: str, language: str, *, judge: str = "") -> None:
-    """Print the cost of a dry run; None where no price was given."""
+def say_cost(cost: float | None, price: str, language: str, *, judge: str = "", cached: int = 0) -> None:
+    """Print the cost of a dry run; None where no price was given. `cached`: the prompt tokens that are assumed to come
+    from the provider's cache, where they have a price of their own."""
+    from ragstone.prices import price_of  # noqa: PLC0415
+
     texts = messages(__name__, language)
     if cost is None:
         say(texts["cost.unknown"])
-    else:
-        say(texts["cost.known"].format(cost=money(cost), price=price, judge=judge))
+        return
+    say(texts["cost.known"].format(cost=money(cost), price=price, judge=judge))
+    known = price_of(price)
+    if known is not None and known.cached is not None:
+        say(texts["cost.cached" if cached else "cost.uncached"].format(cached=cached))
 
 
 def money(cost: float) -> str:

@@ -240,6 +240,7 @@ async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     document: dict[str, Any] = {
         "samples": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,
         "requests": usage.requests, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
         "reasons_tokens": expected.reasons,
         "embedder": expected.embedder or None, "embedder_tokens": expected.embedded, "cost": cost, "judge_cost": cost,
         "warnings": list(plan.warnings),
@@ -258,5 +259,5 @@ async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
         say(texts["reasons"].format(**document))
     if expected.embedded:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
-    say_cost(cost, shown, language)
+    say_cost(cost, shown, language, cached=usage.cached_tokens)
     return 0

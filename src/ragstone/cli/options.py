@@ -77,7 +77,7 @@ class PriceText(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from ragstone.prices import read_price  # noqa: PLC0415
 
-        read_price(str(value), "--price" if param is None else max(param.opts, key=len))
+        read_price(str(value), "--price" if param is None else param.opts[0])
         return str(value)
 
 

@@ -143,7 +143,7 @@ def _say_estimate(plan: "TuningPlan", usage: Any, values: dict[str, Any], langua
         say_json(document)
         return
     say(messages(__name__, language)["tuning_cost"].format(**document))
-    say_cost(cost, values["price"], language)
+    say_cost(cost, values["price"], language, cached=usage.cached_tokens)
 
 
 def _tuned_lines(tuning: "Tuning", folder: Path, language: str) -> list[str]:

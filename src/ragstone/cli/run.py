@@ -161,6 +161,7 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
         "retrievers": [{"model": cost.model, "requests": cost.requests, "tokens": cost.tokens}
                        for cost in expected.retrievers],
         "judge_requests": judge.requests, "judge_prompt_tokens": judge.prompt_tokens,
+        "judge_cached_tokens": judge.cached_tokens,
         "judge_completion_tokens": judge.completion_tokens, "embedder": expected.judging.embedder or None,
         "embedder_tokens": expected.judging.embedded, "system_cost": costs[0], "judge_cost": costs[1],
         "cost": round(sum(known), 6) if known else None, "warnings": list(plan.benchmark.warnings),
@@ -194,4 +195,7 @@ def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str
     if document["embedder_tokens"]:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
     at = texts["judge_price"].format(price=values["judge_price"]) if values["judge_price"] else ""
-    say_cost(document["cost"], values["price"] or values["judge_price"], language, judge=at if values["price"] else "")
+    say_cost(
+        document["cost"], values["price"] or values["judge_price"], language, judge=at if values["price"] else "",
+        cached=document["judge_cached_tokens"],
+    )  # fmt: skip

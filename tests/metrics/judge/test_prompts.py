@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.metrics.judge.prompts import LANGUAGES, NAMES, Example, Prompt, Prompts, prompt_text, read_prompt
+from ragstone.metrics.judge.request import turns_of
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with
 from ragstone.text import estimate_tokens, sentences, words
 
@@ -234,10 +235,24 @@ def test_the_spec_of_the_run_file_has_a_short_hash_of_each() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_said_in_each_request_stays_small(language: str) -> None:
-    assert OURS.get("decompose", language).tokens <= 1_100
-    assert OURS.get("verify", language).tokens <= 1_400
-    for name in sorted({*NAMES} - {"verify"}):
-        assert OURS.get(name, language).tokens <= 1_200
+    for name in NAMES:
+        assert OURS.get(name, language).tokens <= (1_400 if name in ("decompose", "verify") else 1_200)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prefix_of_the_judges_two_requests_is_long_enough_for_the_caches_of_providers(language: str) -> None:
+    """OpenAI's begin at 1,024 tokens. Our estimate is up to 12% above GPT-4o's count of these prompts."""
+    for name in ("decompose", "verify"):
+        assert sum(estimate_tokens(turn.content) for turn in OURS.get(name, language).opening) >= 1.12 * 1_024
+
+
+@pytest.mark.parametrize("prompt", EVERY)
+def test_requests_of_a_step_differ_only_in_their_last_message(prompt: Prompt) -> None:
+    """What is the same for all samples stands first, byte by byte; providers' caches begin there."""
+    first, second = (turns_of(prompt, {"question": question}, nonce=question) for question in ("a", "b"))
+    assert first[:-1] == second[:-1] == prompt.opening
+    assert first[-1] != second[-1]
+    assert first[-1].role == "user"
 
 
 def test_unknown_names_are_told_with_the_nearest() -> None:
@@ -376,9 +391,9 @@ def cost(language: str, size: int) -> int:
     return first + request(OURS.get("verify", language), {**shown, "passages": passages})
 
 
-def test_both_requests_of_a_sample_with_five_passages_stay_under_3800_tokens() -> None:
-    assert 3_000 < cost("en", 120) <= 3_800
-    assert 3_000 < cost("zh", 200) <= 3_800
+def test_both_requests_of_a_sample_with_five_passages_stay_under_4100_tokens() -> None:
+    assert 3_000 < cost("en", 120) <= 4_100
+    assert 3_000 < cost("zh", 200) <= 4_100
 
 
 def test_the_wheel_carries_every_prompt(tmp_path: Path) -> None:

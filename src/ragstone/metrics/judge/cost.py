@@ -2,7 +2,8 @@
 
 Prompts are counted as they would be sent. What the judge will write is not known: a sentence is taken to make a claim
 and a half, and claims to repeat its text. The schema of a reply, which some endpoints count as a part of the prompt and
-others do not, is counted by half. Second requests are left out.
+others do not, is counted by half. Second requests are left out. What all requests of a step begin with is taken to come
+from the provider's cache, where it is long enough.
 """
 
 import json
@@ -22,6 +23,7 @@ from ragstone.types import Usage
 __all__ = ["predicted"]
 
 _CLAIMS = 1.5  # of a sentence
+_CACHED_FROM = 1_024  # tokens of a prefix that providers keep: as OpenAI does
 _REPEATED = 1.15  # a claim says who and what where the sentence had a pronoun
 # Tokens of a reply, beside the texts that it repeats.
 _ANSWER_CLAIM, _REFERENCE_CLAIM, _QUESTION, _DECOMPOSED = 18, 9, 18, 30
@@ -95,9 +97,11 @@ def _sentences(text: str, language: str) -> list[str]:
 
 
 def _request(prompt: Prompt, shown: Mapping[str, Any], written: float) -> Usage:
-    tokens = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown))
+    opening = prompt.opening_tokens
+    tokens = opening + estimate_tokens(turns_of(prompt, shown)[-1].content)
     tokens += _schema(prompt.name, prompt.reasoned) // 2
-    return Usage(prompt_tokens=tokens, completion_tokens=round(written), requests=1)
+    cached = opening if opening >= _CACHED_FROM else 0
+    return Usage(prompt_tokens=tokens, completion_tokens=round(written), cached_tokens=cached, requests=1)
 
 
 @cache

@@ -102,6 +102,11 @@ class Prompt(Frozen, frozen=True, dict=True):  # `dict`: for what is computed on
         return tuple(turns)
 
     @cached_property
+    def opening_tokens(self) -> int:
+        """About the tokens of what every request begins with."""
+        return sum(estimate_tokens(turn.content) for turn in self.opening)
+
+    @cached_property
     def hash(self) -> str:
         """SHA-256 (hex) of every text that the judge is told: the instruction, the examples, what follows a reply that
         could not be used. Comments, the version and how the file spells its strings make no difference."""
