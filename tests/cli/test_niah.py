@@ -102,6 +102,10 @@ def test_a_dry_run_counts_without_making_any_context(ragstone: Callable[..., Tol
                     "--dry-run", "--json")  # fmt: skip
     assert told.document["cases"] == 35 * 35 + 35
     assert 100e6 < told.document["prompt_tokens"] < 130e6
+    assert 0.4 < told.document["cached_tokens"] / told.document["prompt_tokens"] < 0.6
+    price = ("--dry-run", "--price", "1/1/0.1")
+    warm = ragstone("bench", "niah", "--model", "openai/x", "--lengths", "1k,2k", "--depths", "0:100:5", *price).out
+    assert "assumed to come from the provider's cache" in warm
 
 
 def test_cases_are_printed_whole(ragstone: Callable[..., Told]) -> None:

@@ -92,6 +92,9 @@ class BaseBenchmark(_Declared):
 
         return sum(estimate_tokens(turn.content) for turn in self.template.messages(case.query))
 
+    def cached_tokens(self, case: Case, /) -> int:
+        return 0
+
     def judge_tokens(self, case: Case, /) -> int:
         return 0
 

@@ -253,7 +253,7 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
 
     benchmark, answer, judged_by = plan.benchmark, _answer_tokens(shared), frozenset(plan.plugin.judged)
     stored, models = stored_of(plan, shared.run_file), [str(getattr(model, "id", model)) for model in plan.models]
-    done = requests = prompt = judged = judge_prompt = cases = 0
+    done = requests = prompt = cached = judged = judge_prompt = cases = 0
     for case in benchmark.planned():
         cases += len(models)
         missing = [model for model in models if not stored.has(model, case.id)]
@@ -261,13 +261,14 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
         if sent := len([model for model in missing if model not in _NO_REQUESTS]):
             requests += sent
             prompt += benchmark.prompt_tokens(case) * sent
+            cached += benchmark.cached_tokens(case) * sent
         unjudged = [model for model in models if shared.judging.model and not stored.has(model, case.id, judged_by)]
         if unjudged and (more := benchmark.judge_tokens(case)):
             judged += len(unjudged) * len(shared.judging.judges)
             judge_prompt += more * len(unjudged) * len(shared.judging.judges)
     document: dict[str, Any] = {
         "cases": cases, "done": done, "requests": requests + judged,
-        "prompt_tokens": prompt, "completion_tokens": answer * requests,
+        "prompt_tokens": prompt, "cached_tokens": cached, "completion_tokens": answer * requests,
         "judge_requests": judged, "judge_tokens": judge_prompt, "cost": None, "judge_cost": None,
     }  # fmt: skip
     if benchmark.prepares:
@@ -279,7 +280,7 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
         written = _VERDICT_TOKENS * judged
         judge_cost = (shared.judge_price or shared.price).of_tokens(max(0, judge_prompt - written), written)
         document["judge_cost"] = round(judge_cost, 6)
-        document["cost"] = round(shared.price.of_tokens(prompt, answer * requests) + judge_cost, 6)
+        document["cost"] = round(shared.price.of_tokens(prompt, answer * requests, cached) + judge_cost, 6)
     return document
 
 
@@ -312,7 +313,7 @@ def _say_dry_run(expected: Mapping[str, Any], shared: SharedOptions, language: s
         cost = texts["judge_cost"].format(cost=money(expected["judge_cost"])) if known else ""
         say(texts["judge"].format(**expected) + cost)
     judge = texts["judge_price"].format(price=shared.judge_price_text) if shared.judge_price_text else ""
-    say_cost(expected["cost"], shared.price_text, language, judge=judge)
+    say_cost(expected["cost"], shared.price_text, language, judge=judge, cached=expected["cached_tokens"])
 
 
 def say_cost(cost: float | None, price: str, language: str, *, judge: str = "", cached: int = 0) -> None:

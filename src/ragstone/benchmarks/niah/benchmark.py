@@ -192,6 +192,11 @@ class NIAH(BaseBenchmark):
         cell = self._cells_by_id.get(case.id)
         return int(case.condition["length_reached"]) if cell is None else self._prompt_tokens(cell)
 
+    def cached_tokens(self, case: Case, /) -> int:
+        """Tokens before the first needle, which prompts before it in its lane have, too; 0 for the first prompt of a
+        lane, a haystack or a template, and where the question stands before the context."""
+        return self._shared.get(case.id, 0)
+
     def judge_tokens(self, case: Case, /) -> int:
         """Tokens of the judge's request about a case and of its verdict; 0 if there is no request."""
         from ragstone.metrics.needle_judge import judged_tokens  # noqa: PLC0415
@@ -223,6 +228,11 @@ class NIAH(BaseBenchmark):
     def cases(self) -> Iterator[Case]:
         """Every cell, in the order that shares most of the prompts, cut into lanes of about equal work; then the cells
         that go through a retriever, whose prompts share nothing."""
+        yield from (self._case(cell, lane) for cell, lane in self._ordered())
+        yield from (self._case(cell, "") for cell in self.cells if cell.rag is not None)
+
+    def _ordered(self) -> Iterator[tuple[CellPlan, str]]:
+        """The cells that no retriever is asked for, in order, each with its lane."""
         order = sorted(
             (cell for cell in self.cells if cell.rag is None),
             key=lambda cell: (cell.language, cell.start, -cell.before, -cell.tokens, cell.id),
@@ -233,8 +243,19 @@ class NIAH(BaseBenchmark):
         for cell, amount in zip(order, work, strict=True):
             lane = min(self.lanes - 1, int(done / per_lane)) if per_lane else 0
             done += amount
-            yield self._case(cell, f"{cell.language}/{lane}")
-        yield from (self._case(cell, "") for cell in self.cells if cell.rag is not None)
+            yield cell, f"{cell.language}/{lane}"
+
+    @cached_property
+    def _shared(self) -> Mapping[str, int]:
+        shared, begun = {}, set()
+        for cell, lane in self._ordered():
+            if self.template.by_name[cell.template].asks_first(cell.language):
+                continue
+            beginning = (lane, cell.start, cell.template)
+            if beginning in begun:
+                shared[cell.id] = cell.before
+            begun.add(beginning)
+        return shared
 
     def _case(self, cell: CellPlan, lane: str) -> Case:
         assert self.templates is not None

@@ -39,6 +39,11 @@ class NeedleTemplate(Frozen, frozen=True):
         """Everything that determines the messages, as JSON values."""
         return {"name": self.name, "user": self.user, "prefill": self.prefill}
 
+    def asks_first(self, language: str) -> bool:
+        """Whether the question stands before the context, so that prompts share nothing of it."""
+        text = self.user.get(language) or next(iter(self.user.values()))
+        return text.index("{question}") < text.index("{context}")
+
     def messages(self, query: Query, /) -> tuple[Turn, ...]:
         """The user's turn with the context (the query's passages) and the question, and the beginning of the reply."""
         language = query.language or detect(query.question)
