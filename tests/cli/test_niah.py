@@ -232,7 +232,13 @@ def test_a_run_of_ours_needs_a_file_to_stand_in(ragstone: Callable[..., Told], f
         (("--chunk", "100", "--top-k", "3"), ("--chunk, --top-k: no effect without", "--retriever NAME")),
         (("--keys", "9"), ("--keys: no effect without", "--needle multi")),
         (("--distractors", "9"), ("--distractors: no effect without", "--needle distractor")),
-        (("--needle", "distractor", "--distractors", "64"), ("64 is not in the range 0<=x<=63",)),
+        (("--needle", "chain", "--hops", "9"), ("9 is not in the range 2<=x<=8",)),
+        (("--needle", "chain", "--hops", "8", "--distractors", "9"), ("--distractors 9", "at most 8")),
+        (("--needle", "chain", "--hops", "4", "--hop", "0.5"), ("--hop 0.5", "4 hops", "at most 0.33")),
+        (("--needle", "chain", "--hop", "0"), ("0 is not a share",)),
+        (("--hop", "0.3"), ("--hop: no effect without", "--needle chain")),
+        (("--needle", "multi", "--keys", "60"), ("room for at most", "of the 60 needles")),
+        (("--needle", "distractor", "--distractors", "64"), ("--distractors 64", "at most 63")),
     ],
 )
 def test_bad_input_is_one_clear_line_before_anything_is_asked(

@@ -12,6 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ragstone.metrics._bindings import bindings
 from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.text import find_answer
@@ -49,11 +50,16 @@ def number_spans(number: str, text: str) -> list[tuple[int, int]]:
 class NeedleFound:
     """`needle.found`: the share of the needles that the answer states, by rule.
 
-    Formula: needles stated / needles (the slots of the sample's references; any alias of a slot states it).
+    Formula: needles stated / needles (the slots of the sample's references; any alias of a slot states it). Where the
+    context has other values of the same form (`meta["keys"]`, `meta["others"]` of the sample): values that stand with
+    their own key / (values asked for + others that the answer names). Where one key is asked for, a value needs none
+    with it, but may not stand with another; where several are, each value needs its key. So a list of all values is
+    worth no more than a guess.
     Range: 0 to 1, higher is better.
     Needs: the answer, the reference.
-    Evidence: {"spans": for each needle, where it is stated}.
-    Source: Dhinakaran 2024, "The Needle in a Haystack Test" (a random number, found by rule).
+    Evidence: {"spans": for each needle, where it is stated}, and where keys count "keys": for each needle, the keys
+    that it stands with ("": none), and "extra": the others that the answer names.
+    Source: Dhinakaran 2024, "The Needle in a Haystack Test" (a random number, found by rule); the keys are ragstone's.
 
     | case | result |
     |---|---|
@@ -72,19 +78,37 @@ class NeedleFound:
         if not slots:
             return Score.not_applicable(NO_REFERENCE)
         language = case.query.language or case.sample.language
-        spans = [
-            [
-                list(span)
-                for alias in slot
-                for span in (
-                    number_spans(alias, response.answer)
-                    if alias.isdecimal() and alias.isascii()
-                    else find_answer(alias, response.answer, language)
-                )
-            ]
-            for slot in slots
-        ]
-        return Score.of(sum(map(bool, spans)) / len(spans), evidence={"spans": spans})
+        spans = [[list(span) for alias in slot for span in _spans(alias, response.answer, language)] for slot in slots]
+        keys = case.sample.meta.get("keys") or []
+        if len(keys) != len(slots):
+            return Score.of(sum(map(bool, spans)) / len(spans), evidence={"spans": spans})
+        others = [(str(value), str(key)) for value, key in case.sample.meta.get("others") or []]
+        return _by_keys(response.answer, [slot[0] for slot in slots], [str(key) for key in keys], others, spans)
+
+
+def _spans(alias: str, answer: str, language: str) -> list[tuple[int, int]]:
+    """Where an answer states an alias."""
+    number = alias.isdecimal() and alias.isascii()
+    return number_spans(alias, answer) if number else find_answer(alias, answer, language)
+
+
+def _by_keys(
+    answer: str, values: list[str], keys: list[str], others: list[tuple[str, str]], spans: list[list[list[int]]]
+) -> Score:
+    """The score where a value must stand with its own key."""
+    spans_of = {value: number_spans(value, answer) for value in dict.fromkeys([*values, *(v for v, _ in others)])}
+    known = list(dict.fromkeys([*keys, *(key for _, key in others)]))
+    with_keys: dict[str, set[str]] = {value: set() for value in spans_of}
+    alone = len(set(keys)) == 1
+    for mention, key, carried in bindings(answer, known, spans_of):
+        with_keys[mention.value].add("" if alone and carried else key)
+    bare = {""} if alone else set()
+    right = [
+        bool(with_keys[value]) and with_keys[value] <= {key, *bare} for value, key in zip(values, keys, strict=True)
+    ]
+    extra = [value for value, _ in others if spans_of[value]]
+    evidence = {"spans": spans, "keys": [sorted(with_keys[value]) for value in values], "extra": extra}
+    return Score.of(sum(right) / (len(values) + len(extra)), evidence=evidence)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,10 @@ def prompts(made: NIAH) -> list[tuple[Case, str]]:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "file"])
 def test_every_prompt_holds_its_needles_once_and_the_control_none(language: str, kind: str) -> None:
-    made = make("niah", data_languages=[language], needles=[kind], templates=["simple", "anthropic-rev2"], **SMALL)
+    more = {"distractors": 1} if kind == "chain" else {}
+    made = make(
+        "niah", data_languages=[language], needles=[kind], templates=["simple", "anthropic-rev2"], **SMALL, **more
+    )
     held = prompts(made)
     assert len(held) == 2 * (2 * 5 + 2)
     for case, text in held:

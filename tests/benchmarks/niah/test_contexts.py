@@ -173,5 +173,5 @@ def test_the_shortest_context_is_one_sentence() -> None:
     assert UNEVEN.plan(6, [("NEEDLE.", 4, 100.0)]).at == (1,)
     with pytest.raises(UsageError, match="even one sentence"):
         UNEVEN.plan(1, [])
-    with pytest.raises(UsageError, match="beside 2 needles"):
+    with pytest.raises(UsageError, match="room for at most 1 of the 2 needles"):
         UNEVEN.plan(9, [("A.", 4, 0.0), ("B.", 4, 50.0)])

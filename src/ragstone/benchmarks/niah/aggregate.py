@@ -14,7 +14,7 @@ from ragstone.types import PlanCell, Record, Run
 
 __all__ = [
     "GIVEN", "NOLIMA_SHARE", "PUBLISHED", "RULER_BAR", "CellScores", "NeedleKey", "NeedleTally", "effective_length",
-    "tally_needles",
+    "needle_name", "tally_needles",
 ]  # fmt: skip
 
 GIVEN = "needle.given"
@@ -125,10 +125,18 @@ def tally_needles(run: Run) -> dict[NeedleKey, NeedleTally]:
 
 
 def _key(system: str, condition: Mapping[str, Scalar]) -> NeedleKey:
+    needle = f"{condition.get('needle', '')} {condition.get('variant', '')}".strip()
     return NeedleKey(
-        system, str(condition.get("language", "")), str(condition.get("needle", "")),
+        system, str(condition.get("language", "")), needle,
         str(condition.get("template", "")), str(condition.get("mode", "full")), _retriever(condition),
     )  # fmt: skip
+
+
+def needle_name(needle: str, texts: Mapping[str, str]) -> str:
+    """A kind of needle in words, with its settings in brackets."""
+    kind, _, variant = needle.partition(" ")
+    name = texts.get(kind, kind)
+    return texts["variant"].format(name=name, variant=variant) if variant else name
 
 
 def _plan(group: NeedleTally, cell: PlanCell) -> None:

@@ -73,13 +73,34 @@ class CellPlan(Frozen, frozen=True):
     before: int  # tokens before the first needle
     around: int = 0  # tokens of the prompt without its context
     rag: RagSetting | None = None
+    variant: str = ""  # the settings of the kind
 
     @property
     def id(self) -> str:
         ability = "control" if self.control else "needle"
         head = f"rag/{self.rag.id}/" if self.rag else ""
         tail = f"/r{self.repeat}" if self.repeat else ""
-        return f"{head}{ability}/{self.language}/{self.kind}/{self.template}/{self.length:07d}/{self.depth:06.2f}{tail}"
+        return (
+            f"{head}{ability}/{self.language}/{self._kind}/{self.template}/{self.length:07d}/{self.depth:06.2f}{tail}"
+        )
+
+    @property
+    def sample_id(self) -> str:
+        """The name of its question."""
+        return f"{self.language}/{self._kind}/{self.length}/{self.depth:g}/{self.repeat}"
+
+    @property
+    def _kind(self) -> str:
+        return f"{self.kind}:{self.variant}" if self.variant else self.kind
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What scoring has to know of the needle."""
+        if self.control:
+            return {}
+        question = self.question
+        keyed = {"keys": list(question.keys), "others": [list(pair) for pair in question.others]}
+        return {"needle": question.answer_text, **(keyed if question.keys else {})}
 
 
 @dataclass(frozen=True)
@@ -121,7 +142,7 @@ class NIAH(BaseBenchmark):
         "Greg Kamradt: LLMTest_NeedleInAHaystack (2023). Aparna Dhinakaran: The Needle in a Haystack Test (2024)."
     )
     axes: ClassVar[tuple[str, ...]] = (
-        "ability", "language", "needle", "template", "mode", "retriever", "chunk", "k", "length", "depth",
+        "ability", "language", "needle", "variant", "template", "mode", "retriever", "chunk", "k", "length", "depth",
     )  # fmt: skip
     leads: ClassVar[tuple[str, ...]] = ("niah-summary", "niah-lengths", "niah-effective", "niah-templates")
     growing: ClassVar[tuple[str, ...]] = (
@@ -272,11 +293,11 @@ class NIAH(BaseBenchmark):
         passage = Passage("haystack", "", meta=meta)
         references = () if cell.control else cell.question.answers
         sample = Sample(
-            f"{cell.language}/{cell.kind}/{cell.length}/{cell.depth:g}/{cell.repeat}",
+            cell.sample_id,
             cell.question.question,
             references,
             language=cell.language,
-            meta={} if cell.control else {"needle": cell.question.answer_text},
+            meta=cell.notes,
         )
         condition: dict[str, Scalar] = {
             "ability": "control" if cell.control else "needle", "language": cell.language, "length": cell.length,
@@ -284,6 +305,8 @@ class NIAH(BaseBenchmark):
             "template": cell.template, "needle": cell.kind, "needles": len(cell.needles), "repeat": cell.repeat,
             "tokenizer": self.tokenizer, "mode": "full" if cell.rag is None else "rag",
         }  # fmt: skip
+        if cell.variant:
+            condition["variant"] = cell.variant
         if cell.rag is not None:
             condition |= {"retriever": cell.rag.retriever, "chunk": cell.rag.chunk, "k": cell.rag.k}
         query = Query(cell.question.question, (passage,), language=cell.language, repeat=cell.repeat)

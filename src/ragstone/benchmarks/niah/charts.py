@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTally, tally_needles
+from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
@@ -24,7 +24,7 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     for key, group in tally_needles(run).items():
         if not group.main.values:
             continue
-        needle = texts.get(key.needle, key.needle)
+        needle = needle_name(key.needle, texts)
         for cells, first, last in _shown(group, key):
             parts = (texts.get(first, ""), needle, key.template, key.retriever, texts.get(last, ""))
             title = texts["map"].format(system=key.system, what=texts["comma"].join(part for part in parts if part))

@@ -8,7 +8,14 @@ computed again.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ragstone.benchmarks.niah.aggregate import NOLIMA_SHARE, RULER_BAR, NeedleKey, NeedleTally, tally_needles
+from ragstone.benchmarks.niah.aggregate import (
+    NOLIMA_SHARE,
+    RULER_BAR,
+    NeedleKey,
+    NeedleTally,
+    needle_name,
+    tally_needles,
+)
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.benchmarks.table_builder import row
 from ragstone.display import Cell, Table
@@ -88,7 +95,7 @@ def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language
 
 
 def _name_of(key: NeedleKey, texts: Mapping[str, str]) -> str:
-    parts = (texts.get(key.language, key.language), texts.get(key.needle, key.needle), key.template, key.retriever)
+    parts = (texts.get(key.language, key.language), needle_name(key.needle, texts), key.template, key.retriever)
     return texts["comma"].join(part for part in parts if part)
 
 

@@ -128,11 +128,15 @@ class Haystack:
 
         Raises UsageError if not even one sentence fits beside them."""
         count = self.fitting(budget - self.margin - sum(tokens for _, tokens, _ in needles))
+        if len(needles) > 1 and (room := self._room(budget, needles)) < len(needles):
+            raise UsageError(
+                f"A context of {max(0, budget)} tokens has room for at most {room} of the {len(needles)} needles, each "
+                "between two sentences of its own. Use greater --lengths or fewer needles."
+            )
         if count < 1:
-            needle_count = f"{len(needles)} needles" if len(needles) != 1 else "the needle"
             raise UsageError(
                 f"A context of {max(0, budget)} tokens has no room for even one sentence of the haystack"
-                + (f" beside {needle_count}" if needles else "")
+                + (" beside the needle" if needles else "")
                 + f" (the first has {self.tokens[1]}). Use greater --lengths."
             )
         placed = sorted(
@@ -149,6 +153,14 @@ class Haystack:
             depth=100 * before / whole if placed else None,
             before=before,
         )
+
+    def _room(self, budget: int, needles: Sequence[tuple[str, int, float]]) -> int:
+        """How many of the needles can stand in a context, each between two sentences of its own."""
+        for number in range(len(needles), 0, -1):
+            count = self.fitting(budget - self.margin - sum(tokens for _, tokens, _ in needles[:number]))
+            if 1 <= count >= number - 1:
+                return number
+        return 0
 
     def make(self, plan: ContextPlan) -> BuiltContext:
         """The text of a plan, in time and memory proportional to that text."""

@@ -33,12 +33,28 @@ def explain(record: Record, *, language: str = "en") -> Diagnosis:
     retrieved = record.scores.get("needle.retrieved")
     if retrieved is not None and retrieved.value == 0.0:
         return _wrong("not_retrieved", group, texts, texts["reason_not_retrieved"], weight, spans)
+    if mixed := _mixed(record):
+        reason = texts["reason_mixed"].format(unbound=mixed[0], extra=mixed[1])
+        return _wrong("mixed", group, texts, reason, weight, spans)
     if found.value > 0:
         return _wrong("partly", group, texts, texts["reason_partly"].format(share=f"{found.value:.0%}"), weight, spans)
     if said_no:
         depth = f"{float(condition.get('depth_reached', condition.get('depth', 0))):.0f}"
         return _wrong("refused", group, texts, texts["reason_refused"].format(depth=depth), weight, spans)
     return _wrong("missed", group, texts, texts["reason_missed"], weight, spans)
+
+
+def _mixed(record: Record) -> tuple[int, int] | None:
+    """How many of the values that are asked for stand without their key, and how many others the answer names; None
+    where neither is what is wrong."""
+    evidence = record.scores["needle.found"].evidence
+    if not isinstance(evidence, dict) or "keys" not in evidence:
+        return None
+    keys = record.case.sample.meta.get("keys") or []
+    bare = {""} if len(set(keys)) == 1 else set()
+    unbound = sum(bool(own) and not set(own) <= {key, *bare} for own, key in zip(evidence["keys"], keys, strict=False))
+    extra = len(evidence["extra"])
+    return (unbound, extra) if unbound or extra else None
 
 
 def _by_score(record: Record, group: str, texts: Mapping[str, str]) -> Diagnosis:

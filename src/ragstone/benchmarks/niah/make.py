@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH
 from ragstone.benchmarks.niah.contexts import Haystack
-from ragstone.benchmarks.niah.needles import KINDS, read_needles
-from ragstone.benchmarks.niah.planner import Planner, count_haystacks
+from ragstone.benchmarks.niah.needles import KINDS, NeedleQuestion, read_needles
+from ragstone.benchmarks.niah.planner import Kind, Planner, count_haystacks
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher
 from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
 from ragstone.benchmarks.options import fields_of
@@ -46,7 +46,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     templates = _templates(options.templates)
     _check_unused(options)
     file_needles = read_needles(options.needle_file) if options.needle_file is not None else ()
-    source = options.haystack_source
+    kinds, source = list(_kinds(options, file_needles)), options.haystack_source
     shown_options = {
         "lengths": lengths, "depths": depths, "languages": list(languages),
         "needles": list(needles), "templates": list(templates), "repeat": repeat, "haystack": source,
@@ -66,15 +66,11 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
             )
         texts = {language: stack.texts for language, stack in sources.items()}
         haystacks = await count_haystacks(counter, texts, repeat)
-        needle_options = {
-            "keys": options.keys, "values": options.values, "queries": options.queries,
-            "distractors": options.distractors, "from_file": file_needles,
-        }  # fmt: skip
         answer_tokens = context.sampling.get("max_tokens") or ANSWER_TOKENS
-        planner = Planner(counter, haystacks, templates, answer_tokens, options.seed, needle_options)
+        planner = Planner(counter, haystacks, templates, answer_tokens, options.seed)
         cells = []
         for language in languages:
-            for kind in needles:
+            for kind in kinds:
                 for number in range(repeat):
                     questions = planner.needles(language, kind, number, lengths, depths)
                     cells += await planner.cells(language, kind, number, questions, control=options.control)
@@ -94,6 +90,29 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
             f"{model_window:,} tokens: use fewer chunks (--top-k) or smaller ones (--chunk)."
         )
     return niah
+
+
+def _kinds(options: "NeedleOptions", file_needles: tuple[NeedleQuestion, ...]) -> Iterator[Kind]:
+    """The kinds of needles with their settings: a chain once for each number and length of its hops. Raises UsageError
+    for hops that do not fit into a context."""
+    for name in dict.fromkeys(options.needles):
+        if name == "multi":
+            given = {"keys": options.keys, "values": options.values, "queries": options.queries}
+            yield Kind(name, ",".join(f"{key}={value}" for key, value in given.items()), given)
+        elif name == "distractor":
+            yield Kind(name, f"distractors={options.distractors}", {"distractors": options.distractors})
+        elif name == "chain":
+            for hops, hop in product(dict.fromkeys(options.hops), options.hop):
+                if hop * (hops - 1) > 1:
+                    raise UsageError(
+                        f"--hop {hop:g}: a chain of {hops} hops does not fit into the context; at most "
+                        f"{math.floor(100 / (hops - 1)) / 100:g}."
+                    )
+                variant = f"hops={hops},hop={hop:g},distractors={options.distractors}"
+                yield Kind(name, variant, {"hops": hops, "distractors": options.distractors}, hop)
+        else:
+            several = name == "file" and any(len(needle.needles) > 1 for needle in file_needles)
+            yield Kind(name, "spread" if several else "", {"from_file": file_needles} if name == "file" else {})
 
 
 def _check(
@@ -118,7 +137,8 @@ def _check_unused(options: "NeedleOptions") -> None:
     for names, used, missing in (
         (("needle_file",), "file" in options.needles, "--needle file"),
         (("keys", "values", "queries"), "multi" in options.needles, "--needle multi"),
-        (("distractors",), "distractor" in options.needles, "--needle distractor"),
+        (("distractors",), {"distractor", "chain"} & set(options.needles), "--needle distractor or chain"),
+        (("hops", "hop"), "chain" in options.needles, "--needle chain"),
         (("chunks", "ks", "whole", "retriever_base_url"), options.retrievers, "--retriever NAME"),
     ):
         flags = [fields[name].flag for name in names if getattr(options, name) != fields[name].default]

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -19,19 +20,31 @@ from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import check_regular
 from ragstone.structs import Frozen
 
-__all__ = ["KINDS", "NeedleQuestion", "cities", "make_needle", "read_needles"]
+__all__ = ["KINDS", "MOST_HOPS", "NeedleQuestion", "cities", "make_needle", "read_needles"]
 
 KINDS = ("number", "sandwich", "topic", "multi", "distractor", "chain", "paraphrase", "file")
+MOST_HOPS = 8
 
 
 class NeedleQuestion(Frozen, frozen=True):
     """A question with its needles. `answers` has one slot of aliases per requested fact. `distractors` have the form of
-    the needles but are about something else."""
+    the needles but are about something else; `decoys` are rows of them that keep their order. `keys`: what the value of
+    each slot belongs to; `others`: (value, key) of every other value in the context. `wanted`: the needles that an
+    answer needs, where it does not need all of them."""
 
     question: str
     needles: tuple[str, ...]
     answers: tuple[tuple[str, ...], ...]
     distractors: tuple[str, ...] = ()
+    decoys: tuple[tuple[str, ...], ...] = ()
+    keys: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    wanted: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that is placed in the haystack."""
+        return (*self.needles, *self.distractors, *(text for row in self.decoys for text in row))
 
     @property
     def answer_text(self) -> str:
@@ -44,7 +57,9 @@ class NeedleQuestion(Frozen, frozen=True):
         of several facts, or every link of a chain."""
         aliases = [alias for slot in self.answers for alias in slot]
         several = len(self.answers) > 1
-        needed = {text for text in self.needles if not several or any(alias in text for alias in aliases)}
+        needed = set(self.wanted) or {
+            text for text in self.needles if not several or any(alias in text for alias in aliases)
+        }
         return [at for at, text in enumerate(placed) if text in (needed or self.needles)]
 
 
@@ -55,6 +70,8 @@ class _Texts(Frozen, frozen=True):
     multi: str
     conjunction: str
     chain: tuple[str, str, str]
+    passed_on: str
+    carriers: tuple[str, ...]
     people: tuple[str, ...]
     paraphrase: tuple[tuple[str, str], ...]
     sandwich: NeedleQuestion
@@ -83,12 +100,14 @@ def make_needle(
     values: int = 1,
     queries: int = 2,
     distractors: int = 3,
+    hops: int = 2,
     from_file: tuple[NeedleQuestion, ...] = (),
     excluded: frozenset[str] = frozenset(),
 ) -> NeedleQuestion:
     """The needle of one cell. For "multi": `keys` cities have `values` numbers each, and the question asks for
-    `queries` of the cities. `from_file`: the needles for "file". `excluded`: numbers that occur in the haystack. Raises
-    UsageError."""
+    `queries` of the cities. For "chain": `hops` sentences lead from the question to the number. `distractors`: other
+    cities with their numbers, for "chain" with their chains. `from_file`: the needles for "file". `excluded`: numbers
+    that occur in the haystack. Raises UsageError."""
     texts = _texts(language)
     if kind == "sandwich":
         return texts.sandwich
@@ -104,49 +123,87 @@ def make_needle(
         return NeedleQuestion(question, (needle.format(name=name),), ((name,),))
     if kind not in KINDS:
         raise UnknownName("needle", kind, KINDS)
-    if not 1 <= queries <= keys <= len(cities(language)) or not 1 <= values <= 20:
+    _check_counts(kind, texts, len(cities(language)), keys, values, queries, distractors, hops)
+    per_city = values if kind == "multi" else 1
+    city_count = {"multi": keys, "distractor": 1 + distractors, "chain": 1 + distractors}.get(kind, 1)
+    numbers_of = _numbers_of_cities(language, rng, city_count, per_city, excluded)
+    if kind == "chain":
+        return _chain(texts, rng, numbers_of, hops)
+    return _several(texts, rng, numbers_of, queries) if kind == "multi" else _of_numbers(texts, numbers_of)
+
+
+def _check_counts(
+    kind: str, texts: _Texts, most: int, keys: int, values: int, queries: int, distractors: int, hops: int
+) -> None:
+    """Raises UsageError, with the number that can be placed."""
+    if not 1 <= queries <= keys <= most or not 1 <= values <= 20:
         raise UsageError(
-            f"--keys {keys} --values {values} --queries {queries}: at least 1 each, at most {len(cities(language))} "
+            f"--keys {keys} --values {values} --queries {queries}: at least 1 each, at most {most} "
             "keys and 20 values, and no more queries than keys."
         )
-    per_city = values if kind == "multi" else 1
-    city_count = {"multi": keys, "distractor": 1 + distractors}.get(kind, 1)
-    numbers_of = _numbers_of_cities(language, rng, city_count, per_city, excluded)
-    return _of_numbers(kind, texts, rng, numbers_of, queries)
+    if not 2 <= hops <= MOST_HOPS:
+        raise UsageError(f"--hops {hops}: a chain has 2 to {MOST_HOPS} hops.")
+    most_chains = min(most, len(texts.carriers) // (hops - 1)) if kind == "chain" else most
+    if kind in ("distractor", "chain") and not 0 <= distractors < most_chains:
+        why = f"a chain of {hops} hops" if kind == "chain" else "a city of its own"
+        raise UsageError(f"--distractors {distractors}: each needs {why}, and there can be at most {most_chains - 1}.")
 
 
 def _numbers_of_cities(
     language: str, rng: random.Random, city_count: int, per_city: int, excluded: frozenset[str]
 ) -> dict[str, list[str]]:
     """Random cities with `per_city` random numbers each, none of which is excluded."""
-    chosen = rng.sample(cities(language), min(city_count, len(cities(language))))
+    chosen = rng.sample(cities(language), city_count)
     while True:
         numbers = [str(number) for number in rng.sample(range(1_000_000, 10_000_000), len(chosen) * per_city)]
         if excluded.isdisjoint(numbers):
             return {city: numbers[at * per_city : (at + 1) * per_city] for at, city in enumerate(chosen)}
 
 
-def _of_numbers(
-    kind: str, texts: _Texts, rng: random.Random, numbers_of: Mapping[str, Sequence[str]], queries: int
-) -> NeedleQuestion:
+def _of_numbers(texts: _Texts, numbers_of: Mapping[str, Sequence[str]]) -> NeedleQuestion:
+    """The number of the first city; those of the others distract."""
     needle, question = texts.number
-    (first, *others), first_number = numbers_of, next(iter(numbers_of.values()))[0]
-    if kind == "chain":
-        name = rng.choice(texts.people)
-        *links, chain_question = (text.format(city=first, name=name, number=first_number) for text in texts.chain)
-        return NeedleQuestion(chain_question, tuple(links), ((first_number,),))
-    texts_of = {
-        city: [needle.format(city=city, number=number) for number in numbers] for city, numbers in numbers_of.items()
-    }
-    if kind == "multi":
-        queried = [first, *others][:queries]
-        return NeedleQuestion(
-            texts.multi.format(cities=texts.conjunction.join(queried)),
-            tuple(text for city_texts in texts_of.values() for text in city_texts),
-            tuple((number,) for city in queried for number in numbers_of[city]),
-        )
-    distractor_texts = tuple(text for city in others for text in texts_of[city])
-    return NeedleQuestion(question.format(city=first), (texts_of[first][0],), ((first_number,),), distractor_texts)
+    (first, number), *others = ((city, numbers[0]) for city, numbers in numbers_of.items())
+    return NeedleQuestion(
+        question.format(city=first), (needle.format(city=first, number=number),), ((number,),),
+        tuple(needle.format(city=city, number=other) for city, other in others),
+        keys=(first,) if others else (), others=tuple((other, city) for city, other in others),
+    )  # fmt: skip
+
+
+def _several(
+    texts: _Texts, rng: random.Random, numbers_of: Mapping[str, Sequence[str]], queries: int
+) -> NeedleQuestion:
+    """The numbers of the first cities. The needles stand in an order that says nothing of the question's."""
+    needle, _ = texts.number
+    queried = list(numbers_of)[:queries]
+    placed = [(city, number) for city, numbers in numbers_of.items() for number in numbers]
+    asked = [(city, number) for city, number in placed if city in queried]
+    rng.shuffle(placed)
+    return NeedleQuestion(
+        texts.multi.format(cities=texts.conjunction.join(queried)),
+        tuple(needle.format(city=city, number=number) for city, number in placed),
+        tuple((number,) for _, number in asked),
+        keys=tuple(city for city, _ in asked),
+        others=tuple((number, city) for city, number in placed if city not in queried),
+        wanted=tuple(needle.format(city=city, number=number) for city, number in asked),
+    )
+
+
+def _chain(texts: _Texts, rng: random.Random, numbers_of: Mapping[str, Sequence[str]], hops: int) -> NeedleQuestion:
+    """The chain of the first city, and one of the same form for each of the others."""
+    begin, end, question = texts.chain
+    names = rng.sample(texts.carriers, len(numbers_of) * (hops - 1))
+    rows = []
+    for at, (city, (number,)) in enumerate(numbers_of.items()):
+        own = names[at * (hops - 1) : (at + 1) * (hops - 1)]
+        passed = [texts.passed_on.format(before=before, name=name) for before, name in pairwise(own)]
+        rows.append((begin.format(city=city, name=own[0]), *passed, end.format(name=own[-1], number=number)))
+    (city, (number,)), *others = numbers_of.items()
+    return NeedleQuestion(
+        question.format(city=city), rows[0], ((number,),), decoys=tuple(rows[1:]),
+        keys=(city,) if others else (), others=tuple((numbers[0], other) for other, numbers in others),
+    )  # fmt: skip
 
 
 def read_needles(path: Path) -> tuple[NeedleQuestion, ...]:

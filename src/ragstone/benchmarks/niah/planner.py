@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -15,7 +15,7 @@ from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
 from ragstone.types import Passage, Query
 
-__all__ = ["Planner", "count_haystacks"]
+__all__ = ["Kind", "Planner", "count_haystacks"]
 
 _CHAT_TOKENS = 32  # assumed for the chat format's control tokens if the server does not report them
 _CHECKED = 8  # positions of a haystack at which its counts are checked
@@ -23,6 +23,7 @@ _MARGIN = 4  # tokens by which a context may exceed the sum of its parts
 _DIGITS = re.compile(r"\d+")
 # Kinds of needles with new numbers in each cell; the texts of all others might already occur in a haystack.
 _OF_NUMBERS = ("number", "multi", "distractor", "chain")
+_WINDOW = 50.0  # percent of the context over which several needles are spread
 
 
 async def count_haystacks(
@@ -56,15 +57,25 @@ async def _count_haystack(texts: Sequence[str], language: str, counter: TokenCou
 
 
 @dataclass(frozen=True)
+class Kind:
+    """A kind of needle with its settings. `variant`: the settings in words, a part of the cell's id; `options` for
+    `make_needle`; `hop`: the distance between two links of a chain, as a share of the context."""
+
+    name: str
+    variant: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    hop: float = 0.0
+
+
+@dataclass(frozen=True)
 class Planner:
-    """Plans cells. `haystacks`: (language, index of the first text) → haystack; `needle_options`: for `make_needle`."""
+    """Plans cells. `haystacks`: (language, index of the first text) → haystack."""
 
     counter: TokenCounter
     haystacks: dict[tuple[str, int], Haystack]
     templates: dict[str, NeedleTemplate]
     answer_tokens: int
     seed: int
-    needle_options: Mapping[str, Any]
 
     @cached_property
     def _numbers(self) -> dict[str, frozenset[str]]:
@@ -76,22 +87,20 @@ class Planner:
         }
 
     def needles(
-        self, language: str, kind: str, repeat: int, lengths: Sequence[int], depths: Sequence[float]
+        self, language: str, kind: Kind, repeat: int, lengths: Sequence[int], depths: Sequence[float]
     ) -> list[tuple[int, float, NeedleQuestion]]:
         """(length, depth, needle) of each cell. Raises UsageError, also if the haystack already contains a needle."""
         questions = [
             (length, depth, make_needle(
-                kind, language, rng_for(self.seed, language, kind, length, depth, repeat),
-                excluded=self._numbers[language], **self.needle_options,
+                kind.name, language, rng_for(self.seed, language, kind.name, length, depth, repeat),
+                excluded=self._numbers[language], **kind.options,
             ))
             for length in lengths
             for depth in depths
         ]  # fmt: skip
-        if kind not in _OF_NUMBERS:
+        if kind.name not in _OF_NUMBERS:
             text = self.haystacks[language, 0].text
-            for needle in sorted(
-                {needle for *_, question in questions for needle in (*question.needles, *question.distractors)}
-            ):
+            for needle in sorted({needle for *_, question in questions for needle in question.texts}):
                 if needle in text:
                     raise UsageError(f"The haystack already contains the needle {needle[:60]!r}: use another one.")
         return questions
@@ -99,7 +108,7 @@ class Planner:
     async def cells(
         self,
         language: str,
-        kind: str,
+        kind: Kind,
         repeat: int,
         questions: Sequence[tuple[int, float, NeedleQuestion]],
         *,
@@ -109,7 +118,7 @@ class Planner:
         starts = [start for name, start in self.haystacks if name == language]
         start = repeat % len(starts)
         haystack = self.haystacks[language, start]
-        texts = [text for _, _, question in questions for text in (*question.needles, *question.distractors)]
+        texts = [text for _, _, question in questions for text in question.texts]
         counts = dict(zip(texts, await self.counter.count([f" {text}" for text in texts]), strict=True))
         overheads = await self._overheads(language, [question.question for _, _, question in questions])
         cells = []
@@ -119,7 +128,8 @@ class Planner:
             for length, depth, question in questions:
                 overhead = overheads[name, question.question] + chat_tokens
                 budget = length - overhead - self.answer_tokens
-                placed = _placed_needles(question, depth, counts, rng_for(self.seed, language, kind, length, depth))
+                rng = rng_for(self.seed, language, kind.name, length, depth)
+                placed = _placed_needles(question, depth, kind.hop, counts, rng)
                 try:
                     plan = haystack.plan(budget, placed)
                 except UsageError as error:
@@ -127,16 +137,17 @@ class Planner:
                 tokens = plan.tokens + overhead
                 reached = _depth_of(haystack, plan.sentences, plan.at[_first(plan.needles, question.needles[0])])
                 cells.append(
-                    CellPlan(language, kind, name, length, depth, repeat, question, False, start, plan.sentences,
-                             plan.at, plan.needles, tokens, reached, plan.before, overhead)
+                    CellPlan(language, kind.name, name, length, depth, repeat, question, False, start, plan.sentences,
+                             plan.at, plan.needles, tokens, reached, plan.before, overhead, variant=kind.variant)
                 )  # fmt: skip
                 if control and length not in controls:
                     controls.add(length)
                     control_plan = haystack.plan(budget, [])
                     tokens = control_plan.tokens + overhead
                     cells.append(
-                        CellPlan(language, kind, name, length, 100.0, repeat, question, True, start,
-                                 control_plan.sentences, (), (), tokens, 100.0, control_plan.before, overhead)
+                        CellPlan(language, kind.name, name, length, 100.0, repeat, question, True, start,
+                                 control_plan.sentences, (), (), tokens, 100.0, control_plan.before, overhead,
+                                 variant=kind.variant)
                     )  # fmt: skip
         return cells
 
@@ -157,16 +168,22 @@ class Planner:
 
 
 def _placed_needles(
-    question: NeedleQuestion, depth: float, counts: dict[str, int], rng: Any
+    question: NeedleQuestion, depth: float, hop: float, counts: dict[str, int], rng: Any
 ) -> list[tuple[str, int, float]]:
-    """Every needle with its tokens and depth: the first at the requested depth, the others evenly spaced from there
-    (wrapping around), distractors at random."""
-    count = len(question.needles)
+    """Every needle with its tokens and depth. A single one stands at the requested depth. Of several, that is where
+    their stretch of the context lies: at 0 it begins with the context, at 100 it ends with it. Links of a chain are
+    `hop` apart; other needles are spread over half the context. Distractors and decoys stand at random depths, the
+    decoys' links in their order."""
+    links = len(question.needles) - 1
+    stretch = (100 * hop * links if hop else _WINDOW) if links else 0.0
+    start = depth / 100 * (100 - stretch)
     placed = [
-        (text, counts[text] + 1, depth if index == 0 else (depth + 100 * index / count) % 100)
-        for index, text in enumerate(question.needles)
-    ]
-    return [*placed, *((text, counts[text] + 1, rng.uniform(0, 100)) for text in question.distractors)]
+        (text, start + stretch * at / links if links else depth) for at, text in enumerate(question.needles)
+    ]  # fmt: skip
+    placed += [(text, rng.uniform(0, 100)) for text in question.distractors]
+    for row in question.decoys:
+        placed += zip(row, sorted(rng.uniform(0, 100) for _ in row), strict=True)
+    return [(text, counts[text] + 1, at) for text, at in placed]
 
 
 def _first(needles: Sequence[str], wanted: str) -> int:

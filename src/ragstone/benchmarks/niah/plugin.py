@@ -23,6 +23,14 @@ def _grid(value: Any) -> str | tuple[float, ...]:
     return values
 
 
+def _shares(value: Any) -> tuple[float, ...]:
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, Iterable) else (value,)
+    shares = tuple(float(part) for part in parts)
+    if wrong := [share for share in shares if not 0 < share <= 1]:
+        raise ValueError(f"{wrong[0]:g} is not a share of the context, more than 0 and at most 1.")
+    return tuple(dict.fromkeys(shares))
+
+
 @dataclass(frozen=True, kw_only=True)
 class NeedleOptions:
     """The options of a needle test. `lengths`: tokens of prompt and answer together; `depths`: percent. `tokenizer`: by
@@ -55,7 +63,12 @@ class NeedleOptions:
     keys: Annotated[int, Option("Number of cities in a multi needle.", low=1)] = 4
     values: Annotated[int, Option("Numbers per city in a multi needle.", low=1)] = 1
     queries: Annotated[int, Option("Cities that a multi needle asks for.", low=1)] = 2
-    distractors: Annotated[int, Option("Number of distractors in a distractor needle.", low=0, high=63)] = 3
+    distractors: Annotated[int, Option("Distractors of a distractor needle; other chains beside a chain.", low=0)] = 3
+    hops: Annotated[tuple[int, ...], Option("Hops of a chain, 2 to 8, separated by commas.", low=2, high=8)] = (2,)
+    hop: Annotated[tuple[float, ...], Option(
+        "Distance between two links of a chain, as a share of the context; several separated by commas.",
+        metavar="SHARE", parse=_shares,
+    )] = (0.1,)  # fmt: skip
     repeat: Annotated[int, Option("Number of times that each cell is asked.", low=1)] = 1
     seed: Annotated[int, Option("Seed of the numbers and cities.", flag="--needle-seed")] = 0
     tokenizer: Annotated[str | None, Option(
@@ -136,10 +149,10 @@ class NeedlePlugin(Plugin):
     # `length`, `depth`: as requested, in tokens and percent; `…_reached`: as built. `chunk`, `k`: the retriever's.
     condition_types: ClassVar[Mapping[str, Any]] = {
         "ability": str, "language": str, "length": int, "depth": float, "length_reached": int, "depth_reached": float,
-        "template": str, "needle": str, "needles": int, "repeat": int, "tokenizer": str, "mode": str, "retriever": str,
-        "chunk": int, "k": int,
+        "template": str, "needle": str, "variant": str, "needles": int, "repeat": int, "tokenizer": str, "mode": str,
+        "retriever": str, "chunk": int, "k": int,
     }  # fmt: skip
-    note_types: ClassVar[Mapping[str, Any]] = {"needle": str}
+    note_types: ClassVar[Mapping[str, Any]] = {"needle": str, "keys": list[str], "others": list[tuple[str, str]]}
 
     def without_model(self, options: NeedleOptions, /) -> bool:
         return bool(options.retrievers)

@@ -13,6 +13,7 @@ from ragstone.benchmarks.niah.aggregate import (
     NeedleTally,
     by_pair,
     effective_length,
+    needle_name,
     nolima_bar,
     tally_needles,
 )
@@ -63,7 +64,7 @@ class _NeedleTables(TableWriter):
         texts = self.words
         mode = texts.get(key.mode, key.mode)
         labels = {
-            "language": texts.get(key.language, key.language), "needle": texts.get(key.needle, key.needle),
+            "language": texts.get(key.language, key.language), "needle": needle_name(key.needle, texts),
             "template": key.template, "mode": f"{mode} ({key.retriever})" if key.retriever else mode,
         }  # fmt: skip
         return (key.system, *(labels[name] for name in self.varying_keys if name != except_for))
@@ -111,12 +112,14 @@ class _NeedleTables(TableWriter):
             key = next(iter(self.groups))
             values = (("language", key.language), ("needle", key.needle), ("template", key.template))
             constant = [
-                self.words.get(value, value) for name, value in values if value and name not in self.varying_keys
+                needle_name(value, self.words) for name, value in values if value and name not in self.varying_keys
             ]
             if constant:
                 yield self.words["asked_note"].format(asked=", ".join(constant))
         yield self.words["mean_note"]
         yield self.words["found_note"]
+        if any(key.needle.startswith(("multi ", "distractor ", "chain ")) for key in self.groups):
+            yield self.words["keys_note"]
         if any(group.given.values for group in self.groups.values()):
             yield self.words["given_note"]
         if any(group.retrieved.values for group in self.groups.values()):

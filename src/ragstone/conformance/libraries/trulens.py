@@ -54,7 +54,8 @@ def reply(
         return ("supported",), _rated(verdicts, "supported", verdicts["statements"].index(statement))
     if text.startswith("USER QUERY: "):
         context = text.partition("SEARCH RESULT: ")[2].rpartition("RELEVANCE:")[0].strip()
-        return ("relevant_contexts",), _rated(verdicts, "relevant_contexts", sample["contexts"].index(context))
+        rated = _rated(verdicts, "relevant_contexts", sample["contexts"].index(context))
+        return ("relevant_contexts",), {name: value for name, value in rated.items() if name == "score"}
     return None
 
 
