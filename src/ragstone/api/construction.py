@@ -24,6 +24,7 @@ from ragstone.types import Model, Passage, System
 __all__ = ["Constructed", "CorpusSearch", "construct", "keep_report", "replies_of"]
 
 _CONCURRENCY = 64
+_SEARCHED = 256  # texts at once
 _MOST_LINES, _LONGEST_LINE = 50, 200  # dropped lines in a run file, and their characters
 
 
@@ -121,6 +122,7 @@ class CorpusSearch:
     def __init__(self, corpus: Sequence[Passage], retriever: str, options: ModelOptions, stack: AsyncExitStack) -> None:
         self._corpus, self._name, self._options, self._stack = corpus, retriever, options, stack
         self._opened: Any = None
+        self._own = {passage.id: passage for passage in corpus}
 
     async def __call__(self, texts: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         if not texts:
@@ -128,5 +130,8 @@ class CorpusSearch:
         if self._opened is None:
             opening = open_retriever(self._name, self._corpus, options=self._options)
             self._opened = await self._stack.enter_async_context(opening)
-        found: list[list[Passage]] = await self._opened.retrieve(list(texts), k=k)
+        found: list[list[Passage]] = []
+        for start in range(0, len(texts), _SEARCHED):  # a retriever may score every text with every passage at once
+            ranked = await self._opened.retrieve(list(texts[start : start + _SEARCHED]), k=k)
+            found += [[self._own[passage.id] for passage in one] for one in ranked]  # one object a passage, not a hit
         return found

@@ -1,4 +1,5 @@
-"""The judged metrics of RGB: Rej* and ED*, by a model that reads the question and the answer.
+"""The judged metrics of RGB: Rej* and ED*, by a model that reads the question and the answer, and the binding of parts
+where the rule cannot tell.
 
 The paper (Chen et al. 2024) has its figures by exact wording checked "with instructions and demonstrations" by a model,
 because systems refuse and object in words of their own. The prompts are ragstone's, in `prompts/rgb_*.toml`; how saved
@@ -8,6 +9,7 @@ What is judged travels as data, and a reply is read whole or not at all: see `me
 """
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -22,11 +24,17 @@ from ragstone.metrics.judge.prompts import Example, Prompt
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import CUT_OFF, read_reply
 from ragstone.metrics.judge.request import ask, turns_of
+from ragstone.metrics.rgb_binding import RgbBinding, outcome_of
 from ragstone.structs import Frozen, to_json
+from ragstone.text import find_answer
 from ragstone.types import Case, Completion, Model, Need, Response, Score, Turn
 
-__all__ = ["PLUGINS", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns", "rejection_verdict"]
+__all__ = [
+    "PLUGINS", "RgbBindingJudge", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns",
+    "rejection_verdict",
+]  # fmt: skip
 
+_SOURCE = 1_000  # characters of a passage that the judge sees
 _SHOWN = 80  # characters of an unusable reply that its reason quotes
 _FORM = {
     "type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"],
@@ -71,7 +79,7 @@ def _load_prompt(name: str) -> _VerdictPrompt:
     text = (files("ragstone.metrics") / "prompts" / f"{name}.toml").read_text(encoding="utf-8")
     read = tomllib.loads(text)
     examples = tuple(
-        Example({"question": shown["question"], "answer": shown["answer"]}, {"verdict": shown["verdict"]})
+        Example({key: value for key, value in shown.items() if key != "verdict"}, {"verdict": shown["verdict"]})
         for shown in read["demonstrations"]
     )
     prompt = Prompt(name, "en", 1, read["system"].strip(), examples, read["again"].strip())
@@ -107,8 +115,9 @@ class _Judge:
     def verdict_prompt(self) -> _VerdictPrompt:
         return _load_prompt(self._file)
 
-    async def _ask(self, case: Case, response: Response) -> Score:
-        """Ask once, and once more with the problem named where the reply is none of the verdicts."""
+    async def _ask(self, case: Case, response: Response, **more: Any) -> Score:
+        """Ask once, and once more with the problem named where the reply is none of the verdicts. `more` is shown
+        beside question and answer."""
         if not response.answer.strip():
             return Score.of(0.0, reason="The answer is empty; nothing was asked of the judge.")
         prompt = self.verdict_prompt
@@ -116,8 +125,8 @@ class _Judge:
         verdict, reason = None, ""
         try:
             answer = await ask(
-                self.judge, prompt.prompt, {"question": case.query.question, "answer": response.answer}, steps=steps,
-                schema=prompt.schema, read=prompt.read, sample=case.query.repeat, nonce=self.nonce,
+                self.judge, prompt.prompt, {"question": case.query.question, "answer": response.answer, **more},
+                steps=steps, schema=prompt.schema, read=prompt.read, sample=case.query.repeat, nonce=self.nonce,
             )  # fmt: skip
             verdict = answer["verdict"]
         except JudgeFailed as error:
@@ -186,9 +195,49 @@ class RgbErrorJudge(_Judge):
         return await self._ask(case, response)
 
 
+@dataclass(frozen=True)
+class RgbBindingJudge(_Judge):
+    """`rgb.judge.binding`: 1.0 where the judge finds that the answer gives each part its own value, else 0.0.
+
+    Formula: 1 if the judge's verdict is that the values are bound to their parts, else 0.
+    Range: 0 or 1, higher is better.
+    Needs: the answer, the reference; a judge. Only for cases of integration that `rgb.binding` finds "unbound".
+    Evidence: {"reply": the last reply, "verdicts": each verdict with its reply and model}.
+    Source: the misalignment errors of Chen et al. 2024, "Benchmarking Large Language Models in Retrieval-Augmented
+    Generation", section 4.4.
+
+    | case | result |
+    |---|---|
+    | the answer declines | not applicable |
+    | the answer is empty | not applicable |
+    | no passages | scored; none are needed |
+    | no reference | not applicable |
+    | the judge failed | failed |
+    """
+
+    name = "rgb.judge.binding"
+    _file = "rgb_binding"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
+
+    async def score(self, case: Case, response: Response, /) -> Score:
+        if outcome_of(RgbBinding().score(case, response)) != "unbound":
+            return Score.not_applicable("The judge is asked only where `rgb.binding` cannot tell.")
+        parts = [{"value": slot[0], "source": _source(case, slot)} for slot in case.sample.references]
+        return await self._ask(case, response, parts=parts)
+
+
+def _source(case: Case, slot: Sequence[str]) -> str:
+    """The beginning of the first relevant passage that states a part."""
+    texts = (passage.text for passage in case.query.passages or () if passage.relevant)
+    return next((text[:_SOURCE] for text in texts if any(find_answer(alias, text) for alias in slot)), "")
+
+
 def judge_turns(kind: type[_Judge], question: str, answer: str) -> tuple[Turn, ...]:
     """What a judge is asked about an answer, for `--dry-run`."""
     return turns_of(_load_prompt(kind._file).prompt, {"question": question, "answer": answer})
 
 
-PLUGINS = {"rgb.judge.rejection": RgbRejectionJudge, "rgb.judge.error_detection": RgbErrorJudge}
+PLUGINS = {
+    "rgb.judge.rejection": RgbRejectionJudge, "rgb.judge.error_detection": RgbErrorJudge,
+    "rgb.judge.binding": RgbBindingJudge,
+}  # fmt: skip

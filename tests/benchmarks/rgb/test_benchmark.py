@@ -322,6 +322,7 @@ def test_rgb_is_a_benchmark_and_is_found_by_its_name() -> None:
     assert (benchmark.name, benchmark.version) == ("rgb", 1)
     assert [metric.name for metric in benchmark.metrics] == [
         "answer_match",
+        "rgb.binding",
         "refusal",
         "error_detection",
         "rgb.official",

@@ -547,7 +547,19 @@ def test_no_word_is_left_over() -> None:
     folder = Path(__file__).parents[3] / "src" / "ragstone" / "benchmarks" / "rgb"
     code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))).replace("'", '"')
     own = tomllib.loads((folder / "messages_en.toml").read_text(encoding="utf-8"))
-    made = ("title_", "kind_", "what_", "cause_", "reason_", "relevant_", "apart_", "chart_", "try_", "field_")
+    made = (
+        "title_",
+        "kind_",
+        "what_",
+        "cause_",
+        "reason_",
+        "relevant_",
+        "apart_",
+        "chart_",
+        "try_",
+        "field_",
+        "parts_",
+    )
     left = [word for word in own if f'"{word}"' not in code and not word.startswith(made)]
     assert left == []
     told = [word.partition("_")[2] for word in own if word.startswith(("reason_", "cause_", "try_"))]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from ragstone.benchmarks.source_attribution import misleading
 from ragstone.metrics.judge.record import steps_of
+from ragstone.metrics.rgb_binding import outcome_of
 from ragstone.stats import Estimate
 from ragstone.structs import Scalar
 from ragstone.types import Record, Run, Score
@@ -27,14 +28,17 @@ __all__ = [
 ABILITIES = ("noise", "rejection", "integration", "counterfactual")
 SCORINGS = ("default", "official")
 _JUDGE_REJECTION, _JUDGE_ERROR = "rgb.judge.rejection", "rgb.judge.error_detection"
+_JUDGE_BINDING = "rgb.judge.binding"
 
 
 @dataclass(frozen=True)
 class RecordScores:
     """The scores of one record; None where a metric did not score it.
 
-    `right`, `rejected` and `detected` are ragstone's; `official`: whether the official program counts the row in its
-    `tt`; `label` and `fact`: its verdicts per slot and on errors; `judged_*` are the judge's.
+    `right`, `rejected` and `detected` are ragstone's; `binding`: whether the parts of an answer stand with what was
+    asked of them, by the judge where the rule cannot tell, "" for other abilities than integration, where `right`
+    follows it. `official`: whether the official program counts the row in its `tt`; `label` and `fact`: its verdicts
+    per slot and on errors; `judged_*` are the judge's.
     """
 
     right: bool | None
@@ -45,6 +49,7 @@ class RecordScores:
     fact: bool | None
     judged_rejected: bool | None
     judged_detected: bool | None
+    binding: str = ""
 
     @property
     def all_slots(self) -> bool | None:
@@ -63,8 +68,9 @@ def read_scores(record: Record) -> RecordScores:
     official = scores.get("rgb.official")
     evidence = official.evidence if official is not None and isinstance(official.evidence, dict) else {}
     label, fact = evidence.get("label"), evidence.get("factlabel")
+    bound = _binding(scores)
     return RecordScores(
-        right=_bit(scores.get("answer_match")),
+        right=bound == "bound" if bound else _bit(scores.get("answer_match")),
         rejected=_bit(scores.get("refusal")),
         detected=_bit(scores.get("error_detection")),
         official=_bit(official),
@@ -72,7 +78,16 @@ def read_scores(record: Record) -> RecordScores:
         fact=None if fact is None else bool(fact),
         judged_rejected=_bit(scores.get(_JUDGE_REJECTION)),
         judged_detected=_bit(scores.get(_JUDGE_ERROR)),
+        binding=bound,
     )
+
+
+def _binding(scores: Mapping[str, Score]) -> str:
+    """The outcome of the rule, by the judge where it cannot tell."""
+    outcome, judged = outcome_of(scores.get("rgb.binding")), _bit(scores.get(_JUDGE_BINDING))
+    if outcome != "unbound" or judged is None:
+        return outcome
+    return "bound" if judged else "misaligned"
 
 
 def _bit(score: Score | None) -> bool | None:
@@ -157,7 +172,8 @@ class RgbCounts:
     """The counters of a run.
 
     `rejections`: outcomes where no document contains the answer: "rejected", or the kind of the passage that the answer
-    came from ("" if the data do not have it), or "none". `positions` (1 is the first) and `relevant_kinds`: the
+    came from ("" if the data do not have it), or "none". `bindings`: outcomes of the parts of integration's answers in
+    ragstone's scoring. `positions` (1 is the first) and `relevant_kinds`: the
     accuracy of noise cases with exactly one relevant document, by its position and kind. Each is by (system, language).
     `judges`: the names of the judges as their providers returned them.
     """
@@ -165,6 +181,7 @@ class RgbCounts:
     scoring: str
     cells: dict[RgbKey, ConditionTally] = field(default_factory=dict)
     rejections: dict[tuple[str, str], KindTally] = field(default_factory=dict)
+    bindings: dict[tuple[str, str], KindTally] = field(default_factory=dict)
     positions: dict[tuple[str, str], dict[int, SampleTally]] = field(default_factory=dict)
     relevant_kinds: dict[tuple[str, str], dict[str, SampleTally]] = field(default_factory=dict)
     judges: set[str] = field(default_factory=set)
@@ -204,11 +221,15 @@ class RgbCounts:
         if record.response is None:
             return
         scores = read_scores(record)
-        for name in (_JUDGE_REJECTION, _JUDGE_ERROR):
+        for name in (_JUDGE_REJECTION, _JUDGE_ERROR, _JUDGE_BINDING):
             if (score := record.scores.get(name)) is not None:
                 self.judges.update(step.model for step in steps_of(score) if step.model)
         for measure, scoring, value in _measured(key, scores):
             cell.tallies.setdefault((measure, scoring), SampleTally()).add(sample, value, self._pool)
+        if scores.binding:
+            group = self.bindings.setdefault((key.system, key.language), KindTally())
+            group.base.add(sample, 1, self._pool)
+            group.kinds.setdefault(scores.binding, SampleTally()).add(sample, 1, self._pool)
         if kinds:
             self._add_kinds(record, key, scores, sample)
 

@@ -32,6 +32,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.error_detection import ErrorDetection
 from ragstone.metrics.refusal import Refusal
+from ragstone.metrics.rgb_binding import RgbBinding
 from ragstone.metrics.rgb_official import RgbOfficial
 from ragstone.systems.template import TEMPLATES, PromptTemplate, prompt_template
 from ragstone.types import Case, Metric, Query, Record, Resources, Run, Sample, Template
@@ -174,7 +175,7 @@ class RGB(BaseBenchmark):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """All metrics that need no judge, in both scorings."""
-        return (AnswerMatch(), Refusal(), ErrorDetection(), RgbOfficial())
+        return (AnswerMatch(), RgbBinding(), Refusal(), ErrorDetection(), RgbOfficial())
 
     @property
     def warnings(self) -> list[str]:

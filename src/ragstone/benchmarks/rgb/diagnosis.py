@@ -29,6 +29,8 @@ CAUSES: Mapping[str, float] = {
     "no_match": 0.70,
     "wrong_detail": 0.68,
     "far_missed": 0.65,
+    "misaligned": 0.80,
+    "listed": 0.72,
     "merged": 0.60,
     "ignored": 0.55,
     "refused": 0.50,
@@ -40,6 +42,7 @@ CAUSES: Mapping[str, float] = {
     "empty": 0.30,
     "cut_off": 0.30,
     "blocked": 0.25,
+    "unbound": 0.25,
     "guessed": 0.20,
     "other_form": 0.15,
     "other_wording_refusal": 0.10,
@@ -90,7 +93,9 @@ class _RgbReader(RecordReader):
         """The metric that decides between right and wrong."""
         if self.scoring == "official":
             return "rgb.official"
-        return "refusal" if self.ability == "rejection" else "answer_match"
+        by_ability = {"rejection": "refusal", "integration": "rgb.binding"}
+        name = by_ability.get(self.ability, "answer_match")
+        return name if name in self.record.scores else "answer_match"
 
     @property
     def right(self) -> bool | None:
@@ -146,7 +151,8 @@ class _RgbReader(RecordReader):
             return self.wrong("empty", self.say("empty"))
         if self.ability == "rejection":
             return self._answered_anyway()
-        return self._by_scoring() or self._declined() or self._of_testbed() or self._from_passages()
+        by_rule = self._by_binding() or self._by_scoring() or self._declined()
+        return by_rule or self._of_testbed() or self._from_passages()
 
     def _answered_anyway(self) -> Diagnosis:
         """No document contains the answer, but the system answered anyway."""
@@ -158,6 +164,13 @@ class _RgbReader(RecordReader):
         if source is None:
             return self.wrong("unsupported", self.say("unsupported"))
         return self._from("misled", source, self.say("misled", passage=source.passage.id, what=self._what(source)))
+
+    def _by_binding(self) -> Diagnosis | None:
+        """All parts are stated, but not with what was asked of them."""
+        outcome = self.scores.binding
+        if self.scoring == "official" or outcome not in ("misaligned", "unbound", "listed"):
+            return None
+        return self.wrong(outcome, self.say(outcome, aliases=self._aliases()), self.answers_in(self.holders))
 
     def _by_scoring(self) -> Diagnosis | None:
         """If the two scorings disagree, their difference is the cause."""

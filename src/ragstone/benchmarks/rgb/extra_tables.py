@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.benchmarks.rgb.aggregate import (
+    KindTally,
     RgbCounts,
     RgbKey,
     SampleTally,
@@ -27,6 +28,7 @@ ALPHA = 0.05  # the paper's level of significance
 _HEADLINE = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
 _KINDS = ("rejected", "guess", "rumour", "other_year", "other_category", "related")  # and any other, "" and "none"
 _RELEVANT = ("plain", "brief", "far")
+_OUTCOMES = ("bound", "misaligned", "unbound", "listed", "incomplete")
 
 
 def difference(tally: SampleTally | None, total: int, words: Mapping[str, str], *, empty: str) -> Cell:
@@ -147,7 +149,8 @@ class ExtraTables(TableWriter):
         kind_heads = {kind: self.words.get(f"relevant_{kind}", kind) for kind in kinds}
         return [
             self._drop_table(),
-            self._sources_table(),
+            self._outcomes("rejection-sources", "note_sources", self.counts.rejections, self._kinds()),
+            self._outcomes("integration-parts", "note_parts", self.counts.bindings, self._parts()),
             self._by_group("positions", "note_positions", positions, place_heads),
             self._by_group("relevant-kinds", "note_relevant_kinds", self.counts.relevant_kinds, kind_heads),
             self._repeats_table(),
@@ -184,23 +187,33 @@ class ExtraTables(TableWriter):
         text = self.words["p"].format(p=p_text, mark=" *" if p < ALPHA else "")
         return Cell(text, value=gain, scored=pairs, unit="%")
 
-    def _sources_table(self) -> Table:
-        """Questions that no document answers: refused, guessed, or misled by which kind of passage."""
+    def _kinds(self) -> Mapping[str, str]:
+        """What became of questions that no document answers: refused, guessed, or misled by which kind of passage."""
         kinds_seen = {kind for group in self.counts.rejections.values() for kind in group.kinds}
         others = sorted(kinds_seen - {*_KINDS, "", "none"})
         kinds = [kind for kind in (*_KINDS, *others, "", "none") if kind in kinds_seen]
+        return {kind: self.words.get(f"kind_{kind}") or self.words["kind_other"].format(kind=kind) for kind in kinds}
+
+    def _parts(self) -> Mapping[str, str]:
+        """How the parts of answers stand with what was asked of them."""
+        return {outcome: self.words[f"parts_{outcome}"] for outcome in _OUTCOMES}
+
+    def _outcomes(
+        self, name: str, note: str, groups: Mapping[tuple[str, str], KindTally], heads: Mapping[str, str]
+    ) -> Table:
+        """The share of each outcome, for each system and language."""
         rows = []
         for pair in systems(self.counts):
-            if (group := self.counts.rejections.get(pair)) is not None:
+            if (group := groups.get(pair)) is not None:
                 cells = []
-                for kind in kinds:
+                for kind in heads:
                     samples = group.kinds.get(kind, SampleTally()).samples
-                    parts = [(samples.get(name, (0, 0))[0], tried) for name, (_, tried) in group.base.samples.items()]
+                    base = group.base.samples.items()
+                    parts = [(samples.get(sample, (0, 0))[0], tried) for sample, (_, tried) in base]
                     cells.append(replace(Estimate.of_share(parts).cell("%"), total=None))
                 rows.append(row(pair[0], language_name(pair[1], self.words), *cells))
-        heads = (self.words.get(f"kind_{kind}") or self.words["kind_other"].format(kind=kind) for kind in kinds)
-        columns = (*self.texts("system", "data"), *heads)
-        return self.table("rejection-sources", columns, rows, [self._note("note_sources")], keys=2)
+        columns = (*self.texts("system", "data"), *heads.values())
+        return self.table(name, columns, rows, [self._note(note)], keys=2)
 
     def _by_group(
         self,

@@ -122,8 +122,8 @@ class RgbPlugin(Plugin):
     name: ClassVar[str] = "rgb"
     summary: ClassVar[str] = "Noise, rejection, integration, counterfactual (Chen et al. 2024)."
     Options: ClassVar[type[Any] | None] = RgbOptions
-    judged: ClassVar[tuple[str, ...]] = ("rgb.judge.rejection", "rgb.judge.error_detection")
-    own_metrics: ClassVar[tuple[str, ...]] = ("error_detection", "rgb.official", *judged)
+    judged: ClassVar[tuple[str, ...]] = ("rgb.judge.rejection", "rgb.judge.error_detection", "rgb.judge.binding")
+    own_metrics: ClassVar[tuple[str, ...]] = ("error_detection", "rgb.binding", "rgb.official", *judged)
     rescoring: ClassVar[Rescoring | None] = RgbRescoring()
     # `documents`: the passages it got; `first_relevant`: the position of the first relevant one, from 1, or 0.
     condition_types: ClassVar[Mapping[str, Any]] = {
