@@ -5,6 +5,7 @@
 Prints what each scene saw as one JSON document. No test of its own.
 """
 
+import asyncio
 import contextlib
 import json
 import os
@@ -22,6 +23,15 @@ from typing import Any
 from bench.cluster import nodes, workers_of
 from tests.cli.tools import command, environment
 
+from ragstone.api.cluster import Cluster
+from ragstone.models import ModelOptions, open_embedder
+from ragstone.retrieval.embedders import embed_all
+
+# Embeds by the number in a text.
+EMBEDDER = """
+def embed(texts):
+    return [[float(text.split()[-1]), 1.0, 2.0] for text in texts]
+"""
 KEY = "sk-cluster-0123456789abcdefghijkl"
 COUNT = 120
 GIVE_UP = 90.0  # seconds
@@ -82,6 +92,17 @@ def until(condition: Callable[[], Any], what: str) -> None:
         if time.monotonic() > give_up:
             raise TimeoutError(what)
         threading.Event().wait(0.02)
+
+
+class SmallCluster(Cluster):
+    """A cluster that embeds fewer texts than are worth it."""
+
+    least = 100
+    asked = 0
+
+    async def embed(self, *arguments: Any) -> Any:
+        type(self).asked += 1
+        return await super().embed(*arguments)
 
 
 class Scenes:
@@ -154,6 +175,20 @@ class Scenes:
                 "files": sorted(path.name for path in self.folder.glob("a.run*")),
                 "same": untimed(self.exported("a.run")) == untimed(self.exported("b.run"))}  # fmt: skip
 
+    def embedding(self) -> dict[str, Any]:
+        """A pool that workers embed, and the same here."""
+        (self.folder / "embedder.py").write_text(EMBEDDER)
+        name, texts = f"{self.folder / 'embedder.py'}:embed", [f"plum {at % 500}" for at in range(700)]
+        cluster = SmallCluster(self.cluster.address, 2)
+        options = ModelOptions(spread=cluster)
+
+        async def embedded(options: ModelOptions) -> Any:
+            async with open_embedder(name, options) as embedder:
+                return await embed_all(embedder, texts, kind="passage")
+
+        there, here = asyncio.run(embedded(options)), asyncio.run(embedded(ModelOptions()))
+        return {"same": bool((there == here).all()), "shape": list(there.shape), "asked": cluster.asked}
+
     def secrets(self, places: list[Path]) -> dict[str, Any]:
         """The files that hold the key: of Ray's session and of the runs."""
         found, seen = [], 0
@@ -180,7 +215,7 @@ def main() -> int:
     seen: dict[str, Any] = {}
     with nodes(2, 2, folder) as cluster:
         scenes = Scenes(folder, cluster, f"http://127.0.0.1:{server.server_address[1]}/v1")
-        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills):
+        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills, scenes.embedding):
             started = time.monotonic()
             seen[scene.__name__] = scene() | {"seconds": round(time.monotonic() - started, 1)}
             print(json.dumps(seen[scene.__name__]), file=sys.stderr, flush=True)

@@ -178,6 +178,13 @@ def test_a_command_and_workers_and_a_node_that_die_cost_what_was_in_flight(scene
 
 
 @pytest.mark.slow
+def test_a_pool_that_workers_embed_has_the_vectors_of_one_machine(scenes: Any) -> None:
+    assert {name: scenes["embedding"][name] for name in ("same", "shape", "asked")} == {
+        "same": True, "shape": [700, 3], "asked": 1
+    }  # fmt: skip
+
+
+@pytest.mark.slow
 def test_the_key_travels_to_the_workers_and_is_in_no_file(scenes: Any) -> None:
     assert scenes["limits"]["strangers"] == 0
     assert scenes["secrets"]["found"] == []

@@ -11,15 +11,17 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from ragstone.api.cluster_embedding import embed_on
 from ragstone.api.cluster_limits import LimitKeeper
 from ragstone.api.cluster_worker import Errand, ShardWorker
 from ragstone.api.workload import Workload
 from ragstone.errors import RagstoneError, Unfinished, UsageError
+from ragstone.models import ModelOptions
 from ragstone.models.providers import PLUGINS
 from ragstone.report.optional import load
 from ragstone.runs import RunFile
@@ -27,6 +29,9 @@ from ragstone.runs.owners import is_dead
 from ragstone.runs.reader import open_run
 from ragstone.runs.shards import Returned, Shard, merge_shard
 from ragstone.systems import system_name
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Cluster"]
 
@@ -44,6 +49,7 @@ class Cluster:
     address: str
     workers: int | None = None
     gpus: float = 0.0
+    least: ClassVar[int] = 5_000  # texts: fewer are embedded sooner than workers start
 
     @classmethod
     def checked(cls, address: str, workers: int | None, gpus: float) -> Self:
@@ -67,12 +73,9 @@ class Cluster:
             keeper = None
             if limits.allowance or limits.requests_per_minute or limits.tokens_per_minute:
                 keeper = _keeper(ray, workload)
-            keys = {name: os.environ[name] for name in _key_names() if os.environ.get(name)}
-            errand = Errand(workload, concurrency, folder, token, Path.cwd(), keys)
-            count = self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-            if self.address == "local":
-                count = min(count, self.workers or os.cpu_count() or 1)
-            pool = _RayPool(ray, self, ray.put(errand), keeper, folder, count, concurrency)
+            workload = replace(workload, options=replace(workload.options, spread=None))
+            errand = Errand(workload, concurrency, folder, token, Path.cwd(), _keys())
+            pool = _RayPool(ray, self, ray.put(errand), keeper, folder, self._count(ray), concurrency)
             try:
                 await pool.begin()
                 yield pool
@@ -80,6 +83,24 @@ class Cluster:
                 await pool.close()
                 if keeper is not None:
                     await _settle(keeper, workload)
+
+    async def embed(
+        self, name: str, options: ModelOptions, texts: Sequence[str], kind: Literal["query", "passage"], /
+    ) -> "np.ndarray[Any, Any]":
+        """The vectors of a pool, by workers of their own: a `models.options.Spread`."""
+        ray = _ray()
+
+        def work() -> Any:
+            with self._connected(ray):
+                return embed_on(ray, name, options, texts, kind, _keys(), workers=self._count(ray), gpus=self.gpus)
+
+        return await asyncio.to_thread(work)
+
+    def _count(self, ray: Any) -> int:
+        """How many workers."""
+        if self.workers is not None or self.address == "local":
+            return self.workers or os.cpu_count() or 1
+        return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     @contextlib.contextmanager
     def _connected(self, ray: Any) -> Iterator[None]:
@@ -242,8 +263,10 @@ async def _settle(keeper: Any, workload: Workload) -> None:
             allowance.spent.requests, allowance.spent.cost = await _value(keeper.spent.remote())
 
 
-def _key_names() -> set[str]:
-    return {provider.key for provider in PLUGINS.values() if provider.key}
+def _keys() -> dict[str, str]:
+    """The providers' keys that are set here."""
+    names = {provider.key for provider in PLUGINS.values() if provider.key}
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def _check_sendable(ray: Any, workload: Workload) -> None:

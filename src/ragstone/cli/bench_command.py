@@ -149,6 +149,9 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
         "temperature": values.pop("temperature"), "top_p": values.pop("top_p"),
         "max_tokens": values.pop("max_tokens"), "seed": values.pop("sampling_seed"),
     }  # fmt: skip
+    cluster = cluster_of(values)
+    for name in ("cluster", "workers", "gpus_per_worker"):
+        del values[name]
     calling = ModelOptions(
         base_url=values.pop("base_url"),
         cache=None if values.pop("no_cache") else cache_folder(),
@@ -156,6 +159,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
         requests_per_minute=values.pop("rpm"),
         tokens_per_minute=values.pop("tpm"),
         batch=batches_of(values),
+        spread=cluster,
     )
     del values["batch"]
     calling, judging = limited(calling, max_requests, max_cost, price), replace(judging, price=judge_price)
@@ -169,7 +173,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     return SharedOptions(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
         dry_run, read_price(own), own, read_price(judges), judges if judge_text else "", report_file,
-        values.pop("language"), values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster_of(values),
+        values.pop("language"), values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster,
     )  # fmt: skip
 
 

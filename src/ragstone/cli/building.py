@@ -121,7 +121,7 @@ async def run_build(
 ) -> int:
     """Runs a construction and prints its tables, or what `document` makes of its result."""
     options = replace(model_options_of(dict(values)), base_url=values["base_url"])
-    cluster = cluster_of(dict(values))
+    cluster = cluster_of(values)
     async with opened_shell(quiet=values["quiet"], language=values["language"], cluster=cluster) as shell:
         result = await build(options, shell)
     with result.open() as run:

@@ -166,6 +166,7 @@ def model_options_of(values: dict[str, Any]) -> "ModelOptions":
     options = ModelOptions(
         cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
         requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"], batch=batches_of(values),
+        spread=cluster_of(values),
     )  # fmt: skip
     price = read_price(values["price"] or values.get("judge_price"))
     options = limited(options, values["max_requests"], values["max_cost"], price)

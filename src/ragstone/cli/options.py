@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -186,10 +186,10 @@ limit_options = both(
 )  # fmt: skip
 
 
-def cluster_of(values: dict[str, Any]) -> "Cluster | None":
-    """Takes `cluster_options` out of `values`. Raises UsageError for options of a cluster if none is named, and
-    MissingExtra without Ray, before anything is read."""
-    address, workers, gpus = (values.pop(name) for name in ("cluster", "workers", "gpus_per_worker"))
+def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":
+    """The cluster that `cluster_options` name. Raises UsageError for options of a cluster if none is named, and
+    MissingExtra without Ray, before anything is asked."""
+    address, workers, gpus = (values[name] for name in ("cluster", "workers", "gpus_per_worker"))
     if address is None:
         if workers or gpus:
             raise UsageError(f"{'--workers' if workers else '--gpus-per-worker'} needs a --cluster.")

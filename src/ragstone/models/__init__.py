@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ragstone.errors import UsageError
 from ragstone.models.allowance import counted
+from ragstone.models.embedder_spread import SpreadEmbedder
 from ragstone.models.nested_names import is_http
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider, Source
@@ -105,6 +106,15 @@ async def open_embedder(name: str | Embedder, options: ModelOptions = _DEFAULT) 
     """Opens the embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… or the user's own, by its
     location, its address or as an object (`models/embedder_own.py`). Vectors have unit length and are cached. Raises
     as `open_model` does."""
+    async with _opened_embedder(name, options) as opened:
+        if options.spread is None or not isinstance(name, str):
+            yield opened
+        else:
+            yield SpreadEmbedder(opened, name, options, options.spread)
+
+
+@contextlib.asynccontextmanager
+async def _opened_embedder(name: str | Embedder, options: ModelOptions) -> AsyncIterator[Embedder]:
     if not isinstance(name, str) or is_place(name) or is_http(name):
         from ragstone.models.embedder_own import open_own_embedder  # noqa: PLC0415
 

@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ragstone.errors import UsageError
 from ragstone.models.allowance import Allowance
 from ragstone.models.rate_limit import Limiter
 from ragstone.types import Model
 
-__all__ = ["Batching", "ModelOptions"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Batching", "ModelOptions", "Spread"]
 
 _REPLY_BYTES = 20_000_000
 
@@ -35,6 +38,19 @@ class Batching(Protocol):
         """What wraps the model of this client, which is asked directly outside rounds."""
 
 
+class Spread(Protocol):
+    """The workers of a cluster, which embed large pools."""
+
+    @property
+    def least(self) -> int:
+        """How many texts they embed at least."""
+
+    async def embed(
+        self, name: str, options: "ModelOptions", texts: Sequence[str], kind: Literal["query", "passage"], /
+    ) -> "np.ndarray[Any, Any]":
+        """(n, dimensions) float32, one unit vector per text, in order, by the embedder of this name."""
+
+
 @dataclass(frozen=True)
 class ModelOptions:
     """How to call a model.
@@ -51,6 +67,7 @@ class ModelOptions:
     reply_bytes: the longest decoded reply that is read; RAGSTONE_REPLY_BYTES, else 20 MB.
     slots, context: only for `local/…` chat models: concurrent prompts, and tokens of prompt and answer for each of
         them. With one slot, answers do not depend on other requests (see `models/local.py`).
+    spread: has the workers of a cluster embed large pools; None: this process does.
     limiter: makes the limiter of an endpoint from `in_flight` and its check, where several processes share the limits.
     batch: sends chat requests through the provider's batch interface; None: each on its own.
     allowance: limits on the requests and the cost of all models of a command together.
@@ -71,6 +88,7 @@ class ModelOptions:
     context: int = 8192
     prefix_cache: bool = False
     allowance: Allowance | None = None
+    spread: Spread | None = None
     limiter: Callable[[int, Callable[[], None]], Limiter] | None = None
     batch: Batching | None = None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.errors import BadReply
 from ragstone.models.embedder_cached import unit_vectors
+from ragstone.models.embedder_spread import SpreadEmbedder
 from ragstone.models.work import Pace, duration, track_work
 from ragstone.types import Embedder
 
@@ -47,6 +48,9 @@ async def embed_all(
     batch = batch or (_LOCAL_BATCH if local else _BATCH)
     row = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     different = list(row)
+    if isinstance(embedder, SpreadEmbedder) and len(different) >= embedder.least:
+        matrix = unit_vectors(await embedder.embed_many(different, kind), len(different), embedder.id)
+        return matrix if len(row) == len(texts) else matrix[[row[text] for text in texts]]
     progress = _Progress(embedder.id, kind, len(different))
     starts = iter(range(0, len(different), batch))
     parts: dict[int, np.ndarray[Any, Any]] = {}
