@@ -1,6 +1,10 @@
 """Runs through a provider's batch interface: the same results as online, each request sent once."""
 
+import asyncio
+import contextlib
+import json
 import shlex
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,18 +12,26 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 from tests.api.judging import Embedder
+from tests.api.planted import documents, questions
 from tests.api.test_evaluate import rows
+from tests.builders.test_questions import documents as chunks
 from tests.cli.test_eval import judging
 from tests.servers.batch_endpoint import BatchEndpoint, Fault
 
-from ragstone import bench_async, evaluate_async, run_async
+from ragstone import bench_async, diagnose_async, evaluate_async, run_async
+from ragstone.api.construction import construct
+from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.builders.template_model import TemplateModel
 from ragstone.errors import Unfinished, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.models.batches import Batches
 from ragstone.prices import Price
 from ragstone.runs import open_run
+from ragstone.systems.rag import RagTarget
+from ragstone.types import Request, Turn
 
 
 @pytest.fixture(autouse=True)
@@ -324,3 +336,125 @@ async def test_a_system_of_the_users_own_is_asked_once(tmp_path: Path) -> None:
         assert result.outcome.complete
         assert sorted(asked) == sorted(row["question"] for row in rows())
         assert result.outcome.asked == len(rows())
+
+
+async def test_a_limit_on_the_cost_ends_the_collecting(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging) as endpoint:
+        result = await judged(tmp_path, endpoint, max_cost=0.03, price="1000/0")
+        assert result.outcome.remaining
+        assert result.outcome.refused
+        cost = 11 * (len(endpoint.single) + 0.5 * len(endpoint.lines)) * 1000 / 1e6
+        assert 0.03 <= cost < 0.04
+
+
+async def test_batches_beyond_the_providers_quota_wait_for_the_others(tmp_path: Path) -> None:
+    errors = [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached.", "line": None}]
+    async with BatchEndpoint(judging, most_bytes=30_000, looks=2, fault=Fault(errors={1: errors})) as endpoint:
+        expected = await online(tmp_path, endpoint)
+        endpoint.most_bytes = 10_000
+        assert (await judged(tmp_path, endpoint)).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        assert once_each(endpoint)
+
+
+async def test_the_same_model_as_system_and_judge_shares_its_batches(tmp_path: Path) -> None:
+    def answer(body: Any) -> Any:
+        return judging(body) if "<judged " in str(body["messages"]) else "The tower is tall."
+
+    async with BatchEndpoint(answer) as endpoint:
+        result = await run_async(
+            [{"question": row["question"], "reference": row["reference"]} for row in rows()], "openai/m",
+            metrics=["answer_correctness"], judge="openai/m", embedder=Embedder(), run=tmp_path / "q.run",
+            model_options=options(tmp_path, endpoint), judge_base_url=endpoint.base_url,
+        )  # fmt: skip
+        assert result.outcome.complete
+        assert once_each(endpoint)
+        with contextlib.closing(sqlite3.connect(tmp_path / "batches" / "batches.sqlite")) as store:
+            assert store.execute("SELECT count(*) FROM requests").fetchone() == (0,)
+
+
+async def test_a_diagnosis_in_batches_finds_the_same_causes(tmp_path: Path) -> None:
+    corpus = tmp_path / "documents.jsonl"
+    corpus.write_text("".join(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in documents()), "utf-8")
+    causes = []
+    async with BatchEndpoint(lambda body: "It weighs 317 kg. I do not know more.") as endpoint:
+        for folder, batch in (("online", None), ("batched", Batches(tmp_path / "batches"))):
+            result = await diagnose_async(
+                questions()[:4], RagTarget(corpus, model="openai/m"), run=tmp_path / folder / "d.run",
+                model_options=options(tmp_path / folder, endpoint, batch=batch),
+            )  # fmt: skip
+            assert result.outcome.complete
+            causes.append(result.causes())
+        assert causes[0] == causes[1]
+        assert once_each(endpoint)
+
+
+async def test_a_construction_goes_in_a_batch_for_each_pass(tmp_path: Path) -> None:
+    def templated(body: Any) -> Any:
+        turns = tuple(Turn(turn["role"], turn["content"]) for turn in body["messages"] if turn["content"][:1] == "{")
+        request = Request(turns, schema_name=body["response_format"]["json_schema"]["name"])
+        with pytest.raises(StopIteration) as end:
+            TemplateModel().generate(request).send(None)
+        return json.loads(end.value.value.text)
+
+    async with BatchEndpoint(templated) as endpoint:
+        pipeline = questions_pipeline(chunks(), QuestionSettings(4, {"single": 1.0}))
+        calling = options(tmp_path, endpoint)
+        roles: Any = dict.fromkeys(("writer", "checker"), "openai/m")
+        done = await construct(pipeline, roles, run=tmp_path / "b.run", model_options=calling)
+        assert done.complete
+        assert len(done.state.items) == 4
+        assert once_each(endpoint)
+        assert len(endpoint.single) == 1
+
+
+async def test_two_commands_at_once_share_their_batches(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging, looks=3) as endpoint:
+        expected = await online(tmp_path, endpoint)
+        places = [tmp_path / "one", tmp_path / "two"]
+        shared = [options(place, endpoint, batch=Batches(tmp_path / "b")) for place in places]
+        both = [judged(place, endpoint, model_options=calling) for place, calling in zip(places, shared, strict=True)]
+        for place, result in zip(places, await asyncio.gather(*both), strict=True):
+            assert result.outcome.complete
+            assert list(shown(place / "e.run")) == expected
+        assert once_each(endpoint)
+
+
+async def test_damaged_results_cost_the_damaged_requests_only(tmp_path: Path) -> None:
+    damaged: list[bytes] = []
+
+    def damage(data: bytes) -> bytes:
+        """The first file that is fetched has lost half of its last line, and has lines of other kinds besides."""
+        if damaged:
+            return data
+        damaged.append(data)
+        strange = b'\n[1, 2]\n"text"\n\xff\xfe\n{"custom_id": "zz"}\n{"custom_id": null, "response": {"body": 3}}\n'
+        return strange + data[: -len(data.splitlines()[-1]) // 2]
+
+    async with BatchEndpoint(judging, fault=Fault(damage=damage)) as endpoint:
+        expected = await online(tmp_path, endpoint)
+        assert (await judged(tmp_path, endpoint)).outcome.complete
+        assert list(shown(tmp_path / "e.run")) == expected
+        asked = Counter(line["custom_id"] for line in endpoint.lines)
+        assert sorted(asked.values())[-2:] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ([], "is not a JSON object"), ({"id": "../../secret", "status": "completed"}, "has no id of the file"),
+        ({"object": "file"}, "has no id of the file"),
+    ],
+)  # fmt: skip
+async def test_a_strange_reply_about_a_batch_is_one_line(
+    reply: Any, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def strange(self: BatchEndpoint, request: web.Request) -> web.Response:
+        return web.json_response(reply)
+
+    monkeypatch.setattr(BatchEndpoint, "_upload", strange)
+    async with BatchEndpoint(judging) as endpoint:
+        leaving = options(tmp_path, endpoint, batch=Batches(tmp_path / "batches", leave=True))
+        with pytest.raises(Unfinished, match=told) as caught:
+            await judged(tmp_path, endpoint, model_options=leaving)
+        assert str(caught.value).count("\n") == 0

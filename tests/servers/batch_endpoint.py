@@ -34,11 +34,13 @@ OVER = ("completed", "failed", "expired", "cancelled")
 
 @dataclass
 class Fault:
-    """What goes wrong. status: the HTTP status of a line (by its body). unasked: lines that expire. ends: the last
+    """What goes wrong. status: the HTTP status of a line (by its body). unasked: lines that expire.
+    damage: what becomes of a file that is fetched. ends: the last
     state of the n-th batch instead of "completed". errors: the validation errors of the n-th batch."""
 
     status: Callable[[Any], int] = lambda body: 200
     unasked: Callable[[int, Any], bool] = lambda number, body: False
+    damage: Callable[[bytes], bytes] = lambda data: data
     ends: Mapping[int, str] = field(default_factory=dict)
     errors: Mapping[int, list[dict[str, Any]]] = field(default_factory=dict)
 
@@ -67,7 +69,7 @@ class BatchEndpoint:
     ) -> None:  # fmt: skip
         """looks: how often a batch is looked at in each state. batches: whether there are any."""
         self._answer, self._key, self.looks, self.fault = answer, key, looks, fault or Fault()
-        self._most_lines, self._most_bytes, self._endpoint, self._window = most_lines, most_bytes, endpoint, window
+        self._most_lines, self.most_bytes, self._endpoint, self._window = most_lines, most_bytes, endpoint, window
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, _Batch] = {}
         self.lines: list[dict[str, Any]] = []
@@ -181,7 +183,7 @@ class BatchEndpoint:
         data = file.file.read()
         if form.get("purpose") != "batch" or not file.filename.endswith(".jsonl"):
             return _error(400, "Invalid file format for Batch API. Must be .jsonl", "invalid_request_error")
-        if len(data) > self._most_bytes:
+        if len(data) > self.most_bytes:
             return _error(413, "File is too large.", "file_too_large")
         name = f"file-{len(self.files)}"
         self.files[name] = data
@@ -190,7 +192,11 @@ class BatchEndpoint:
 
     async def _content(self, request: web.Request) -> web.Response:
         data = self.files.get(request.match_info["id"])
-        return _error(404, "No such File object", "invalid") if data is None else web.Response(body=data)
+        return (
+            _error(404, "No such File object", "invalid")
+            if data is None
+            else web.Response(body=self.fault.damage(data))
+        )
 
     # --- batches -----------------------------------------------------------------------------------------------
 

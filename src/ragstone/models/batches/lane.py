@@ -30,10 +30,11 @@ _ANSWER_TOKENS = 256  # of an answer, where the request does not limit it
 
 
 class Round(Protocol):
-    """The round of a command that a lane collects for. expected: about what the collected requests will cost. spent:
-    the limit that ended the collecting."""
+    """The round of a command that a lane collects for. used: the keys of the replies that were handed out. expected:
+    about what the collected requests will cost. spent: the limit that ended the collecting."""
 
     active: bool
+    used: set[bytes]
     expected: float
     spent: AllowanceSpent | None
 
@@ -56,8 +57,8 @@ class Lane:
     round: Round
     allowance: Allowance | None
     direct: Model | None = None
-    used: set[bytes] = field(default_factory=set)
     size: int = field(init=False)  # bytes of a batch; less than the interface says if the provider refused that
+    over_quota: int = 0  # batches in a row that were refused because too many requests wait already
     _reached: bool = False
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -141,8 +142,8 @@ class Lane:
         formed = request.schema is not None
         form = self.client.negotiator.form if formed else None
         refusable: Refusable = "clearly" if formed else ""
-        first, body = key not in self.used, entry.reply.encode("utf-8", "surrogatepass")
-        self.used.add(key)
+        first, body = key not in self.round.used, entry.reply.encode("utf-8", "surrogatepass")
+        self.round.used.add(key)
         try:
             if entry.status != 200:
                 raise self._error(entry.status, body, refusable)

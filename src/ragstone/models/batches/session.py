@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 1.0, 60.0, 1.5  # seconds between two looks
 _LOCK_PAUSE = 0.2  # seconds
+_MOST_OVER_QUOTA = 4
 _MOST_FAILURES = 20  # looks in a row that may fail before the command stops waiting
 
 
@@ -43,6 +44,7 @@ class Batches:
 
     def __post_init__(self) -> None:
         self.active = False
+        self.used: set[bytes] = set()
         self.expected = 0.0
         self.spent: AllowanceSpent | None = None
         self._store: BatchStore | None = None
@@ -74,7 +76,8 @@ class Batches:
         self.expected = 0.0
         try:
             yield
-            self._store.forget(key for lane in self._lanes.values() for key in lane.used)
+            self._store.forget(self.used)
+            self.used.clear()
         finally:
             self.active = False
             self._store.close()
@@ -147,6 +150,7 @@ class Batches:
         if status.state == "failed":
             self._refused(lane, batch, status)
         elif status.ended:
+            lane.over_quota = 0
             await self._fetch(lane, batch, status)
         else:
             self.store.update(batch.id, status=status.state, done=status.done, failed=status.failed)
@@ -199,10 +203,11 @@ class Batches:
     def _refused(self, lane: Lane, batch: Batch, status: Status) -> None:
         """The provider's validation failed."""
         self.store.drop(batch.id)
+        lane.over_quota = lane.over_quota + 1 if status.code == "token_limit_exceeded" else _MOST_OVER_QUOTA
         others = [other for other in self.store.wanted() if other.lane == batch.lane and other.remote]
-        if status.code == "token_limit_exceeded" and others:
+        if lane.over_quota < _MOST_OVER_QUOTA or (others and status.code == "token_limit_exceeded"):
             return  # its requests are asked again when the others have ended
-        reasons = "; ".join(status.errors[:3]) or "no reason given"
+        reasons = "; ".join(error.rstrip(".") for error in status.errors[:3]) or "no reason given"
         more = f"; and {len(status.errors) - 3} more" if len(status.errors) > 3 else ""
         raise UsageError(f"{lane.id}: the provider refused batch {batch.remote} of {batch.total:,} requests: "
                          f"{reasons}{more}. Fix this, then run the same command again.")  # fmt: skip
