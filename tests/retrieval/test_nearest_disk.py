@@ -123,6 +123,15 @@ async def test_more_passages_than_there_are_and_none_at_all(words: WordEmbedder)
             assert len((await retriever.retrieve(["orchard"], k=100))[0]) == count
 
 
+async def test_all_lists_are_exact_search(words: WordEmbedder) -> None:
+    found = []
+    for index in ("exact", "disk,probes=all"):
+        async with open_retriever(f"dense(test/words,index={index})", POOL) as retriever:
+            assert facts_of(retriever)["exact"] is True
+            found.append(await retriever.retrieve(["orchard number 3", "orchard"], k=20))
+    assert found[0] == found[1]
+
+
 async def test_without_faiss_a_line_says_which_extra(words: WordEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[faiss\]'"):

@@ -7,7 +7,7 @@ Options:
 - `index`: exact (numpy); faiss (FAISS's flat index, same passages and scores); auto (the default: faiss for 20,000
   passages or more if it is installed, else exact); hnsw (FAISS's approximate graph with `links` edges per node, 32,
   visiting `effort` nodes, 128); disk (approximate, for vectors that do not fit into memory: FAISS's inverted lists, of
-  which `probes`, 256, are searched; its recall against exact search is measured and told).
+  which `probes`, 256, are searched; its recall against exact search is measured and told; probes=all is exact).
 - `title`: yes puts the title before the text, as BEIR does; no, the default, embeds only the text.
 - `url`: base URL of the embedder's endpoint.
 
@@ -103,7 +103,8 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
                 name, recall = await _measured(spec.name, on_disk, embedder, list(building.queries))
                 facts = {
                     "embedder": embedder.id, "passages": len(passages), "dimensions": on_disk.dimensions, "index": name,
-                    "index_bytes": on_disk.nbytes, "exact": False, "recall@5": recall, "build_seconds": built,
+                    "index_bytes": on_disk.nbytes, "exact": on_disk.is_exact, "recall@5": recall,
+                    "build_seconds": built,
                 }  # fmt: skip
                 yield Dense(spec.name, embedder, passages, on_disk, facts)
             return
@@ -133,7 +134,8 @@ def _checked(spec: Spec) -> tuple[str, bool, int, int, int]:
         raise UsageError(f"{spec.name}: links and effort are options of index=hnsw.")
     if kind != "disk" and "probes" in spec.options:
         raise UsageError(f"{spec.name}: probes is an option of index=disk.")
-    return kind, title == "yes", links, effort, spec.count("probes", PROBES)
+    probes = 0 if spec.options.get("probes") == "all" else spec.count("probes", PROBES)
+    return kind, title == "yes", links, effort, probes
 
 
 @contextlib.asynccontextmanager
@@ -162,6 +164,8 @@ async def _opened_on_disk(
 async def _measured(name: str, index: OnDisk, embedder: Embedder, questions: Sequence[str]) -> tuple[str, float]:
     """The index as it is told, and its recall: for some of the questions where these are known in advance, else for
     some of the passages."""
+    if index.is_exact:
+        return index.name, 1.0
     some = [question for question in questions if question.strip()]
     some = some[:: max(1, len(some) // SAMPLED)][:SAMPLED]
     queries = await embed_all(embedder, some, kind="query") if some else None

@@ -38,7 +38,7 @@ SAMPLED = 200
 
 
 class OnDisk:
-    """Searches a folder that `build_on_disk` made, `probes` of its lists for each query."""
+    """Searches a folder that `build_on_disk` made, `probes` of its lists for each query; 0: exactly, all vectors."""
 
     def __init__(self, folder: Path, *, probes: int = PROBES) -> None:
         self._faiss = load_faiss()
@@ -48,9 +48,9 @@ class OnDisk:
             self._faiss.read_index(str(folder / f"lists-{number}.faiss"), self._faiss.IO_FLAG_MMAP)
             for number in range(math.ceil(len(self._rows) / _PART))
         ]
-        self._probes = min(probes, self._parts[0].nlist)
+        self._probes, self.is_exact = min(probes, self._parts[0].nlist), not probes
         for part in self._parts:
-            part.nprobe = self._probes
+            part.nprobe = self._probes or 1
         self.dimensions, self.nbytes, self._vectors = facts["dimensions"], bytes_of(folder), facts["vectors"]
 
     @property
@@ -60,6 +60,8 @@ class OnDisk:
 
     @property
     def name(self) -> str:
+        if self.is_exact:
+            return f"on disk, {Exact(self._rows).name}"
         return f"on disk, {self._probes} of {self._parts[0].nlist:,} lists, faiss {self._faiss.__version__}"
 
     def recall(self, queries: "Array | None" = None, k: int = 5) -> float:
@@ -91,6 +93,8 @@ class OnDisk:
         k = max(0, min(k, len(self._rows)))
         if not len(queries) or not k:
             return empty_result(queries, k)
+        if self.is_exact:
+            return Exact(self._rows).search(queries, k)
         depth = min(len(self._rows), 2 * k + _SPARE)
         candidates = np.concatenate([part.search(queries, depth)[1] for part in self._parts], axis=1)
         selected = np.repeat(np.arange(len(queries)), candidates.shape[1])
