@@ -29,13 +29,6 @@ def test_a_provider_that_counts_more_cached_tokens_than_tokens_takes_no_negative
     assert Price(1.0, 0.0, 0.1).cost(Usage(prompt_tokens=1_000_000, cached_tokens=9_000_000)) == pytest.approx(0.1)
 
 
-def test_a_factor_is_a_discount_on_all_tokens() -> None:
-    usage = Usage(prompt_tokens=500, completion_tokens=70, cached_tokens=300)
-    price = Price(1.0, 10.0, 0.1)
-    assert price.times(0.5).cost(usage) == pytest.approx(price.cost(usage) / 2)
-    assert price.times(0.5).times(0.5).factor == 0.25
-
-
 def test_a_change_of_tokens_has_a_price_that_may_be_negative() -> None:
     assert Price(2.0, 4.0, 1.0).of_tokens(-1_000_000, 0, -500_000) == pytest.approx(-1.5)
 

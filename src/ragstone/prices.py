@@ -3,8 +3,6 @@
 import math
 from typing import Any
 
-from msgspec.structs import replace
-
 from ragstone.errors import UsageError
 from ragstone.structs import Frozen
 from ragstone.types import Usage
@@ -14,15 +12,13 @@ __all__ = ["Price", "price_of", "read_price"]
 
 class Price(Frozen, frozen=True):
     """What a million tokens of prompts and of answers cost, in the user's currency. `cached`: a million prompt tokens
-    that the provider read from its prompt cache; None: as much as others. `factor`: of all three, such as 0.5 for a
-    provider's batch interface.
+    that the provider read from its prompt cache; None: as much as others.
 
-    Anthropic takes a quarter more for tokens that it writes to its cache; here they cost what others cost."""
+    Some take a quarter more for tokens that they write to their cache; here these cost what others cost."""
 
     input: float = 0.0
     output: float = 0.0
     cached: float | None = None
-    factor: float = 1.0
 
     def cost(self, usage: Usage) -> float:
         """The cost of these tokens."""
@@ -33,11 +29,7 @@ class Price(Frozen, frozen=True):
         be shares or differences."""
         from_cache = min(cached, prompt) if prompt >= 0 else cached
         saved = 0.0 if self.cached is None else from_cache * (self.input - self.cached)
-        return self.factor * (prompt * self.input + answer * self.output - saved) / 1e6
-
-    def times(self, factor: float) -> "Price":
-        """The same price at a discount: `times(0.5)` is half of it."""
-        return replace(self, factor=self.factor * factor)
+        return (prompt * self.input + answer * self.output - saved) / 1e6
 
 
 def price_of(text: Any) -> Price | None:

@@ -140,10 +140,7 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
         {"function": {"name": block.get("name"), "arguments": json.dumps(block.get("input"), ensure_ascii=False)}}
         for block in blocks if block.get("type") == "tool_use"
     ]  # fmt: skip
-    reason, usage = message.get("stop_reason"), message.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    cached = count(usage.get("cache_read_input_tokens"))
-    prompt = count(usage.get("input_tokens")) + count(usage.get("cache_creation_input_tokens")) + cached
+    reason = message.get("stop_reason")
     said: dict[str, Any] = {"content": text}
     if thought:
         said["reasoning_content"] = thought
@@ -152,8 +149,5 @@ def _reply(message: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "model": message.get("model"),
         "choices": [{"message": said, "finish_reason": _FINISHES.get(str(reason), reason)}],
-        "usage": {
-            "prompt_tokens": prompt, "completion_tokens": count(usage.get("output_tokens")),
-            "prompt_tokens_details": {"cached_tokens": cached},
-        },
+        "usage": message.get("usage"),  # read as Anthropic counts, too
     }  # fmt: skip
