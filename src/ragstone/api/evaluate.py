@@ -26,7 +26,7 @@ from ragstone.models import ModelOptions
 from ragstone.prices import read_price
 from ragstone.runs import open_run
 from ragstone.systems.recorded import Recorded
-from ragstone.types import Embedder, Metric, Model
+from ragstone.types import Embedder, Metric, Model, Run
 
 if TYPE_CHECKING:
     import pandas
@@ -61,7 +61,11 @@ class EvalResult(RunResult):
         `unsupported_quotes` (scores that rest on a verdict whose quote is in no passage). `mean` is None where nothing
         was scored."""
         with open_run(self.run) as run:
-            counts = tally_scores(run)[self.system]
+            return self.summary_of(run)
+
+    def summary_of(self, run: Run) -> dict[str, dict[str, Any]]:
+        """`summary`, from the run as it is open: its scores are read once for all that asks for them."""
+        counts = tally_scores(run)[self.system]
         summary = {}
         for name in counts.names:
             scores, mean = counts.metrics[name], counts.metrics[name].mean()

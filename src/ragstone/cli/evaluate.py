@@ -45,6 +45,7 @@ from ragstone.prices import read_price
 
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalPlan, EvalResult
+    from ragstone.api.open_run import OpenRun
     from ragstone.models import ModelOptions
 
 __all__ = ["command", "model_options_of", "print_result"]
@@ -200,17 +201,18 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
         failures = failures_of(run)
         if values["as_json"]:
-            code, gates = _gated(result, values)
+            code, gates = _gated(result, run, values)
             document = {
                 "run": str(result.run), "report": None if report is None else str(report), "complete": outcome.complete,
                 "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
-                "remaining": outcome.remaining, "unfinished": unfinished_systems(run.run), "scores": result.summary,
+                "remaining": outcome.remaining, "unfinished": unfinished_systems(run.run),
+                "scores": result.summary_of(run.run),
                 "warnings": list(result.warnings), "gates": gates, "tables": run.tables(language=language),
             }  # fmt: skip
             say_json(from_json(to_json(document), dict))
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
-            code, _ = _gated(result, values)
+            code, _ = _gated(result, run, values)
     if reuses:
         say_reused(outcome, result.run, language)
     if not outcome.complete:
@@ -221,11 +223,11 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3
 
 
-def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
-    with result.open() as run:
-        return report_gates(
-            run.run, values, scored=result.summary, system=result.system, language=run.language, run_file=result.run
-        )
+def _gated(result: "EvalResult", run: "OpenRun", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+    return report_gates(
+        run.run, values, scored=result.summary_of(run.run), system=result.system, language=run.language,
+        run_file=result.run,
+    )  # fmt: skip
 
 
 async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:

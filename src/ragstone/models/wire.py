@@ -12,7 +12,7 @@ from ragstone.errors import BadReply, ContentBlocked, PromptCut
 from ragstone.models.providers import Provider
 from ragstone.models.structured import Form, ParsedReply, ask_for_schema
 from ragstone.structs import plain_text
-from ragstone.text import estimate_tokens
+from ragstone.text import estimate_tokens, most_tokens
 from ragstone.types import Completion, Request, Usage
 
 if TYPE_CHECKING:
@@ -147,6 +147,8 @@ def check_prompt_seen(messages: Sequence[Mapping[str, str]], usage: Usage, where
     """Raises `PromptCut` if the endpoint counts far fewer tokens than these messages have."""
     seen = usage.prompt_tokens
     if seen < _SMALLEST_WINDOW or seen * 2 > sum(len(message["content"]) for message in messages):
+        return
+    if seen >= _SHARE_SEEN * sum(most_tokens(message["content"]) for message in messages):
         return
     sent = _tokens_of(messages)
     if sent >= _ROUGH and seen < _SHARE_SEEN * sent:
