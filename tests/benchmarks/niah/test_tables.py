@@ -1,5 +1,6 @@
 """What the tables and maps of a needle run say, from synthetic answers whose truth is known."""
 
+import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -227,3 +228,44 @@ def test_an_effective_length_ends_before_a_length_of_which_cases_are_still_to_be
     assert [cell.text for cell in row.cells[1:]] == ["至少 2k（未完成）"] * 2
     whole = by_id(run)["niah-summary"].rows[0].cells[2]
     assert (whole.scored, whole.total) == (4, 6)
+
+
+def repeated(length: int, depth: float, found: int, of: int) -> list[Record]:
+    return [record(length, depth, float(number < found), repeat=number) for number in range(of)]
+
+
+def test_a_cell_that_is_repeated_has_an_interval_over_its_repeats() -> None:
+    run = SyntheticRun(*repeated(1000, 50.0, 15, 20), *repeated(2000, 50.0, 20, 20), *repeated(2000, 100.0, 8, 20))
+    tables_by_id = by_id(run)
+    rows = {row.cells[1].text: row.cells[2:] for row in tables_by_id["niah-cells"].rows}
+    assert (rows["50%"][0].value, rows["50%"][0].low, rows["50%"][0].high) == pytest.approx((0.75, *wilson(15, 20)))
+    assert (rows["50%"][1].low, rows["50%"][1].high) == pytest.approx(wilson(20, 20))
+    assert rows["100%"][0].value is None
+    assert (rows["100%"][1].low, rows["100%"][1].high) == pytest.approx(wilson(8, 20))
+    by_length = tables_by_id["niah-lengths"].rows[0].cells[1]
+    assert (by_length.low, by_length.high) == pytest.approx(wilson(15, 20))  # the only cell of its length
+    assert "niah-cells" not in by_id(SyntheticRun(*grid()))
+
+
+def test_by_length_the_repeats_of_a_cell_are_not_counted_as_independent() -> None:
+    apart = SyntheticRun(*repeated(1000, 0.0, 20, 20), *repeated(1000, 50.0, 20, 20), *repeated(1000, 100.0, 5, 20))
+    cell = by_id(apart)["niah-lengths"].rows[0].cells[1]
+    assert cell.value == pytest.approx(0.75)
+    assert cell.low is not None
+    assert cell.low < wilson(45, 60)[0] - 0.15
+
+
+@pytest.mark.parametrize(("cells", "repeats"), [(4, 5), (10, 3), (15, 2)])
+@pytest.mark.parametrize("chance", [0.5, 0.75, 0.95])
+def test_the_interval_by_length_covers_the_mean_of_unequal_depths(cells: int, repeats: int, chance: float) -> None:
+    rng, covered, draws = random.Random(cells), 0, 300
+    for _ in range(draws):
+        scores = CellScores()
+        for depth in range(cells):
+            found = rng.betavariate(5 * chance, 5 * (1 - chance))
+            scores.values[1000, float(depth)] = [float(rng.random() < found) for _ in range(repeats)]
+        estimate = scores.mean(lengths=[1000])
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= chance <= estimate.high
+    assert covered / draws > 0.92  # 0.95 or more over 1,500 draws; 300 draws leave 0.013 of error

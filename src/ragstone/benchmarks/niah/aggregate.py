@@ -5,8 +5,8 @@ Repeats of a cell are averaged first and cells afterwards, so that a cell with m
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from ragstone.stats import Estimate
 from ragstone.structs import Scalar
@@ -51,17 +51,30 @@ class CellScores:
         """The mean of each cell."""
         return {cell: math.fsum(values) / len(values) for cell, values in self.values.items()}
 
-    def mean(self) -> Estimate:
-        """The mean of all cells."""
-        return Estimate.of_mean(list(self.means().values()))
+    def mean(self, lengths: Collection[int] = (), depths: Collection[float] = ()) -> Estimate:
+        """The mean of all cells, or of those at these lengths and depths; `n` is their number. In the interval a cell
+        with its repeats is one unit; that of a single cell is over its repeats."""
+        chosen = [
+            values
+            for (length, depth), values in sorted(self.values.items())
+            if (not lengths or length in lengths) and (not depths or depth in depths)
+        ]
+        if len(chosen) == 1 or len({len(values) for values in chosen}) > 1:
+            means = [math.fsum(values) / len(values) for values in chosen]
+            estimate = Estimate.of_mean(chosen[0] if len(chosen) == 1 else means)
+        else:
+            units = [unit for unit, values in enumerate(chosen) for _ in values]
+            estimate = Estimate.of_mean([value for values in chosen for value in values], groups=units)
+        return replace(estimate, n=len(chosen))
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a cell has an interval of its own."""
+        return any(len(values) > 1 for values in self.values.values())
 
     def at_length(self, length: int) -> list[float]:
         """The means of the cells at one length."""
         return [mean for (cell_length, _), mean in sorted(self.means().items()) if cell_length == length]
-
-    def at_depth(self, depth: float) -> list[float]:
-        """The means of the cells at one depth."""
-        return [mean for (_, cell_depth), mean in sorted(self.means().items()) if cell_depth == depth]
 
     @property
     def lengths(self) -> list[int]:

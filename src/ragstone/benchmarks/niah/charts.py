@@ -6,7 +6,6 @@ from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTall
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
-from ragstone.stats import Estimate
 from ragstone.types import Run
 
 __all__ = ["charts"]
@@ -65,7 +64,7 @@ def _map(name: str, title: str, cells: CellScores, texts: Mapping[str, str]) -> 
         for depth in depths
     )  # fmt: skip
     mean = cells.mean().value
-    by_length = {length: Estimate.of_mean(cells.at_length(length)).value for length in lengths}
+    by_length = {length: cells.mean(lengths=[length]).value for length in lengths}
     worst = min(lengths, key=lambda length: 1.0 if (value := by_length[length]) is None else value)
     alt = texts["alt_map"].format(
         name=title, mean="–" if mean is None else f"{mean:.0%}", n=len(means),
@@ -80,7 +79,7 @@ def _map(name: str, title: str, cells: CellScores, texts: Mapping[str, str]) -> 
 def _curve(key: NeedleKey, group: NeedleTally, needle: str) -> Series:
     points = []
     for length in group.main.lengths:
-        points += Estimate.of_mean(group.main.at_length(length)).points(length)
+        points += group.main.mean(lengths=[length]).points(length)
     parts = [key.system, key.language, needle, key.template, key.retriever]
     # Imported results are not drawn as published figures, which are measured on the same data as ours.
     return Series(", ".join(part for part in parts if part), tuple(points))

@@ -36,8 +36,8 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
     """All tables that have rows, in the language of the report."""
     writer = _NeedleTables(tally_needles(run), language)
     candidates = [
-        writer.summary(), writer.by_length(), writer.by_depth(), writer.effective(), writer.templates(),
-        writer.disagreements(),
+        writer.summary(), writer.by_length(), writer.by_depth(), writer.by_cell(), writer.effective(),
+        writer.templates(), writer.disagreements(),
     ]  # fmt: skip
     return [table for table in candidates if table.rows]
 
@@ -142,7 +142,7 @@ class _NeedleTables(TableWriter):
         def cells_of(group: NeedleTally) -> list[Entry] | None:
             if not group.main.values:
                 return None
-            return [_percent(Estimate.of_mean(group.main.at_length(length))) for length in lengths]
+            return [_percent(group.main.mean(lengths=[length])) for length in lengths]
 
         return self._by_key("lengths", map(name_of_length, lengths), cells_of)
 
@@ -152,10 +152,27 @@ class _NeedleTables(TableWriter):
         def cells_of(group: NeedleTally) -> list[Entry] | None:
             if not group.main.values:
                 return None
-            means = ([mean for depth in band for mean in group.main.at_depth(depth)] for band in bands.values())
-            return [_percent(Estimate.of_mean(values)) for values in means]
+            return [_percent(group.main.mean(depths=band)) for band in bands.values()]
 
         return self._by_key("depths", bands, cells_of)
+
+    def by_cell(self) -> Table:
+        """Each cell with an interval over its repeats; a row for each depth, and none without repeats."""
+        groups = {key: group for key, group in self.groups.items() if group.main.repeated}
+        lengths = sorted({length for group in groups.values() for length in group.main.lengths})
+        rows = [
+            row(
+                *self._keys(key), f"{depth:g}%",
+                *(_percent(group.main.mean([length], [depth])) for length in lengths), published=group.published,
+            )
+            for key, group in groups.items()
+            for depth in group.main.depths
+        ]  # fmt: skip
+        columns = (*self.texts("system", *self.varying_keys, "depth"), *map(name_of_length, lengths))
+        keys = 2 + len(self.varying_keys)
+        return self.table(
+            "cells", columns, rows, self.texts("by_cell_note"), keys=keys, title=self.words["by_cell"]
+        )  # fmt: skip
 
     def effective(self) -> Table:
         def cells_of(group: NeedleTally) -> list[Entry] | None:
