@@ -1,9 +1,9 @@
 """`build_questions`: test questions from the user's documents."""
 
-import json
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,16 +12,18 @@ from msgspec.structs import asdict, replace
 from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import Constructed, construct, keep_report
+from ragstone.api.earlier_questions import EarlierSet, earlier_set, known_of
 from ragstone.api.execute import Shell, cache_folder
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.builders.questions.boilerplate import Cleaned, drop_boilerplate
-from ragstone.builders.questions.items import Draft, Fact, group_of
+from ragstone.builders.questions.items import Draft, Fact
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.questions.places import with_headings
 from ragstone.builders.steps import Role, content_id
-from ragstone.errors import DataError, UsageError
+from ragstone.errors import UsageError
+from ragstone.messages import messages, preferred_language
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
@@ -39,7 +41,7 @@ _REJECTED = "rejected.jsonl"
 @dataclass(frozen=True)
 class QuestionBuild:
     """A construction before anything is asked. `cleaned`: the documents and the lines that were dropped from them.
-    `earlier`: the rows of the test set that it extends."""
+    `earlier`: the test set that it extends. `warnings`: about the documents, one line each."""
 
     pipeline: Pipeline
     settings: QuestionSettings
@@ -47,7 +49,8 @@ class QuestionBuild:
     output: Path
     documents: str
     cleaned: Cleaned
-    earlier: Sequence[Mapping[str, Any]] = ()
+    earlier: EarlierSet = field(default_factory=EarlierSet)
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,10 +77,6 @@ def plan_question_build(
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file: -o names a folder.")
-    earlier: list[Mapping[str, Any]] = []
-    if extend is not None:
-        earlier = _rows(Path(extend))
-        settings = QuestionSettings(**{**vars(settings), "known": tuple(map(_known, earlier))})
     corpora = [read_corpus(path) for path in ([documents] if isinstance(documents, str | Path) else documents)]
     if not corpora:
         raise UsageError("Name the documents: a folder or a file.")
@@ -86,37 +85,13 @@ def plan_question_build(
         for corpus in corpora
         for one in with_headings(corpus.passages, corpus.headings)
     ]
+    earlier = EarlierSet() if extend is None else earlier_set(Path(extend), passages)
+    settings = dataclasses.replace(settings, known=tuple(map(known_of, earlier.rows)))
     cleaned = drop_boilerplate(passages)
     pipeline = questions_pipeline(chunk_passages(cleaned.passages, size=chunk), settings)
     names = ", ".join(one.name for one in corpora)
-    return QuestionBuild(pipeline, settings, models, folder, names, cleaned, earlier)
-
-
-def _known(row: Mapping[str, Any]) -> tuple[str, str | None]:
-    """What a question of an earlier set asks, and its group; None where the row does not tell it."""
-    question, reference = row["question"], row.get("reference")
-    turns = question if isinstance(question, list) else [{"role": "user", "content": question}]
-    texts = [str(turn.get("content", "")) for turn in turns if isinstance(turn, dict) and turn.get("role") == "user"]
-    slots = [slot[0] for slot in reference if isinstance(slot, list) and slot] if isinstance(reference, list) else []
-    evidence = row.get("evidence")
-    listed = [one for one in evidence if isinstance(one, dict)] if isinstance(evidence, list) else []
-    subjects = [str(one["subject"]) for one in listed if "subject" in one]
-    return "\n".join(texts), group_of(map(str, slots), subjects) if subjects else None
-
-
-def _rows(path: Path) -> list[Mapping[str, Any]]:
-    """The rows of a test set, a folder that `build questions` wrote or its file."""
-    file = path / QUESTIONS if path.is_dir() else path
-    if not file.exists():
-        raise UsageError(f"{file} does not exist: --extend names a folder that `ragstone build questions` wrote.")
-    rows: list[Mapping[str, Any]] = []
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
-        try:
-            row = json.loads(line)
-            rows.append({"question": row["question"], **row})
-        except (ValueError, TypeError, KeyError) as error:
-            raise DataError(file, f"this is not a question ({error}).", line=number) from None
-    return rows
+    warnings = tuple(warning for one in corpora for warning in one.warnings)
+    return QuestionBuild(pipeline, settings, models, folder, names, cleaned, earlier, warnings)
 
 
 async def run_question_build(
@@ -165,22 +140,31 @@ def _covered(plan: QuestionBuild, done: Constructed) -> dict[str, tuple[int, int
 
 
 def _warnings(plan: QuestionBuild, done: Constructed) -> tuple[str, ...]:
+    """What was left out of the documents and of the earlier set, and whether the set is smaller than was wanted."""
+    texts, found = messages(__name__, preferred_language()), [*plan.warnings]
+    if plan.earlier.stale:
+        found.append(texts["stale"].format(count=len(plan.earlier.stale)))
     got, wanted = len(done.state.items), plan.settings.size
-    if got >= wanted:
-        return ()
-    return (f"{got} of {wanted} questions passed the gates: the documents hold no more of the wanted types.",)
+    if got < wanted:
+        found.append(texts["fewer"].format(got=got, wanted=wanted))
+    return tuple(found)
 
 
 def _write(plan: QuestionBuild, done: Constructed) -> None:
     drafts: Sequence[Draft] = done.state.items
-    rows = [*plan.earlier, *map(_row, drafts)]
+    rows = [*plan.earlier.rows, *map(_row, drafts)]
     write_rows(plan.output / QUESTIONS, rows)
-    write_rows(plan.output / CORPUS, [chunk_row(passage) for passage in plan.pipeline.corpus])
+    write_rows(
+        plan.output / CORPUS, [*map(chunk_row, plan.pipeline.corpus), *plan.earlier.chunks_beside(plan.pipeline.corpus)]
+    )
     repeated = [
         Rejected(content_id(line), "boilerplate", "repeated_line", line, {"documents": count})
         for line, count in plan.cleaned.lines.items()
     ]
-    write_rows(plan.output / _REJECTED, [_rejected_row(item) for item in (*repeated, *done.state.rejected)])
+    stale = [
+        Rejected(str(row.get("id", "")), "extend", "document_changed", "", dict(row)) for row in plan.earlier.stale
+    ]
+    write_rows(plan.output / _REJECTED, [_rejected_row(item) for item in (*repeated, *stale, *done.state.rejected)])
 
 
 def _row(draft: Draft) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def keep_report(
     if not path.exists():
         raise UsageError("The documents hold nothing that a model could be asked about.")
     reasons = Counter(rejected.reason for rejected in state.rejected)
-    report = {
+    report: dict[str, Any] = {
         "accepted": accepted, "yields": [msgspec.structs.asdict(one) for one in state.yields],
         "rejected": dict(sorted(reasons.items())),
         "covered": {name: list(pair) for name, pair in (covered or {}).items()},
@@ -113,6 +113,12 @@ def keep_report(
     }  # fmt: skip
     with open_run(path) as run:
         question = dict(run.meta["question"])
+        usages = [response.usage for name in run.systems for _, response in run.responses(name, "") if response.usage]
+    report["usage"] = {
+        "requests": sum(usage.requests for usage in usages),
+        "prompt_tokens": sum(usage.prompt_tokens for usage in usages),
+        "completion_tokens": sum(usage.completion_tokens for usage in usages),
+    }
     RunFile.create_or_open(path, question=question, info={"construction": report}, systems={}).close()
 
 

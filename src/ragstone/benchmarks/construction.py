@@ -105,6 +105,7 @@ class Construction(BaseBenchmark):
             Table("construction-passes", words["passes"], columns, passes),
             Table("construction-rejected", words["rejected"], (words["reason"], words["items"]), reasons),
             *self._coverage(words),
+            *self._cost(words),
             *self._boilerplate(words),
         ]
 
@@ -119,6 +120,19 @@ class Construction(BaseBenchmark):
             if total
         ]
         return [Table("construction-covered", words["covered"], (words["what"], words["share"]), tuple(rows))]
+
+    def _cost(self, words: Mapping[str, str]) -> list[Table]:
+        """What the construction took, in all and for each accepted item, if the run file has it."""
+        usage, accepted = self.report.get("usage"), self.report.get("accepted", 0)
+        if not isinstance(usage, Mapping) or not usage:
+            return []
+        rows = tuple(
+            Row((Cell(words[name]), Cell(value=float(count)), Cell(f"{count / accepted:,.0f}" if accepted else "–")))
+            for name, count in usage.items()
+            if name in words
+        )
+        columns = (words["spent"], words["in_all"], words["each"])
+        return [Table("construction-cost", words["cost"], columns, rows)]
 
     def _boilerplate(self, words: Mapping[str, str]) -> list[Table]:
         """The lines that most documents lost as boilerplate, if any did."""
