@@ -187,14 +187,14 @@ def read_usage(usage: Any) -> Usage:
     if not isinstance(usage, dict):
         return Usage(requests=1)
     details = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
     prompt, answer = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    if not cached:
-        cached = next((count for name in _CACHED if (count := _count(usage.get(name)))), 0)
+    if cached is None:
+        cached = next((usage[name] for name in _CACHED if name in usage), 0)
     if not prompt:  # Anthropic's own interface counts apart what was read from the cache and what was written to it
         prompt = sum(_count(usage.get(name)) for name in _ANTHROPIC_PROMPT)
         answer = answer or _count(usage.get("output_tokens"))
-    return Usage(prompt, answer, min(cached, prompt), requests=1)
+    return Usage(prompt, answer, min(_count(cached), prompt) if cached else 0, requests=1)
 
 
 def _with_timings(usage: Usage, timings: Any) -> Usage:
@@ -237,11 +237,12 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bo
     elif formed:
         text = text.lstrip("\ufeff")
         text = match["inside"] if (match := _FENCE.match(text)) else text
+    usage = read_usage(reply.usage)
     completion = Completion(
         text=text or message.refusal or "",
         reasoning="\n\n".join(part for part in (separate, inline) if part),
         finish_reason=_FINISHES.get(finish, finish),
-        usage=_with_timings(read_usage(reply.usage), reply.timings),
+        usage=_with_timings(usage, reply.timings) if reply.timings else usage,
         model=reply.model or model,
         seconds=seconds,
     )
