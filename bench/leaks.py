@@ -8,7 +8,7 @@ Everything is learned on the questions of one seed and tried on those of another
 - depth: where in its passage an answer stands, by fifths (χ² against a uniform share; positives alone)
 - filter: keep the passages that hold the question's years and its rarest words, against BM25 (AUC within a question)
 - regex: read nothing, print the value of the asked type that most passages hold (share right, by noise ratio)
-- sentences: how often a sentence comes again, with numbers and names masked
+- sentences: how many come again, letter for letter, in more than three passages
 - values: how many values of the asked type a passage holds, and the share of related negatives with at least one
 
 `tests/bench/test_leaks.py` holds the figures that are reached; the goals are printed beside them.
@@ -20,7 +20,7 @@ import math
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -280,28 +280,14 @@ def values_held(data: Set) -> dict[str, float]:
 
 
 def recurrence(data: Set, most: int = 3) -> dict[str, float]:
-    """The share of sentences (numbers and names masked) that stand in more than `most` and in ten or more questions."""
-    places: dict[str, set[int]] = defaultdict(set)
-    for text in data.texts:
-        for sentence in _masked(text.text, data.language):
-            places[sentence].add(text.question)
-    total = [
-        len(questions) for text in data.texts for s in _masked(text.text, data.language) for questions in [places[s]]
-    ]
+    """The share of all sentences that stand, letter for letter, in more than `most` passages, and in ten or more."""
+    counts = Counter(sentence.strip() for text in data.texts for sentence in sentences(text.text))
+    total = counts.total()
     return {
-        f"in more than {most}": sum(1 for count in total if count > most) / len(total),
-        "in ten or more": sum(1 for count in total if count >= 10) / len(total),
-        "most": float(max(total)),
+        f"in more than {most}": sum(count for count in counts.values() if count > most) / total,
+        "in ten or more": sum(count for count in counts.values() if count >= 10) / total,
+        "most": float(max(counts.values())),
     }
-
-
-def _masked(text: str, language: str) -> Iterator[str]:
-    for sentence in sentences(text):
-        plain = re.sub(r"\d[\d,.]*", "#", sentence)
-        if language == "en":
-            plain = re.sub(r"(?<!^)\b[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*", "@", plain)
-        if len(plain) > 12:
-            yield plain
 
 
 def attack(language: str, *, questions: int, learn: int, target: int, difficulty: Difficulty) -> dict[str, Any]:

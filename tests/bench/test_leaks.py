@@ -4,6 +4,7 @@ import pytest
 
 from bench import leaks
 
+pytestmark = pytest.mark.slow
 QUESTIONS = 60
 Sets = tuple[leaks.Set, leaks.Set, leaks.Set]
 
@@ -45,6 +46,13 @@ def test_the_reader_of_patterns_is_misled(sets: Sets) -> None:
 def test_texts_that_do_not_answer_hold_a_value_of_the_asked_type_as_often(sets: Sets) -> None:
     held = leaks.values_held(sets[1])
     assert held["related: with a value"] > held["positive: with a value"] - 0.05
+
+
+def test_sentences_hardly_ever_come_again(sets: Sets) -> None:
+    _, attacked, easy = sets
+    found, easily = leaks.recurrence(attacked), leaks.recurrence(easy)
+    assert found["in more than 3"] < 0.05
+    assert found["in more than 3"] < easily["in more than 3"] / 3
 
 
 def test_the_area_counts_ties_by_half() -> None:

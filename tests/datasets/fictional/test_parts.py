@@ -2,17 +2,20 @@
 
 import datetime as dt
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.datasets.fictional.parts import (
     Deck,
+    Drawn,
     add_days,
     between,
     pick,
     sample,
     seeded,
     shuffled,
+    strong,
     weighted,
 )
 
@@ -54,3 +57,19 @@ def test_weights_are_shares() -> None:
 
 def test_days_are_added_over_the_end_of_a_year() -> None:
     assert add_days(dt.date(1999, 12, 31), 1) == dt.date(2000, 1, 1)
+
+
+def test_a_value_that_is_drawn_anew_lies_in_its_range_and_differs_each_time() -> None:
+    world = Drawn({"city": "X"}, seeded("t"), {"name": lambda rng: pick(rng, "abc")}, str)
+    found = ["{city} {~20-4000/10}".format_map(world) for _ in range(50)]
+    numbers = [int(text.removeprefix("X ")) for text in found]
+    assert all(20 <= number <= 4000 and number % 10 == 0 for number in numbers)
+    assert len(set(numbers)) > 30
+    assert world["~name"] in ("a", "b", "c")
+    with pytest.raises(KeyError):
+        world["town"]
+
+
+def test_strong_values_differ_in_nearly_every_world() -> None:
+    worlds = [{"event": f"e{number}", "week": number % 3, "paper": "P"} for number in range(10)]
+    assert strong(worlds) == {"event"}

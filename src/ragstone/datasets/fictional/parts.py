@@ -31,6 +31,7 @@ __all__ = [
     "sample",
     "seeded",
     "shuffled",
+    "strong",
     "weighted",
 ]  # fmt: skip
 
@@ -159,6 +160,16 @@ def weighted(rng: random.Random, items: Sequence[tuple[float, T]]) -> T:
         if point < 0:
             return item
     return items[-1][1]
+
+
+def strong(worlds: Iterable[Mapping[str, object]]) -> frozenset[str]:
+    """The keys that have another value in nearly every one of these worlds: a sentence that has one seldom recurs."""
+    values: dict[str, dict[str, None]] = {}
+    count = 0
+    for count, world in enumerate(worlds, 1):  # noqa: B007
+        for key, value in world.items():
+            values.setdefault(key, {})[repr(value)] = None
+    return frozenset(key for key, found in values.items() if len(found) >= 0.8 * count)
 
 
 def shuffled(rng: random.Random, items: Iterable[T]) -> list[T]:

@@ -20,7 +20,8 @@ class EnglishDomain:
     """A kind of event. `answers`: the fields that questions ask for, with their kinds; `pairs`: fields asked for
     together; `serial`: fields asked for in two editions or two categories. `worlds` draws series, siblings (another
     category) and editions. `years`: the range of years of the editions asked about; `steps`: how many years misleading
-    editions are away; `varied`: its sentences seldom recur (see `grammar.load`)."""
+    editions are away; `strong`: values with which a sentence seldom recurs, where others are to be
+    left out (see `grammar.load`)."""
 
     name: str
     worlds: WorldFile
@@ -29,7 +30,7 @@ class EnglishDomain:
     serial: tuple[str, ...]
     years: tuple[int, int] = (1990, 2020)
     steps: tuple[int, ...] = (-4, -3, -2, -1, 1, 2, 3, 4)
-    varied: bool = False
+    strong: frozenset[str] = frozenset()
 
 
 def read_domain(name: str) -> EnglishDomain:

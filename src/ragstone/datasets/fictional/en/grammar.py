@@ -57,6 +57,9 @@ MENTION = re.compile("\x02([^\x03]*)\x03([^\x04\x05]*)([\x04\x05])(, (?:an?|the)
 # Sections whose sentences tell of one edition only: those of other years have others.
 PARTED = ("detail", "scene", "quote")
 MAIN_SHARE = 0.55
+# Sections that a passage can do without; how often a sentence of them may be written in one row.
+FREE = ("detail", "scene", "quote", "bg", "react", "pre", "prequote", "source")
+MOST_USES = 3
 
 World: TypeAlias = Mapping[str, "str | Person | Day"]
 
@@ -135,19 +138,19 @@ def _sequence(tokens: Sequence[str], at: int) -> tuple[tuple[Part, ...], int]:
 
 
 @cache
-def load(name: str, varied: bool = False) -> Grammar:
+def load(name: str, strong: frozenset[str] = frozenset()) -> Grammar:
     """The grammar of a domain with the common one under it: sections of both are joined, unless the domain's name ends
-    in `!`, which puts it in the place of the common one. `varied`: with the templates of `grammar/news`, and without
-    those that would read the same wherever they stand."""
+    in `!`, which puts it in the place of the common one. `strong`: with the templates of `grammar/news`, and without
+    those that have none of these values and would read the same in many passages."""
     folder = files("ragstone.datasets.fictional.en") / "grammar"
     sections = parse((folder / f"{name}.txt").read_text(encoding="utf-8"))
     more = folder / "news" / f"{name}.txt"
-    if varied and more.is_file():
+    if strong and more.is_file():
         news = parse(more.read_text(encoding="utf-8"))
         sections = {key: (*sections.get(key, ()), *news.get(key, ())) for key in dict.fromkeys([*sections, *news])}
     if name == "common":
         return sections
-    common = load("common", varied)
+    common = load("common", strong)
     joined = {
         key: sections.get(key, ()) + common.get(key, ())
         for key in dict.fromkeys([*sections, *common])
@@ -156,20 +159,29 @@ def load(name: str, varied: bool = False) -> Grammar:
     joined |= {key[:-1]: lines for key, lines in sections.items() if key[-1] == "!"}
     if name in FESTIVE:
         joined["react"] += common["crowd"]
-    if varied:
-        joined = {key: tuple(line for line in lines if _varies(line)) or lines for key, lines in joined.items()}
+    if strong:
+        joined = {key: tuple(line for line in lines if _varies(line, strong)) or lines for key, lines in joined.items()}
     return joined
 
 
-def _varies(parts: tuple[Part, ...]) -> bool:
-    """Whether each sentence of a template has a value of the world, in one of its choices at least."""
+def _varies(parts: tuple[Part, ...], strong: frozenset[str]) -> bool:
+    """Whether each sentence of a template has a strong value, or one drawn anew."""
     found = [False]
     for part in parts:
         if isinstance(part, str):
             found += [False] * len(SENTENCE_ENDS.findall(part))
+        elif isinstance(part, Var):
+            found[-1] |= part.key in strong or part.key[0] == "~"
+        elif isinstance(part, Choice):
+            found[-1] |= all(_varies(option, strong) for option in part.options)
         else:
-            found[-1] |= not isinstance(part, Choice) or any(map(_varies, part.options))
+            found[-1] = True
     return all(found)
+
+
+def _draws(parts: tuple[Part, ...]) -> bool:
+    """Whether a template has a value that is drawn anew wherever it stands."""
+    return any(isinstance(part, Var) and part.key[0] == "~" for part in parts)
 
 
 def with_article(text: str) -> str:
@@ -233,8 +245,9 @@ def spelt(text: str) -> str:
 class Story:
     """Writes passages about one world. `decks` is shared by all stories of a row, so that a sentence is used again only
     when all its alternatives are; no sentence that holds one of `avoid` (lower case) is ever written. In a passage a
-    person is named in full once, and by the surname after that. With `respell`, amounts are written in the style of the
-    passage, as dates always are."""
+    person is named in full once, and by the surname after that. With `varied`, amounts are written in the style of the
+    passage, as dates always are, and a sentence of no drawn value is written at most three times in all that share
+    `uses`."""
 
     def __init__(
         self,
@@ -246,14 +259,16 @@ class Story:
         field: str = "",
         side: str = "main",
         avoid: Iterable[str] = (),
-        respell: bool = False,
+        varied: bool = False,
+        uses: dict[int, int] | None = None,
     ) -> None:
         self.grammar, self.world, self.rng, self.decks = grammar, world, rng, decks
         self.field, self.avoid = field, tuple(avoid)
         self.keys = {section: f"{section} {side}" for section in PARTED}
         self.random = rng.random
         self.american = rng.random() < 0.5
-        self.respell, self.style = respell, 0
+        self.varied, self.style = varied, 0
+        self.uses: dict[int, int] = {} if uses is None else uses
         # What the last passage was made of: template to characters.
         self.lengths: dict[int, int] = {}
 
@@ -264,7 +279,7 @@ class Story:
         draw, used_lengths, avoid = deck.draw, {} if lengths is None else lengths, self.avoid
         for _ in range(3 * len(deck.items)):
             template = draw()
-            if id(template) in used_lengths:
+            if id(template) in used_lengths or self.uses.get(id(template), 0) >= MOST_USES:
                 continue
             pieces: list[str] = []
             try:
@@ -280,12 +295,17 @@ class Story:
                     if part in lower:
                         break
                 else:
-                    used_lengths[id(template)] = len(text)
-                    return text
+                    return self._used(template, text, section, used_lengths)
                 continue
-            used_lengths[id(template)] = len(text)
-            return text
+            return self._used(template, text, section, used_lengths)
         raise Unmet(section)
+
+    def _used(self, template: tuple[Part, ...], text: str, section: str, lengths: dict[int, int]) -> str:
+        """The text, with its template counted."""
+        lengths[id(template)] = len(text)
+        if self.varied and section in FREE and not _draws(template):
+            self.uses[id(template)] = self.uses.get(id(template), 0) + 1
+        return text
 
     def _deck(self, section: str) -> Deck[tuple[Part, ...]]:
         lines = self.grammar.get(section, ())
@@ -337,7 +357,7 @@ class Story:
         """A passage of this form: sections in order; `?` after one means half of the time, `*` as often as it takes to
         reach `target` characters. A headline ends in a stop or a dash."""
         self.american = self.random() < 0.5
-        self.style = int(3 * self.random()) if self.respell else 0
+        self.style = int(3 * self.random()) if self.varied else 0
         lengths: dict[int, int] = {}
         self.lengths = lengths
         pieces: list[list[str]] = []

@@ -43,7 +43,7 @@ TARGETS = {"plain": (360, 1100), "far": (620, 1120), "brief": (270, 400), "rumou
 @dataclasses.dataclass
 class RowWriter:
     """Writes the passages of one row. `used_templates`: template → characters, for each passage written so far;
-    `targets`: characters to aim at, the least and the most by kind."""
+    `targets`: characters to aim at, the least and the most by kind; `uses`: how often each template was used."""
 
     rng: Random
     domain: EnglishDomain
@@ -51,6 +51,7 @@ class RowWriter:
     decks: dict[str, Deck[tuple[Part, ...]]]
     used_templates: list[dict[int, int]] = dataclasses.field(default_factory=list)
     targets: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=lambda: TARGETS)
+    uses: dict[int, int] = dataclasses.field(default_factory=dict)
 
     def story(
         self, world: World, field: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
@@ -59,8 +60,9 @@ class RowWriter:
         extra = {"guess": world[f"{field}_guess"], "pub": world["early"] if before else world["pub"]}
         values = Drawn({**world, **extra}, self.rng, DRAWS, number)
         return Story(
-            self.grammar, values, self.rng, self.decks, field=field, side=side, avoid=avoid, respell=self.domain.varied
-        )
+            self.grammar, values, self.rng, self.decks, field=field, side=side, avoid=avoid,
+            varied=bool(self.domain.strong), uses=self.uses,
+        )  # fmt: skip
 
     def around(
         self, world: World, field: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
@@ -110,7 +112,7 @@ def start_row(
     rng: Random, domain: EnglishDomain, targets: Mapping[str, tuple[int, int]] = TARGETS
 ) -> tuple[RowWriter, EventSeries, int]:
     """A writer for a row of this domain, the series that the row is about, and the year."""
-    writer = RowWriter(rng, domain, load(domain.name, domain.varied), {}, targets=targets)
+    writer = RowWriter(rng, domain, load(domain.name, domain.strong), {}, targets=targets)
     return writer, domain.worlds.series(rng), between(rng, *domain.years)
 
 

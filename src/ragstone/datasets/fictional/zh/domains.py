@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ragstone.datasets.fictional.parts import seeded, strong
 from ragstone.datasets.fictional.texts import read_sections, read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
 from ragstone.datasets.fictional.zh.names import VOCABULARY
@@ -16,6 +17,9 @@ __all__ = ["ChineseDomain", "QuestionType", "make_domain", "read_domain"]
 POOLS = ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside")
 ASK_POOLS = ("query", "head", "state", "say", "far", "qa", "rumour")
 # Life in any town, for the background of any report.
+# What a passage has besides its world, another of each in nearly every one.
+FRAME = frozenset(("报", "记者", "甲", "乙"))
+_WORLDS = 30
 COMMON = PatternPool(*read_sections("zh", "patterns/common")[""])
 
 
@@ -80,10 +84,19 @@ class ChineseDomain:
     def varied(self) -> "ChineseDomain":
         """The same with the patterns of `patterns/news`, and without those that read the same wherever they stand."""
         news, common = _news(self.file), _news("common")
+        rng = seeded("ragstone", "varied", self.file)
+        series = [self.worlds.series(rng) for _ in range(_WORLDS)]
+        fields = FRAME | strong(self.worlds.edition(rng, each, _years=0, _other=False) for each in series)
         pools: dict[str, Any] = {
-            name: getattr(self, name).with_more([*news.get(name, ()), *common.get(name, ())]) for name in POOLS
+            name: getattr(self, name).varied([*news.get(name, ()), *common.get(name, ())], fields) for name in POOLS
         }
-        pools["common"] = self.common.with_more(common.get("", ()))
+        pools["common"] = self.common.varied(common.get("", ()), fields)
+        pools["question_types"] = tuple(
+            dataclasses.replace(
+                asked, **{name: getattr(asked, name).varied((), fields | asked.blocked, 4) for name in ASK_POOLS[1:]}
+            )
+            for asked in self.question_types
+        )
         return dataclasses.replace(self, **pools)
 
 

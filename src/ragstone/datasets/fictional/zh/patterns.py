@@ -22,13 +22,15 @@ CHOICE = re.compile(r"<([^<>]*)>")
 
 
 class Pattern:
-    """A compiled pattern: for each part (most have one) all its spellings, and its fields."""
+    """A compiled pattern: for each part (most have one) all its spellings, its fields, and whether one of these is
+    drawn anew wherever it stands."""
 
-    __slots__ = ("fields", "length", "order", "parts")
+    __slots__ = ("draws", "fields", "length", "order", "parts")
 
     def __init__(self, pattern: str, order: int = 0) -> None:
         self.order = order  # where it stands in its pool: details are written in the order of their file
         self.fields = frozenset(FIELD.findall(pattern))
+        self.draws = any(field[0] == "~" for field in self.fields)
         self.parts = tuple(expand(part) for part in pattern.split("||"))
         self.length = sum(len(spellings[0]) for spellings in self.parts)
 
@@ -51,10 +53,15 @@ class PatternPool:
         """The compiled patterns, in the order of their file."""
         return [Pattern(source, order) for order, source in enumerate(self.sources)]
 
-    def with_more(self, sources: Sequence[str]) -> "PatternPool":
-        """The patterns of this and of `sources` with a field in each sentence; itself where there is none."""
-        varied = [source for source in (*self.sources, *sources) if all(map(FIELD.search, SENTENCE.findall(source)))]
-        return PatternPool(*varied) if varied else self
+    def varied(self, more: Sequence[str], strong: frozenset[str], least: int = 1) -> "PatternPool":
+        """The patterns of this and of `more` that have, in each sentence, a field of `strong` or one drawn anew; itself
+        where there are not `least` of them."""
+
+        def varies(sentence: str) -> bool:
+            return any(field in strong or field[0] == "~" for field in FIELD.findall(sentence))
+
+        kept = [source for source in (*self.sources, *more) if all(map(varies, SENTENCE.findall(source) or [source]))]
+        return PatternPool(*kept) if len(kept) >= least else self
 
 
 EMPTY = PatternPool()

@@ -6,14 +6,15 @@ import re
 from ragstone.datasets.fictional.parts import Document, Drawn, pick, weighted
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.zh import names
-from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
+from ragstone.datasets.fictional.zh.domains import FRAME, ChineseDomain, QuestionType
 from ragstone.datasets.fictional.zh.patterns import Pattern, PatternPool, World
 
 __all__ = ["PassageWriter"]
 
 FRAMES = read_toml("zh", "frames")
 DATELINES, EARLY_DATELINES, TAILS = (PatternPool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
-VARIED_TAILS = TAILS.with_more(())
+VARIED_TAILS = TAILS.varied((), FRAME)
+MOST_USES = 3  # of a sentence that a passage can do without, in one row whose sentences are to vary
 PARAGRAPH = "　　"
 AMOUNT = re.compile("[0-9一二三四五六七八九十]|百分之")
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
@@ -23,7 +24,7 @@ Menu = tuple[tuple[float, PatternPool], ...]
 class PassageWriter:
     """Writes the passages of one item, using each pattern once before using any again. All chance comes from `rng`.
     `characters`: minimum and maximum length of passages, instead of the usual one of their kind; brief ones stay
-    brief. `respell`: each passage has the amounts in one of their spellings."""
+    brief. `respell`: each passage has the amounts in one of their spellings, and sentences seldom recur."""
 
     def __init__(
         self, rng: random.Random, domain: ChineseDomain, characters: tuple[int, int] | None = None, *,
@@ -33,6 +34,8 @@ class PassageWriter:
         self.random = rng.random
         self.remaining: dict[PatternPool, list[Pattern]] = {}
         self.world: World = {}
+        self.free = (domain.detail, domain.quote, domain.color, domain.close, domain.wait, domain.common)
+        self.uses: dict[Pattern, int] = {}
         self.used: list[Pattern] = []  # the patterns of the present passage
         self.written: list[tuple[int, dict[Pattern, int]]] = []  # its length and its sentences', for each kept
 
@@ -49,7 +52,13 @@ class PassageWriter:
             for i in range(start, start + len(remaining)):
                 at = i - len(remaining) if i >= len(remaining) else i
                 pattern = remaining[at]
-                if pattern.fields.isdisjoint(blocked) and pattern not in self.used:
+                if (
+                    pattern.fields.isdisjoint(blocked)
+                    and pattern not in self.used
+                    and self.uses.get(pattern, 0) < MOST_USES
+                ):
+                    if self.respell and pool in self.free and not pattern.draws:
+                        self.uses[pattern] = self.uses.get(pattern, 0) + 1
                     remaining[at] = remaining[-1]
                     remaining.pop()
                     self.used.append(pattern)
@@ -81,9 +90,10 @@ class PassageWriter:
         self.world["甲"] = self.stranger()
 
     def respelt(self, world: World, key: str) -> str:
-        """An amount in one of its spellings; anything else as it is."""
-        spellings = [world[key], *filter(AMOUNT.match, world[key + "#"].split("|"))]
-        return pick(self.rng, spellings) if AMOUNT.match(world[key]) else world[key]
+        """An amount in one of its spellings that end in the same unit; anything else as it is."""
+        value = world[key]
+        others = [other for other in world[key + "#"].split("|") if AMOUNT.match(other) and other[-1:] == value[-1:]]
+        return pick(self.rng, [value, *others]) if AMOUNT.match(value) else value
 
     def target(self, least: int, span: int) -> float:
         """The target length of a passage that usually has `least` to `least` + `span` characters."""
