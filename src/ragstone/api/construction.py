@@ -128,7 +128,6 @@ class CorpusSearch:
     def __init__(self, corpus: Sequence[Passage], retriever: str, options: ModelOptions, stack: AsyncExitStack) -> None:
         self._corpus, self._name, self._options, self._stack = corpus, retriever, options, stack
         self._opened: Any = None
-        self._own = {passage.id: passage for passage in corpus}
 
     async def __call__(self, texts: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         if not texts:
@@ -138,6 +137,5 @@ class CorpusSearch:
             self._opened = await self._stack.enter_async_context(opening)
         found: list[list[Passage]] = []
         for start in range(0, len(texts), _SEARCHED):  # a retriever may score every text with every passage at once
-            ranked = await self._opened.retrieve(list(texts[start : start + _SEARCHED]), k=k)
-            found += [[self._own[passage.id] for passage in one] for one in ranked]  # one object a passage, not a hit
+            found += await self._opened.retrieve(list(texts[start : start + _SEARCHED]), k=k)
         return found

@@ -5,6 +5,7 @@ others (a year, a name, a measure). A term of one side of the question is a key 
 part in the passages than to the other's. Values of different kinds (a name and an amount) need no key."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ __all__ = ["Outcome", "Parts", "binding", "value_kind"]
 Outcome: TypeAlias = Literal["bound", "misaligned", "unbound", "listed"]
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
+_MOST = 50  # places of a value or a key that are looked at
 _NEAR = 40  # characters: at this distance a word counts half
 _SELDOM = 0.1  # a nearness that says little
 _LEAST, _CROSSED = 0.06, 0.1  # the contrast of a key; the sum, of each side, from which the sides are crossed
@@ -123,7 +125,7 @@ def _apart(stated: tuple[Spans, Spans], values: tuple[Spans, Spans]) -> bool:
 
 def _distance(some: Spans, others: Spans) -> int:
     """Characters between the two nearest of these."""
-    return min(max(a[0] - b[1], b[0] - a[1], 0) for a in some for b in others)
+    return min(max(a[0] - b[1], b[0] - a[1], 0) for a in some[:_MOST] for b in others[:_MOST])
 
 
 class _PairKeys(NamedTuple):
@@ -232,11 +234,18 @@ def _short_items(parts: Parts, answer: str) -> list[str]:
     return [item for item in items if 1 < len(item) <= longest and asked.isdisjoint(words(item, parts.language))]
 
 
+def _around(spans: Spans, place: int) -> Spans:
+    """Those of the sorted spans before and after a place."""
+    at = bisect_left(spans, (place, place))
+    return spans[max(0, at - 1) : at + 1]
+
+
 def _other_values(parts: Parts, answer: str, own: Spans, kind: str) -> list[str]:
     """Other numbers of this kind, each once."""
     folded = fold(answer, parts.language)
     asked = {*_YEAR.findall(parts.question)}
     years = [match.span() for match in _YEAR.finditer(folded.text) if match[0] not in asked]
+    own = own[:_MOST]
     found = []
     for match in _NUMBER.finditer(folded.text):
         text, span = match[0], folded.span(*match.span())
@@ -244,6 +253,6 @@ def _other_values(parts: Parts, answer: str, own: Spans, kind: str) -> list[str]
         year = _YEAR.fullmatch(text) is not None
         if percent != (kind == "percent") or year or any(a < span[1] and span[0] < b for a, b in own):
             continue
-        if not any(_distance([match.span()], [one]) < _NEAR // 2 for one in years):
+        if not years or _distance([match.span()], _around(years, match.start())) >= _NEAR // 2:
             found.append(text)
     return list(dict.fromkeys(found))
