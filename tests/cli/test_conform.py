@@ -138,6 +138,10 @@ def test_the_table_shows_what_came_and_what_is_right_in_both_languages(ragstone:
         (["--library", "ragstone", "--metric", "faithful"], ["faithful", "faithfulness"]),
         (["--library", "no_such:thing", "--quiet"], ["no_such", "cannot be loaded"]),
         (["--library", "ragas", "--library", "ragstone", "--version", "1"], ["--version"]),
+        (
+            ["--library", "ragstone", "--case", "zero-vectors", "--metric", "faithfulness"],
+            ["no case", "context_recall"],
+        ),
     ],
 )
 def test_a_wrong_option_is_one_line(ragstone: Ragstone, arguments: list[str], words: list[str]) -> None:

@@ -71,6 +71,9 @@ async def conform(
     async with contextlib.AsyncExitStack() as stack:
         worker = await _Worker.started(target, stack)
         loaded, jobs = worker.loaded, _jobs(worker.loaded, cases, metrics)
+        if not jobs:
+            known = ", ".join(loaded["metrics"] or ())
+            raise UsageError(f"{target.name}: no case is about its metrics ({known}). Choose other cases or metrics.")
         for number, (case, asked) in enumerate(jobs, start=1):
             reply = await worker.call(str(number), case, asked, timeout)
             for metric in asked:

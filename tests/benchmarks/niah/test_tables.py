@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.planless import Planless
 
 from ragstone.benchmarks.niah.aggregate import CellScores, effective_length
@@ -269,3 +270,22 @@ def test_the_interval_by_length_covers_the_mean_of_unequal_depths(cells: int, re
         assert estimate.high is not None
         covered += estimate.low <= chance <= estimate.high
     assert covered / draws > 0.92  # 0.95 or more over 1,500 draws; 300 draws leave 0.013 of error
+
+
+def test_a_needle_is_named_with_its_settings_and_a_template_as_it_is() -> None:
+    several: dict[str, Any] = {"needle": "chain", "variant": "hops=2,hop=0.1,distractors=3", "template": "my own"}
+    found = by_id(SyntheticRun(record(1000, 0.0, 1.0, **several)))["niah-summary"]
+    assert "a chain (hops=2,hop=0.1,distractors=3), my own" in " ".join(found.notes)
+    assert any("counts with its own key only" in note for note in found.notes)
+    assert not any("counts with its own key" in note for note in by_id(SyntheticRun(*grid()))["niah-summary"].notes)
+
+
+def test_a_value_with_another_key_is_a_cause_of_its_own() -> None:
+    one = record(1000, 0.0, 0.0, needle="multi")
+    sample = Sample("s", "?", (("1",), ("2",)), meta={"keys": ["Oslo", "Rome"]})
+    evidence = {"spans": [[[0, 1]], [[2, 3]]], "keys": [["Rome"], ["Oslo"]], "extra": ["3"]}
+    scores = one.scores | {"needle.found": Score.of(0.0, evidence=evidence)}
+    mixed = explain(replace(one, case=replace(one.case, sample=sample), scores=scores))
+    assert (mixed.cause, mixed.right) == ("mixed", False)
+    assert mixed.reason.startswith("2 of the values")
+    assert "1 that nobody asked for" in mixed.reason

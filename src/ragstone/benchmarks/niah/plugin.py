@@ -25,7 +25,10 @@ def _grid(value: Any) -> str | tuple[float, ...]:
 
 def _shares(value: Any) -> tuple[float, ...]:
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, Iterable) else (value,)
-    shares = tuple(float(part) for part in parts)
+    try:
+        shares = tuple(float(part) for part in parts)
+    except ValueError:
+        raise ValueError(f"{value} is not one share of the context or several, such as 0.1,0.5.") from None
     if wrong := [share for share in shares if not 0 < share <= 1]:
         raise ValueError(f"{wrong[0]:g} is not a share of the context, more than 0 and at most 1.")
     return tuple(dict.fromkeys(shares))

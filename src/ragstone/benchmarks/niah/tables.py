@@ -112,7 +112,9 @@ class _NeedleTables(TableWriter):
             key = next(iter(self.groups))
             values = (("language", key.language), ("needle", key.needle), ("template", key.template))
             constant = [
-                needle_name(value, self.words) for name, value in values if value and name not in self.varying_keys
+                needle_name(value, self.words) if name == "needle" else self.words.get(value, value)
+                for name, value in values
+                if value and name not in self.varying_keys
             ]
             if constant:
                 yield self.words["asked_note"].format(asked=", ".join(constant))

@@ -7,6 +7,7 @@ from ragstone.benchmarks.niah.aggregate import (
     NeedleKey,
     NeedleTally,
     effective_length,
+    needle_name,
     tally_needles,
 )
 from ragstone.benchmarks.niah.tables import name_of_length
@@ -45,8 +46,10 @@ def _name(key: NeedleKey, keys: list[NeedleKey], words: Mapping[str, str]) -> st
     """What sets a map apart from the others of its system."""
     fields = ("language", "needle", "template", "mode", "retriever")
     varying = [field for field in fields if len({getattr(other, field) for other in keys}) > 1]
-    values = [getattr(key, field) for field in varying]
-    return words["comma"].join(words.get(value, value) for value in values if value)
+    values = [(field, getattr(key, field)) for field in varying]
+    return words["comma"].join(
+        needle_name(value, words) if field == "needle" else words.get(value, value) for field, value in values if value
+    )
 
 
 def _figures(group: NeedleTally, words: Mapping[str, str]) -> Iterator[str]:
