@@ -14,11 +14,12 @@ import pytest
 
 from ragstone.api.cluster import Cluster
 from ragstone.api.cluster_limits import LimitKeeper, limited_by
+from ragstone.api.cluster_serve import serving
 from ragstone.api.evaluate import read_data
 from ragstone.api.execute import Shell
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions, run_questions
-from ragstone.errors import AllowanceSpent, EndpointRefused, UsageError
+from ragstone.errors import AllowanceSpent, EndpointRefused, MissingExtra, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.types import Query, Response, Usage
@@ -131,6 +132,57 @@ async def test_a_system_that_cannot_be_sent_is_one_line(tmp_path: Path) -> None:
         "The system 'my/locked' cannot be sent to the workers of a cluster (cannot pickle"
     )
     assert "give it by name (app.py:ask)" in str(caught.value)
+
+
+async def test_an_address_where_nothing_answers_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--cluster 127\.0\.0\.1:1: nothing answers there"):
+        await asked_on_a_cluster("local/extractive", tmp_path / "a.run")
+
+
+class FakeServe:
+    """Ray Serve and its LLM API, as far as they are called: what they are told."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def start(self, **options: Any) -> None:
+        self.calls.append(("start", options))
+
+    def run(self, app: Any, **options: Any) -> None:
+        self.calls.append(("run", app, options))
+
+    def delete(self, name: str) -> None:
+        self.calls.append(("delete", name))
+
+    def LLMConfig(self, **config: Any) -> Any:  # noqa: N802
+        return config
+
+    def build_openai_app(self, arguments: Any) -> Any:
+        return arguments
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"GPU": 4.0}
+
+
+async def test_vllm_models_are_served_once_and_taken_down_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeServe()
+    for name in ("ray.serve", "ray.serve.llm"):
+        monkeypatch.setitem(sys.modules, name, fake)
+    with pytest.raises(RuntimeError, match="the run failed"):
+        async with serving(fake, ["vllm/qwen", "openai/gpt-4o-mini", "vllm/qwen", object(), "vllm/glm"]):
+            raise RuntimeError("the run failed")
+    start, run, delete = fake.calls
+    assert start[1] == {"proxy_location": "EveryNode", "http_options": {"host": "127.0.0.1", "port": 8000}}
+    assert [config["model_loading_config"]["model_id"] for config in run[1]["llm_configs"]] == ["qwen", "glm"]
+    assert run[1]["llm_configs"][0]["deployment_config"]["autoscaling_config"] == {"min_replicas": 1, "max_replicas": 2}
+    assert delete == ("delete", "ragstone")
+    with pytest.raises(UsageError, match="--serve-vllm has nothing to serve"):
+        async with serving(fake, ["openai/gpt-4o-mini"]):
+            pass
+    monkeypatch.setitem(sys.modules, "ray.serve.llm", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'ray\[serve,llm\]'"):
+        async with serving(fake, ["vllm/qwen"]):
+            pass
 
 
 @pytest.fixture(scope="module")

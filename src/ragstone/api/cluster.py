@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragstone.api.cluster_embedding import embed_on
 from ragstone.api.cluster_limits import LimitKeeper
+from ragstone.api.cluster_serve import serving
 from ragstone.api.cluster_worker import Errand, ShardWorker
 from ragstone.api.workload import Workload
 from ragstone.errors import RagstoneError, Unfinished, UsageError
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Cluster"]
 
 LOCAL_CPUS = 4  # at least so many logical ones: an actor waits for its own while others hold them
+REACH_SECONDS = 10.0
 START_SECONDS = 180.0  # until the first worker has started, or a new one where none is left
 _SHARDS_AT_ONCE = 2  # for a worker: while one shard comes home, it asks the next
 
@@ -44,18 +47,19 @@ _SHARDS_AT_ONCE = 2  # for a worker: while one shard comes home, it asks the nex
 class Cluster:
     """`address`: "auto" (the cluster that runs here), "ray://HOST:PORT", "HOST:PORT", or "local" (one is started on
     this machine for the command). `workers`: None: one for each CPU of the cluster. `gpus`: what each worker takes,
-    such as 0.25."""
+    such as 0.25. `serves`: also starts the `vllm/…` models of the command."""
 
     address: str
     workers: int | None = None
     gpus: float = 0.0
+    serves: bool = False
     least: ClassVar[int] = 5_000  # texts: fewer are embedded sooner than workers start
 
     @classmethod
-    def checked(cls, address: str, workers: int | None, gpus: float) -> Self:
+    def checked(cls, address: str, workers: int | None, gpus: float, *, serves: bool = False) -> Self:
         """The cluster of a command. MissingExtra without Ray."""
         _ray()
-        return cls(address, workers, gpus)
+        return cls(address, workers, gpus, serves)
 
     @contextlib.asynccontextmanager
     async def pool(self, workload: Workload, file: RunFile, concurrency: int) -> AsyncIterator["_RayPool"]:
@@ -84,6 +88,19 @@ class Cluster:
                 if keeper is not None:
                     await _settle(keeper, workload)
 
+    @contextlib.asynccontextmanager
+    async def serving(self, workload: Workload) -> AsyncIterator[None]:
+        """Checks that the workload can be sent; keeps the connection, and its `vllm/…` models served if that was asked
+        for."""
+        ray = _ray()
+        _check_sendable(ray, workload)
+        with self._connected(ray):
+            if not self.serves:
+                yield
+                return
+            async with serving(ray, [*workload.systems, *workload.judging.judges]):
+                yield
+
     async def embed(
         self, name: str, options: ModelOptions, texts: Sequence[str], kind: Literal["query", "passage"], /
     ) -> "np.ndarray[Any, Any]":
@@ -108,6 +125,7 @@ class Cluster:
         if ray.is_initialized():
             yield
             return
+        _check_reachable(self.address)
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
             if self.address == "local":
@@ -233,6 +251,20 @@ class _RayPool:
         await asyncio.gather(*self._starting, return_exceptions=True)
         for worker in self._living:
             self._ray.kill(worker)
+
+
+def _check_reachable(address: str) -> None:
+    """UsageError if nothing listens there: Ray would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--cluster {address}: nothing answers there ({error}). Start Ray with `ray start --head`, or use "
+            "--cluster local."
+        ) from error
 
 
 def _ray() -> Any:

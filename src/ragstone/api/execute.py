@@ -108,6 +108,8 @@ async def execute(job: Job, shell: Shell) -> Executed:
         if shell.otlp:
             progress = export = await stack.enter_async_context(exporting(shell.otlp, progress))
         workload = _workload(job)
+        if shell.cluster is not None:
+            await stack.enter_async_context(shell.cluster.serving(_sent(workload, job)))
         here = await stack.enter_async_context(workload.open())
         resources = Resources(cache=str(cache_folder().parent))
         cached = job.model_options.cache is not None
@@ -161,9 +163,13 @@ async def _pool(shell: Shell, job: Job, workload: Workload, file: RunFile) -> As
     if shell.cluster is None:
         yield None
         return
-    sent = replace(workload, systems=job.sources or job.systems, expand=job.benchmark.expand)
-    async with shell.cluster.pool(sent, file, job.concurrency) as pool:
+    async with shell.cluster.pool(_sent(workload, job), file, job.concurrency) as pool:
         yield pool
+
+
+def _sent(workload: Workload, job: Job) -> Workload:
+    """What the workers of a cluster are sent."""
+    return replace(workload, systems=job.sources or job.systems, expand=job.benchmark.expand)
 
 
 def _workload(job: Job) -> Workload:

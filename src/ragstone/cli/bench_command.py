@@ -10,6 +10,7 @@ import click
 
 from ragstone.cli.batches import batches_of
 from ragstone.cli.options import (
+    CLUSTER_VALUES,
     Address,
     Number,
     PriceText,
@@ -150,7 +151,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
         "max_tokens": values.pop("max_tokens"), "seed": values.pop("sampling_seed"),
     }  # fmt: skip
     cluster = cluster_of(values)
-    for name in ("cluster", "workers", "gpus_per_worker"):
+    for name in CLUSTER_VALUES:
         del values[name]
     calling = ModelOptions(
         base_url=values.pop("base_url"),

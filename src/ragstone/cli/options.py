@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ragstone.api.judging import Judging
 
 __all__ = [
-    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText", "asking_options",
+    "CLUSTER_VALUES", "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText",
+    "asking_options",
     "batch_option", "both", "cache_option", "cluster_of", "cluster_options", "json_option", "judge_options",
     "judging_of", "language_option", "limit_options", "max_requests_option", "metrics_option", "no_judge", "once",
     "quiet_option", "rate_options", "report_option", "run_option", "where_option",
@@ -154,6 +155,7 @@ class ClusterAddress(click.ParamType[str]):
         return str(value)
 
 
+CLUSTER_VALUES = ("cluster", "workers", "gpus_per_worker", "serve_vllm")
 cluster_options = both(
     click.option("--cluster", type=ClusterAddress(), metavar=ClusterAddress.name,
                  help="Have the workers of a Ray cluster ask the cases: the one that runs here (auto), one that is "
@@ -162,6 +164,7 @@ cluster_options = both(
                  help="Workers of the --cluster; --concurrency is of each of them.  [default: one for each CPU]"),
     click.option("--gpus-per-worker", type=Number(0), default=0.0,
                  help="GPUs that each worker takes, such as 0.25.  [default: none]"),
+    click.option("--serve-vllm", is_flag=True, help="Start the vllm/… models on the --cluster, with Ray Serve."),
 )  # fmt: skip
 # How a system of the user's own is asked, with the judge of its answers.
 asking_options = both(
@@ -189,14 +192,15 @@ limit_options = both(
 def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":
     """The cluster that `cluster_options` name. Raises UsageError for options of a cluster if none is named, and
     MissingExtra without Ray, before anything is asked."""
-    address, workers, gpus = (values[name] for name in ("cluster", "workers", "gpus_per_worker"))
+    address, workers, gpus, serves = (values[name] for name in CLUSTER_VALUES)
     if address is None:
-        if workers or gpus:
-            raise UsageError(f"{'--workers' if workers else '--gpus-per-worker'} needs a --cluster.")
+        flags = {"--workers": workers, "--gpus-per-worker": gpus, "--serve-vllm": serves}
+        if used := [flag for flag, value in flags.items() if value]:
+            raise UsageError(f"{', '.join(used)} needs a --cluster.")
         return None
     from ragstone.api.cluster import Cluster  # noqa: PLC0415
 
-    return Cluster.checked(address, workers, gpus)
+    return Cluster.checked(address, workers, gpus, serves=serves)
 
 
 def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
