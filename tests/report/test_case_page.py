@@ -65,7 +65,7 @@ def test_the_timeline_has_a_bar_for_each_stage_and_the_cost_of_the_tokens() -> N
     assert widths == [("0.00", "12.50"), ("12.50", "6.25"), ("18.75", "31.25"), ("50.00", "50.00")]
     text = text_of(html)
     for told in ("rewriting the query 0.50 s", "search 0.25 s", "reranking 1.25 s", "answer and the rest 2.00 s",
-                 "the system 2 1,000 500 0.002000", "answer tokens: 1/2"):  # fmt: skip
+                 "the system 2 1,000 500 0.002000", "(prompt/answer[/cached prompt]): 1/2"):  # fmt: skip
         assert told in text
 
 
