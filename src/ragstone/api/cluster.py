@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -255,7 +256,12 @@ class _RayPool:
 
 def _check_reachable(address: str) -> None:
     """UsageError if nothing listens there: Ray would try for minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    place = address
+    if address == "auto":
+        with contextlib.suppress(OSError, ValueError):  # where Ray notes the cluster that was started last
+            place = (Path(tempfile.gettempdir()) / "ray" / "ray_current_cluster").read_text(encoding="ascii").strip()
+        place = os.environ.get("RAY_ADDRESS") or place
+    host, colon, port = place.removeprefix("ray://").rpartition(":")
     if not colon:
         return
     try:
@@ -275,7 +281,7 @@ def _ray() -> Any:
 
 
 async def _value(reference: Any) -> Any:
-    return await asyncio.wrap_future(reference.future())
+    return await asyncio.shield(asyncio.wrap_future(reference.future()))  # Ray's client fails over a cancelled one
 
 
 def _keeper(ray: Any, workload: Workload) -> Any:

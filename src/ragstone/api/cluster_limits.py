@@ -93,7 +93,7 @@ class _SharedBudget:
 
 
 async def _value(reference: Any) -> Any:
-    return await asyncio.wrap_future(reference.future())
+    return await asyncio.shield(asyncio.wrap_future(reference.future()))  # Ray's client fails over a cancelled one
 
 
 def limited_by(keeper: Any, options: ModelOptions) -> ModelOptions:
