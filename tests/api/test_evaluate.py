@@ -312,7 +312,7 @@ def test_wrong_options_are_one_line_before_anything_is_asked(tmp_path: Path) -> 
         ({"metrics": ["faithfullness"]}, "Did you mean 'faithfulness'"),
         ({"judge_protocol": "other"}, "matrix or ragas"),
         ({"verify": "both"}, "joint or separate"),
-        ({"price": "cheap"}, "two numbers"),
+        ({"price": "cheap"}, "price of a million tokens"),
         ({"judge": "local/extractive"}, "cannot judge"),
     ):
         with pytest.raises(UsageError, match=told) as caught:

@@ -324,7 +324,7 @@ def test_a_dry_run_of_the_example_is_within_a_fifth_of_what_the_table_of_costs_s
         (("answers.jsonl", "--fail-under", "token_f1=nan"), ("faithfulness=0.8",)),
         (("answers.jsonl", "--fail-under", "faithfulness=0.5"), ("a gate for faithfulness",)),
         (("answers.jsonl", "--repeat", "0"), ("--repeat",)),
-        (("answers.jsonl", "--price", "cheap"), ("two numbers",)),
+        (("answers.jsonl", "--price", "cheap"), ("price of a million tokens",)),
         (("answers.jsonl", "--prompts", "nowhere", "--judge", "openai/x", "--metrics", "five"), ("nowhere",)),
         (("answers.jsonl", "--rubric", "nowhere.toml", "--judge", "openai/x"), ("nowhere.toml",)),
         (("answers.jsonl", "--report", "."), ("folder",)),

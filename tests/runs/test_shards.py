@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.runs.doubles import Echo, Judge, Length, cases, new_file, records, shown
+from tests.waiting import turns
 
 from ragstone.errors import EndpointRefused
 from ragstone.runs import NullProgress, Outcome, RunFile, open_run, run_cases
@@ -156,7 +157,7 @@ async def test_a_stop_keeps_what_came_home_and_the_next_run_asks_the_rest(tmp_pa
     async def pausing(question: str) -> None:
         if question == "Question 90?":
             stop.set()
-            await asyncio.sleep(0.01)
+            await turns()
 
     pool = NearPool(tmp_path, system=Echo(before=pausing))
     outcome = await run(tmp_path / "a.run", cases(400), pool, stop=stop)

@@ -15,7 +15,7 @@ from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore, SourceSample
 from ragstone.labels.records import edited
-from ragstone.labels.reviewed import verdicts
+from ragstone.labels.reviewed import reviews
 from ragstone.labels.settled import relevant_passages
 from ragstone.storage import write_file
 from ragstone.structs import to_json
@@ -83,7 +83,7 @@ def _export(
         edits.setdefault(edit.sample_id, []).append(edit)
     judged = relevant_passages(store) if store is not None and relevant else {}
     review = None if store is None else review_of_store(store)
-    said = {} if store is None or review is None else verdicts(store)
+    said = {} if store is None or review is None else reviews(store)
     dropped = {name for name, verdict in said.items() if verdict in ("rejected", "unedited")}
     rows, expected, changed, left_out = [], [], 0, 0
     for one in samples:

@@ -11,7 +11,7 @@ from ragstone.api.open_run import is_run_file
 from ragstone.datasets.tabular import read_eval_data
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore
-from ragstone.labels.reviewed import TASK, Verdict, verdicts
+from ragstone.labels.reviewed import TASK, Verdict, reviews
 from ragstone.labels.sampling import NOT_RANDOM
 from ragstone.messages import messages
 from ragstone.stats import at_most, bad_interval, sample_needed
@@ -136,7 +136,7 @@ def review_of_store(store: LabelStore, *, wanted: float | None = None) -> Questi
         return None
     asked = {item.id for item in store.items(TASK)}
     origins = {origin.sample_id: origin for item, origin in store.origins().items() if item in asked}
-    said = verdicts(store)
+    said = reviews(store)
     drawn = {name: verdict for name, verdict in said.items() if origins[name].drawn not in NOT_RANDOM}
     counts: Counter[Verdict] = Counter(drawn.values())
     sources = {origin.source for origin in origins.values()}

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from ragstone.labels.settled import settled
 from ragstone.labels.store import LabelStore
 
-__all__ = ["TASK", "Verdict", "verdicts"]
+__all__ = ["TASK", "Verdict", "reviews"]
 
 Verdict: TypeAlias = Literal["accepted", "edited", "unedited", "rejected", "undecided"]
 """`edited` has an edit, `unedited` should have one. `undecided`: the experts cannot tell, or nobody settled what they
@@ -15,7 +15,7 @@ TASK = "question"
 """The task that asks whether a question is a good one."""
 
 
-def verdicts(store: LabelStore) -> dict[str, Verdict]:
+def reviews(store: LabelStore) -> dict[str, Verdict]:
     """Id of each reviewed question → what its experts say. One that was edited before it was accepted is edited."""
     questions = {item.id: item.sample_id for item in store.items(TASK)}
     edits = {edit.sample_id for edit in store.edits()}
