@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
+from msgspec.structs import replace
 
 from ragstone.datasets import origins
-from ragstone.datasets.pull import MANIFEST, NOTICE, list_data, pull
+from ragstone.datasets.pull import MANIFEST, NOTICE, blob_id, list_data, pull
 from ragstone.datasets.sources import RGB, SOURCES, DataSource, PinnedFile
 from ragstone.errors import DataError, UnknownName, UsageError
 
@@ -169,6 +170,19 @@ async def test_another_file_than_the_pinned_one_is_refused_and_not_kept(publishe
     with pytest.raises(DataError, match=r"en\.json: what came is not the pinned file: its SHA-256 is"):
         await pull(source(published.base), tmp_path)
     assert left(tmp_path) == []
+
+
+async def test_a_git_blob_id_pins_a_file_where_nothing_else_does(published: Published, tmp_path: Path) -> None:
+    (tmp_path / "hello").write_bytes(b"hello\n")
+    assert blob_id(tmp_path / "hello") == "ce013625030ba8dba906f756967f9e9ca394464a"  # as `git hash-object` has it
+    (tmp_path / "hello").write_bytes(EN)
+    pinned = PinnedFile("data/en.json", blob=blob_id(tmp_path / "hello"))
+    of_one_file = replace(source(published.base), files=(pinned,))
+    assert (await pull(of_one_file, tmp_path / "a"))[0].verified == "pinned"
+    published.files["/data/en.json"] = EN.replace(b"Anna", b"Eve.", 1)
+    with pytest.raises(DataError, match=r"en\.json: what came is not the pinned file: its git blob id is"):
+        await pull(of_one_file, tmp_path / "b")
+    assert left(tmp_path / "b") == []
 
 
 async def test_another_file_than_the_first_one_is_refused(published: Published, tmp_path: Path) -> None:
@@ -346,6 +360,7 @@ def test_the_table_pins_every_official_file_and_names_its_terms() -> None:
     for each in SOURCES.values():
         assert len(each.revision) == 40
         assert each.base.endswith(each.revision)
+        assert each is not RGB or all(file.blob and len(file.blob) == 40 for file in each.files)
         assert all(".." not in file.path and not file.path.startswith("/") for file in each.files)
     assert "CC BY-NC-SA 4.0" in RGB.terms
 

@@ -28,7 +28,7 @@ from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import write_file
 from ragstone.structs import Frozen
 
-__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "data_folder", "known_hashes", "list_data", "pull"]
+__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "blob_id", "data_folder", "known_hashes", "list_data", "pull"]
 
 MANIFEST = "pulled.manifest"  # JSON; not named .json, which would make it look like data
 NOTICE = "LICENSE-NOTICE.txt"
@@ -109,6 +109,16 @@ def known_hashes(source: DataSource, folder: str | Path) -> dict[str, str]:
     return {name: digest for name, digest in digests.items() if isinstance(digest, str)}
 
 
+def blob_id(path: Path) -> str:
+    """The id that git gives the content of a file: the SHA-1 of `blob SIZE`, a zero byte and the content."""
+    with path.open("rb") as stream:
+        head = f"blob {path.stat().st_size}\0".encode()
+        digest = hashlib.sha1(head, usedforsecurity=False)
+        while part := stream.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
 def _silent(name: str, done: int, total: int | None) -> None:
     """Progress that is not shown."""
 
@@ -152,7 +162,7 @@ class _Store:
             part.replace(target)
             digest, fetched = fetched_digest, True
         verified: Literal["pinned", "noted", "first use"]
-        verified = "pinned" if file.sha256 else "noted" if file.name in self.noted else "first use"
+        verified = "pinned" if file.pinned else "noted" if file.name in self.noted else "first use"
         pulled = Pulled(file.name, str(target), target.stat().st_size, digest, fetched, verified)
         if file.name not in self.noted:
             self._note(pulled)
@@ -186,7 +196,13 @@ class _Store:
                 f"what came is not the {whose} file: its SHA-256 is {digest[:16]}…, not {expected[:16]}….",
                 advice="Try again, or another --from; nothing was kept of it.",
             )
-        if expected is None:
+        if file.blob is not None and (blob := blob_id(path)) != file.blob:
+            raise DataError(
+                file.name,
+                f"what came is not the pinned file: its git blob id is {blob[:16]}…, not {file.blob[:16]}….",
+                advice="Try again, or another --from; nothing was kept of it.",
+            )
+        if expected is None and file.blob is None:
             try:
                 rows = _READERS[self.source.name](path)
             except DataError as error:

@@ -1,16 +1,15 @@
 """The data sets of RGB: generated, pulled, or the user's; and whether `ragstone data check` takes a path for one."""
 
 import difflib
-import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.datasets.jsonlines import json_lines
-from ragstone.datasets.pull import data_folder, known_hashes
+from ragstone.datasets.pull import blob_id, data_folder
 from ragstone.datasets.rgb import NAMES, RGBSet, name_of, read_rgb, rgb_files, rgb_set
-from ragstone.datasets.sources import SOURCES
+from ragstone.datasets.sources import RGB
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import check_regular
@@ -98,16 +97,15 @@ def _read(
 
 
 def _not_official(paths: Sequence[Path]) -> list[Path]:
-    """The files whose hash differs from that of the published file of the same name."""
-    known = {folder: known_hashes(SOURCES["rgb"], folder) for folder in {path.parent for path in paths}}
-    return [path for path in paths if known[path.parent].get(path.name) != _sha256(path)]
+    """The files that differ from the published file of the same name."""
+    published = {file.name: file.blob for file in RGB.files}
+    return [path for path in paths if published.get(path.name) != _blob_id(path)]
 
 
-def _sha256(path: Path) -> str:
+def _blob_id(path: Path) -> str:
     try:
         check_regular(path)
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return blob_id(path)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
 
