@@ -70,3 +70,7 @@ def test_fact_passages_vary_from_60_tokens_upwards() -> None:
     lengths = [estimate_tokens(text) for fact in LANGUAGE.facts for text in (*fact.positive, *fact.negative)]
     assert sum(60 <= length <= 300 for length in lengths) >= 0.95 * len(lengths)
     assert sum(length >= 100 for length in lengths) >= 0.1 * len(lengths)
+
+
+def test_no_passage_quotes_its_question() -> None:
+    assert not [fact.query for fact in LANGUAGE.facts if any(fact.query.rstrip("？") in text for text in fact.positive)]

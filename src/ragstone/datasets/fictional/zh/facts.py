@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ragstone.datasets.fictional.facts import FactNotes, read_facts
 from ragstone.datasets.fictional.parts import Fact
-from ragstone.datasets.fictional.texts import read_sections, read_toml
+from ragstone.datasets.fictional.texts import read_sections
 from ragstone.text import estimate_tokens
 
 __all__ = ["FILES", "facts"]
@@ -30,12 +30,6 @@ def patterns_of_all_facts() -> list[str]:
 def background() -> dict[str, list[str]]:
     """Background sentences by kind of fact; those under 通用 go with any."""
     return read_sections("zh", "patterns/facts_background")
-
-
-@functools.cache
-def contests() -> list[str]:
-    """Ways to put a question and to give its answer."""
-    return list(read_toml("zh", "frames")["contests"])
 
 
 def lengthened(texts: Sequence[str], kind: str, number: int, forbidden: Sequence[str]) -> list[str]:
@@ -82,8 +76,7 @@ def make_fact(notes: FactNotes) -> Fact:
         about = about or (subject.removesuffix(ending) if subject.endswith(ending) else "")
     about = about or subject
     silent_sentences = [silent[(number + i) % len(silent)].format(S=about) for i in range(7)]
-    stating_sentences = [stating[(number + i) % len(stating)].format(S=subject, A=answer[0]) for i in range(2)]
-    contest = contests()[number % len(contests())].format(Q=notes.question, A=answer[0])
+    stating_sentences = [stating[(number + i) % len(stating)].format(S=subject, A=answer[0]) for i in range(3)]
     common = patterns_of_all_facts()
     common_sentences = [common[(5 * number + len(kind) + i) % len(common)] for i in range(12)]
     positive = (
@@ -92,7 +85,7 @@ def make_fact(notes: FactNotes) -> Fact:
         common_sentences[2] + stating_sentences[0] + own_silent[2],
         silent_sentences[1] + own_stating[2] + own_silent[3],
         silent_sentences[2] + common_sentences[3] + stating_sentences[1],
-        contest + own_silent[1] + common_sentences[4],
+        own_silent[1] + stating_sentences[2] + common_sentences[4],
     )
     negative = (
         own_silent[0] + common_sentences[5] + silent_sentences[3],
