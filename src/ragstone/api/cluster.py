@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragstone.api.cluster_embedding import embed_on
-from ragstone.api.cluster_limits import LimitKeeper
+from ragstone.api.cluster_limits import LimitKeeper, value_of
 from ragstone.api.cluster_serve import serving
 from ragstone.api.cluster_worker import Errand, ShardWorker
 from ragstone.api.workload import Workload
@@ -178,7 +178,7 @@ class _RayPool:
     async def _start(self) -> None:
         worker = self._actor.remote()
         try:
-            problem = await _value(worker.start.remote(self._errand, self._keeper))
+            problem = await value_of(worker.start.remote(self._errand, self._keeper))
         except self._ray.exceptions.RayActorError:
             return  # its node went while it started; if none is left, `_place` says so
         except Exception as error:
@@ -219,7 +219,7 @@ class _RayPool:
         self._shards += 1
         number = f"{self._shards:06}"
         try:
-            content, outcome, free = await _value(worker.ask.remote(number, shard))
+            content, outcome, free = await value_of(worker.ask.remote(number, shard))
         except self._ray.exceptions.RayActorError:
             if worker in self._living:
                 self._living.discard(worker)
@@ -280,10 +280,6 @@ def _ray() -> Any:
     return load("ray", extra="ray", purpose="--cluster")
 
 
-async def _value(reference: Any) -> Any:
-    return await asyncio.shield(asyncio.wrap_future(reference.future()))  # Ray's client fails over a cancelled one
-
-
 def _keeper(ray: Any, workload: Workload) -> Any:
     """The keeper of the limits, on this node: it lives as long as the command can."""
     options = workload.options
@@ -298,7 +294,7 @@ async def _settle(keeper: Any, workload: Workload) -> None:
     """Counts what the workers spent in the allowance of this command, which may go on with another run."""
     if (allowance := workload.options.allowance) is not None:
         with contextlib.suppress(Exception):  # the cluster is gone: the limit of the next run begins anew
-            allowance.spent.requests, allowance.spent.cost = await _value(keeper.spent.remote())
+            allowance.spent.requests, allowance.spent.cost = await value_of(keeper.spent.remote())
 
 
 def _keys() -> dict[str, str]:

@@ -11,7 +11,7 @@ from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.models.rate_limit import Limiter, Spent
 
-__all__ = ["LimitKeeper", "limited_by"]
+__all__ = ["LimitKeeper", "limited_by", "value_of"]
 
 
 class LimitKeeper:
@@ -69,7 +69,7 @@ class _SharedLimiter(Limiter):
 
     async def admit(self, tokens: Callable[[], float]) -> Spent | None:
         self._check()
-        ticket = await _value(self._keeper.admit.remote(self._account, tokens()))
+        ticket = await value_of(self._keeper.admit.remote(self._account, tokens()))
         self._check()
         return Spent(float(ticket), 0.0)
 
@@ -85,14 +85,15 @@ class _SharedBudget:
         self._keeper = keeper
 
     async def acquire(self) -> None:
-        if (error := await _value(self._keeper.spend.remote())) is not None:
+        if (error := await value_of(self._keeper.spend.remote())) is not None:
             raise error
 
     def pay(self, cost: float, /) -> None:
         self._keeper.pay.remote(cost)
 
 
-async def _value(reference: Any) -> Any:
+async def value_of(reference: Any) -> Any:
+    """What a call of an actor returns, without a blocked event loop. Raises what the call raised."""
     return await asyncio.shield(asyncio.wrap_future(reference.future()))  # Ray's client fails over a cancelled one
 
 

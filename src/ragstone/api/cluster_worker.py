@@ -22,9 +22,11 @@ __all__ = ["Errand", "ShardWorker"]
 
 @dataclass(frozen=True)
 class Errand:
-    """What a worker is told once: what to open, how many cases to ask at once, the axes of the grid, the
-    folder beside the user's run file and the text of the file `token` in it, by which a worker on a shared disk knows
-    it; the folder that relative paths are from, and the keys of the providers."""
+    """What a worker is given once.
+
+    `concurrency`: cases to ask at once. `folder`: that of the shards, beside the user's run file; `token`: the text of
+    the file `token` in it, by which a worker on a shared disk recognises it. `home`: the folder that relative paths are
+    from. `keys`: the providers' keys, by environment variable."""
 
     workload: Workload
     concurrency: int

@@ -15,6 +15,7 @@ from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, defau
 from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions
+from ragstone.api.run_info import prices_and_gates
 from ragstone.api.run_result import RunResult
 from ragstone.api.slices import Slices, slices
 from ragstone.benchmarks.interventions.benchmark import Interventions, takes_of
@@ -189,7 +190,6 @@ async def run_diagnosis(
     question = {**benchmark.question, "system": "recorded" if plan.recorded else system_settings(plan.system)}
     path = Path(run) if run is not None else default_name("diagnosis", question)
     price = price_in_batches(price, [plan.system, *plan.judging.judges], batch=options.batch is not None)
-    info = {**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
     async with AsyncExitStack() as stack:
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
@@ -203,7 +203,15 @@ async def run_diagnosis(
         for _ in range(_ROUNDS):
             asked = benchmark.size
             job = Job(
-                benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system]
+                benchmark,
+                [system],
+                path,
+                most,
+                plan.metrics,
+                plan.judging,
+                options,
+                info=prices_and_gates(price, gates),
+                sources=[plan.system],
             )
             done = await execute(job, shell)
             with open_run(path) as after:

@@ -12,6 +12,7 @@ from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, defau
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of
 from ragstone.api.recorded_rows import Contents, RecordedRows, Replies
+from ragstone.api.run_info import prices_and_gates
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
@@ -223,8 +224,7 @@ async def run_evaluation(
     job = Job(
         plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
         plan.metrics, plan.judging, options,
-        info={**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})},
-        replaces=growth.replaces, rows=growth.rows,
+        info=prices_and_gates(price, gates), replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
     done = await execute(job, shell or Shell())
     return EvalResult(path, done.outcome, (*plan.warnings, *done.notes), system=plan.system.id)

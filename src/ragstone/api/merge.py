@@ -64,8 +64,7 @@ def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = 
 
 def _add(part: Path, source: Path, *, keep_first: bool) -> Merged:
     """Adds a file to the one that is being made, settings and records in one transaction."""
-    connection = connect(part, LAYOUT)
-    try:
+    with contextlib.closing(connect(part, LAYOUT)) as connection:
         with open_checked(source) as new, open_run(part) as old:
             growing = benchmark_of(new.meta, source).growing
             info = joined_info(part, old.meta, new.meta, growing)
@@ -76,8 +75,6 @@ def _add(part: Path, source: Path, *, keep_first: bool) -> Merged:
         with attached(connection, part, source):
             record_settings(connection, part, question, notes, specs, GROWING, replaces)
             return copy_records(connection, source, keep_first=keep_first)
-    finally:
-        connection.close()
 
 
 def _grown(old: RunReader, new: RunReader) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, defau
 from ragstone.api.gold_documents import with_gold_documents
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import Judging
+from ragstone.api.run_info import prices_and_gates
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.datasets.tabular import EvalData
 from ragstone.messages import checked_language, messages, preferred_language
@@ -120,13 +121,11 @@ async def run_questions(
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
     plan, growth = fitted_questions(plan, path)
     system = [getattr(plan.system, "model", plan.system)]
-    prices = {
-        "price": price_in_batches(judge_price or price, plan.judging.judges, batch=options.batch is not None),
-        "system_price": price_in_batches(price, system, batch=options.batch is not None),
-    }
-    added = {name: value for name, value in {**prices, "gates": dict(gates or {})}.items() if value}
+    batch = options.batch is not None
+    judge_price = price_in_batches(judge_price or price, plan.judging.judges, batch=batch)
+    info = prices_and_gates(judge_price, gates, system_price=price_in_batches(price, system, batch=batch))
     job = Job(
-        plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=added,
+        plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info,
         replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
     done = await execute(job, shell or Shell())

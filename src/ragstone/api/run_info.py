@@ -6,11 +6,18 @@ from typing import Any
 
 from ragstone.errors import DataError
 
-__all__ = ["GROWING", "joined_info"]
+__all__ = ["GROWING", "joined_info", "prices_and_gates"]
 
 # Names in these mappings of the question may be added by a later command on the same file: another language's data,
 # another metric's prompts, an embedder, a judge where there was none.
 GROWING = ("data.sha256", "judge", "judge.prompts", "judge.rubrics")
+
+
+def prices_and_gates(price: str, gates: Mapping[str, float] | None, *, system_price: str = "") -> dict[str, Any]:
+    """What the user said of costs and demanded of scores, as a run file keeps it: only what is not empty. `price`: of
+    the judge's tokens (see `prices`); `gates`: metric → the least score."""
+    found: dict[str, Any] = {"price": price, "system_price": system_price, "gates": dict(gates or {})}
+    return {name: value for name, value in found.items() if value}
 
 
 def joined_info(path: Path, old: Mapping[str, Any], new: Mapping[str, Any], growing: Sequence[str]) -> dict[str, Any]:

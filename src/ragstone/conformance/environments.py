@@ -53,15 +53,5 @@ def environment(
 
 
 def _install(python: Path, packages: Sequence[str]) -> None:
-    command = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--retries",
-        "1",
-        *packages,
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    options = ("--quiet", "--disable-pip-version-check", "--retries=1")
+    subprocess.run([str(python), "-m", "pip", "install", *options, *packages], check=True, capture_output=True)

@@ -102,8 +102,8 @@ def _jobs(loaded: Mapping[str, Any], cases: Sequence[Case], wanted: Collection[s
     for case in cases:
         has = case.expect if loaded["metrics"] is None else loaded["metrics"]
         metrics = [metric for metric in case.expect if metric in has and (not wanted or metric in wanted)]
-        told = case.fault.get("kind") in (None, "missing", "twice", "value")
-        if metrics and (told or loaded["asks"]) and (case.needs != "aliases" or loaded["aliases"]):
+        of_verdicts = case.fault.get("kind") in (None, "missing", "twice", "value")
+        if metrics and (of_verdicts or loaded["asks"]) and (case.needs != "aliases" or loaded["aliases"]):
             jobs += [(case, metrics)] if loaded["together"] else [(case, [metric]) for metric in metrics]
     return jobs
 

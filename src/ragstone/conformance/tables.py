@@ -36,7 +36,7 @@ def _of_one(found: Conformance, cases: Sequence[Case], language: str, *, every: 
         right = all(outcome.kind == "right" for outcome in own.values())
         passed += right
         if every or not right:
-            cells = tuple(_told(own[metric], texts) if metric in own else "" for metric in metrics)
+            cells = tuple(_result_text(own[metric], texts) if metric in own else "" for metric in metrics)
             grouped.setdefault((case.rpartition("/")[0], cells), []).append(case.rpartition("/")[2])
     rows = []
     for (name, cells), languages in grouped.items():
@@ -47,7 +47,7 @@ def _of_one(found: Conformance, cases: Sequence[Case], language: str, *, every: 
     return Table(f"cases.{found.target.name}", title, (texts["case"], *metrics, texts["why"]), tuple(rows), notes)
 
 
-def _told(outcome: Outcome, texts: Mapping[str, str]) -> str:
+def _result_text(outcome: Outcome, texts: Mapping[str, str]) -> str:
     """An outcome in a cell: a tick, or what came and what is right."""
     right = texts["or"].join(texts["none"] if value == "none" else f"{value:.3g}" for value in outcome.expected)
     if outcome.kind == "right":

@@ -287,7 +287,7 @@ def _result(value: Any) -> dict[str, Any]:
     return {"value": number} if math.isfinite(number) else {"value": None, "not_finite": str(number)}
 
 
-def _said(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
 
 
@@ -303,7 +303,7 @@ def _scored(library: Any, metrics: list[str], play: Play, url: str) -> dict[str,
             found = asyncio.run(_awaited(found))
         return {metric: _result(found[metric]) for metric in metrics}
     except (Exception, SystemExit) as error:  # whatever a library raises is what it does
-        return {metric: {"value": None, "error": _said(error)} for metric in metrics}
+        return {metric: {"value": None, "error": _one_line(error)} for metric in metrics}
 
 
 def main() -> None:
@@ -316,7 +316,7 @@ def main() -> None:
         os.environ.update(getattr(library, "ENVIRONMENT", {}))
         loaded = _loaded(library)
     except BaseException as error:
-        _write(out, {"error": _said(error)})
+        _write(out, {"error": _one_line(error)})
         return
     _write(out, loaded)
     judge = Judge()

@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ragstone.metrics._bindings import bindings
+from ragstone.metrics._keyed_values import bindings
 from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.text import find_answer

@@ -18,7 +18,8 @@ from ragstone.runs.leases import check_content
 from ragstone.runs.outbox import absorb_file, outbox_files
 from ragstone.runs.schema import LAYOUT, decode, text_of
 from ragstone.runs.text_store import fetch, references, write_texts
-from ragstone.storage import connect, storage_errors
+from ragstone.storage import connect, storage_errors, transaction
+from ragstone.storage.database import result_code
 
 __all__ = ["Merged", "attached", "copy_records"]
 
@@ -82,15 +83,8 @@ def attached(connection: sqlite3.Connection, path: Path, source: Path) -> Iterat
     with storage_errors(source, as_input=True):
         connection.execute("ATTACH ? AS other", (f"{source.absolute().as_uri()}?mode=rw",))
     try:
-        with _errors(path, source):
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with _errors(path, source), transaction(connection):
+            yield
     finally:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("DETACH other")
@@ -128,7 +122,7 @@ def _errors(path: Path, source: Path) -> Iterator[None]:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            if result_code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise
             raise DataError(source, f"the file is damaged ({error}).") from error
 

@@ -5,6 +5,7 @@ was in flight: the rest is sent again, in smaller parts if nothing comes of it.
 """
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -22,7 +23,7 @@ from ragstone.runs.outcome import Outcome
 from ragstone.runs.reader import open_run
 from ragstone.runs.schema import LAYOUT, key_of
 from ragstone.runs.store import RunFile
-from ragstone.storage import connect
+from ragstone.storage import connect, transaction
 from ragstone.structs import to_json
 from ragstone.types import Case, Record, Response
 
@@ -62,13 +63,9 @@ class Shard:
         interim = [
             (system, key_of(name), *reply) for name, (_, replies) in self.answers.items() for reply in replies.items()
         ]
-        try:
-            connection.execute("BEGIN IMMEDIATE")
+        with contextlib.closing(connection), transaction(connection):
             write_results(connection, results)
             insert(connection, "INSERT OR IGNORE INTO verdicts VALUES {}", interim)
-            connection.execute("COMMIT")
-        finally:
-            connection.close()
 
 
 def _kind(job: CaseJob) -> tuple[str, frozenset[tuple[str, int]]]:
@@ -100,12 +97,8 @@ class Pool(Protocol):
 
 def merge_shard(path: Path, shard: Path) -> None:
     """Adds a shard to a run file in one transaction. What the file has is kept."""
-    connection = connect(path, LAYOUT)
-    try:
-        with attached(connection, path, shard):
-            copy_records(connection, shard, keep_first=True)
-    finally:
-        connection.close()
+    with contextlib.closing(connect(path, LAYOUT)) as connection, attached(connection, path, shard):
+        copy_records(connection, shard, keep_first=True)
 
 
 @dataclass
@@ -140,23 +133,23 @@ class Shards:
         return self._work, self.pool.size
 
     async def _work(self) -> None:
-        held: deque[CaseJob] = deque()
-        while (job := held.popleft() if held else await self.jobs.get()) is not None:
+        waiting: deque[CaseJob] = deque()
+        while (job := waiting.popleft() if waiting else await self.jobs.get()) is not None:
             self.jobs.begin(job)
-            batch = [job, *await self._more(job, held)]
+            batch = [job, *await self._more(job, waiting)]
             part = _Part(batch, len(batch))
             while part.jobs and not self.halt.halted(job.system.id):
                 await self._send(part)
             for head in {sent.item.row.lane: sent for sent in batch if sent.item.row.lane}.values():
                 if (following := self.jobs.next_in_lane(head)) is not None:
-                    held.append(following)
+                    waiting.append(following)
 
     async def watch(self) -> None:
         """Stops the workers when the run is halted."""
         await self.halt.event.wait()
         await self.pool.stop()
 
-    async def _more(self, first: CaseJob, held: deque[CaseJob]) -> list[CaseJob]:
+    async def _more(self, first: CaseJob, waiting: deque[CaseJob]) -> list[CaseJob]:
         """Further jobs for the shard of this one: those that are alike, a lane's together."""
         jobs, size = self.jobs.rest_of_lane(first), len(first.item.row.payload)
         give_up = time.monotonic() + GATHER_SECONDS
@@ -167,12 +160,12 @@ class Shards:
                 await asyncio.sleep(GATHER_SECONDS / 10)
                 continue
             if _kind(job) != _kind(first):
-                held.append(job)
+                waiting.append(job)
                 break
             self.jobs.begin(job)
             lane = [job, *self.jobs.rest_of_lane(job)]
             jobs += lane
-            size += sum(len(one.item.row.payload) for one in lane)
+            size += sum(len(job.item.row.payload) for job in lane)
         return jobs
 
     def _cases(self) -> int:

@@ -16,7 +16,9 @@ from typing import Literal
 
 from ragstone.errors import StorageError, UsageError
 
-__all__ = ["BUSY_SECONDS", "Layout", "connect", "journal_mode", "result_code", "roll_back", "storage_errors"]
+__all__ = [
+    "BUSY_SECONDS", "Layout", "connect", "journal_mode", "result_code", "roll_back", "storage_errors", "transaction",
+]  # fmt: skip
 
 # How long one process waits for another's lock. Commits take milliseconds; this is enough for a very busy disk.
 BUSY_SECONDS = 60.0
@@ -229,13 +231,21 @@ def _schema(layout: Layout) -> frozenset[tuple[str, str, str, str]]:
 
 def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     """Creates everything in one transaction: even if this process is killed, others see all tables or none."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         if not _has_layout(connection, path, layout):  # another process may have created it
             for statement in layout.tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={layout.application_id}")
             connection.execute(f"PRAGMA user_version={layout.version}")
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that excludes other writers. Nothing of it remains if the block or the commit fails. Raises what
+    SQLite does (see `storage_errors`)."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
         roll_back(connection)

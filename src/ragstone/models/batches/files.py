@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ragstone.errors import BadReply
 from ragstone.models.batches.http import BatchHttp, parsed, read_lines
 from ragstone.models.batches.remote import Line, Status, count, known_state
 from ragstone.models.batches.store import Batch
@@ -13,7 +12,7 @@ from ragstone.models.http_errors import retry_after_seconds
 from ragstone.models.providers import BatchInterface
 from ragstone.models.wire import encode
 
-__all__ = ["FileBatches", "openai_line"]
+__all__ = ["FileBatches", "line_of", "results_in"]
 
 _PAGE, _PAGES = 100, 5  # of the provider's list, newest first
 _UNASKED = ("batch_expired", "batch_cancelled")  # codes of requests that were never asked
@@ -27,7 +26,7 @@ class FileBatches:
         self.download = http.download
 
     def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
-        return encode({"custom_id": key, "method": "POST", "url": self._interface.endpoint, "body": payload})
+        return line_of(key, payload, self._interface)
 
     async def upload(self, file: Path) -> str:
         import aiohttp  # noqa: PLC0415
@@ -39,7 +38,7 @@ class FileBatches:
             body = form()
             headers = {"Content-Type": body.headers["Content-Type"]}
             document, _ = await self._http.json("POST", "files", data=body, headers=headers)
-        return self._id(document, "file")
+        return self._http.id_in(document, "file")
 
     async def create(self, batch: Batch) -> str:
         body = {
@@ -48,7 +47,7 @@ class FileBatches:
         if self._interface.window:
             body["completion_window"] = self._interface.window
         document, _ = await self._http.json("POST", "batches", data=encode(body))
-        return self._id(document, "batch")
+        return self._http.id_in(document, "batch")
 
     async def find(self, batch: Batch) -> str:
         after: dict[str, str] = {}
@@ -59,7 +58,7 @@ class FileBatches:
                 metadata = item.get("metadata")
                 named = isinstance(metadata, dict) and metadata.get("ragstone") == batch.name
                 if named or item.get("input_file_id") == batch.uploaded:
-                    return self._id(item, "batch")
+                    return self._http.id_in(item, "batch")
             if not (listed and document.get("has_more")):
                 break
             after = {"after": str(listed[-1].get("id"))}
@@ -86,19 +85,23 @@ class FileBatches:
         return self._http.shown(f"{line}{error.get('message') or error.get('code') or 'no reason given'}")
 
     def lines(self, file: Path) -> Iterator[Line]:
-        return map(openai_line, map(parsed, read_lines(file)))
+        return results_in(file)
 
     async def cancel(self, batch: Batch) -> None:
         await self._http.json("POST", f"batches/{batch.remote}/cancel", data=b"{}")
 
-    def _id(self, document: Mapping[str, Any], what: str) -> str:
-        value = document.get("id")
-        if not isinstance(value, str) or not value.isprintable() or "/" in value:
-            raise BadReply(f"{self._http.where}: the reply has no id of the {what}.")
-        return value
+
+def line_of(key: str, payload: Mapping[str, Any], interface: BatchInterface) -> bytes:
+    """A chat request as a line of OpenAI's batch files."""
+    return encode({"custom_id": key, "method": "POST", "url": interface.endpoint, "body": payload})
 
 
-def openai_line(item: Mapping[str, Any]) -> Line:
+def results_in(file: Path) -> Iterator[Line]:
+    """The results in one of OpenAI's output or error files."""
+    return map(_result, map(parsed, read_lines(file)))
+
+
+def _result(item: Mapping[str, Any]) -> Line:
     """A line of an output or error file. One that was never asked, or is damaged, has the status 0."""
     name, response, error = str(item.get("custom_id") or ""), item.get("response"), item.get("error")
     if isinstance(response, dict) and response.get("body") is not None:

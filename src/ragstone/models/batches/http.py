@@ -69,6 +69,14 @@ class BatchHttp:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise transport_error(self.where, error) from None
 
+    def id_in(self, document: Mapping[str, Any], what: str) -> str:
+        """The id in a provider's JSON object of a file or a batch (`what`). Raises BadReply if there is none that can
+        be part of an address."""
+        value = document.get("id")
+        if not isinstance(value, str) or not value.isprintable() or "/" in value:
+            raise BadReply(f"{self.where}: the reply has no id of the {what}.")
+        return value
+
     def shown(self, text: object) -> str:
         """A text of the provider's as one line without secrets."""
         return one_line(str(text), self._secrets)

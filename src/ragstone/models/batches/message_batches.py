@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ragstone.errors import BadReply
 from ragstone.models.batches.http import BatchHttp, parsed, read_lines
 from ragstone.models.batches.remote import Line, Status, count
 from ragstone.models.batches.store import Batch
@@ -49,12 +48,12 @@ class MessageBatches:
             yield b"]}"
 
         document, _ = await self._http.json("POST", "messages/batches", data=body())
-        return self._id(document)
+        return self._http.id_in(document, "batch")
 
     async def find(self, batch: Batch) -> str:
         document, _ = await self._http.json("GET", "messages/batches", params={"limit": "100"})
         listed = [item for item in document.get("data") or [] if isinstance(item, dict)]
-        return next((self._id(item) for item in listed if _may_be(item, batch)), "")
+        return next((self._http.id_in(item, "batch") for item in listed if _may_be(item, batch)), "")
 
     async def status(self, batch: Batch) -> Status:
         document, headers = await self._http.json("GET", f"messages/batches/{batch.remote}")
@@ -74,12 +73,6 @@ class MessageBatches:
 
     async def cancel(self, batch: Batch) -> None:
         await self._http.json("POST", f"messages/batches/{batch.remote}/cancel", data=b"{}")
-
-    def _id(self, document: Mapping[str, Any]) -> str:
-        value = document.get("id")
-        if not isinstance(value, str) or not value.isprintable() or "/" in value:
-            raise BadReply(f"{self._http.where}: the reply has no id of the batch.")
-        return value
 
 
 def _may_be(item: Mapping[str, Any], batch: Batch) -> bool:
@@ -110,8 +103,12 @@ def _params(payload: Mapping[str, Any]) -> dict[str, Any]:
     if "tools" in payload:
         functions = [tool["function"] for tool in payload["tools"]]
         params["tools"] = [
-            {"name": one["name"], "description": one["description"], "input_schema": one["parameters"]}
-            for one in functions
+            {
+                "name": function["name"],
+                "description": function["description"],
+                "input_schema": function["parameters"],
+            }
+            for function in functions
         ]
         params["tool_choice"] = {"type": "tool", "name": payload["tool_choice"]["function"]["name"]}
     return params

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ragstone.models.batches.files import openai_line
-from ragstone.models.batches.http import parsed, read_lines
+from ragstone.models.batches.files import line_of, results_in
+from ragstone.models.batches.http import read_lines
 from ragstone.models.batches.remote import Line, Status
 from ragstone.models.batches.store import Batch
 from ragstone.models.providers import BatchInterface
-from ragstone.models.wire import encode
 
 __all__ = ["OfflineBatches", "command_for"]
 
@@ -26,7 +25,7 @@ class OfflineBatches:
         self._interface = interface
 
     def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
-        return encode({"custom_id": key, "method": "POST", "url": self._interface.endpoint, "body": payload})
+        return line_of(key, payload, self._interface)
 
     async def upload(self, file: Path) -> str:
         return ""
@@ -40,7 +39,7 @@ class OfflineBatches:
 
     async def status(self, batch: Batch) -> Status:
         file = Path(batch.remote)
-        done = sum(1 for _ in read_lines(file)) if _exists(file) else 0
+        done = _count(file)
         if done < batch.total:
             return Status("in_progress", done)
         return Status("completed", done, results=(str(file),))
@@ -49,7 +48,7 @@ class OfflineBatches:
         return Path(place)
 
     def lines(self, file: Path) -> Iterator[Line]:
-        return map(openai_line, map(parsed, read_lines(file)))
+        return results_in(file)
 
     async def cancel(self, batch: Batch) -> None:
         _delete(Path(batch.file))
@@ -65,8 +64,9 @@ def _output(batch: Batch) -> Path:
     return Path(batch.file).with_suffix(".replies.jsonl")
 
 
-def _exists(file: Path) -> bool:
-    return file.is_file()
+def _count(file: Path) -> int:
+    """How many replies are in a file, which may not exist yet."""
+    return sum(1 for _ in read_lines(file)) if file.is_file() else 0
 
 
 def _delete(file: Path) -> None:

@@ -9,11 +9,10 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from ragstone.storage import Layout, connect, storage_errors
-from ragstone.storage.database import roll_back
+from ragstone.storage import Layout, connect, storage_errors, transaction
 
 __all__ = ["OVER", "Batch", "BatchStore", "Entry", "Reply"]
 
@@ -45,9 +44,6 @@ _COLLECTED = (
     "CREATE TEMP TABLE collected (key BLOB PRIMARY KEY, lane TEXT NOT NULL, attempt INTEGER NOT NULL, line BLOB) "
     "WITHOUT ROWID"
 )
-_COLUMNS = (
-    "id, lane, name, state, file, uploaded, remote, status, total, done, failed, since, provider, model, base_url"
-)
 _KEPT_SECONDS = 30 * 86_400.0  # how long an ended batch is listed
 
 
@@ -74,6 +70,9 @@ class Batch:
     provider: str
     model: str
     base_url: str
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +154,8 @@ class BatchStore:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with storage_errors(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                roll_back(self._connection)
-                raise
+        with storage_errors(self.path), transaction(self._connection):
+            yield
 
     def _groups(self, lane: str, requests: int, size: int) -> Iterator[list[tuple[bytes, int]]]:
         """(key, attempt) of the collected requests, as many at a time as fit into a batch."""

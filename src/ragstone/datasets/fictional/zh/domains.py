@@ -16,10 +16,10 @@ __all__ = ["ChineseDomain", "QuestionType", "make_domain", "read_domain"]
 
 POOLS = ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside")
 ASK_POOLS = ("query", "head", "state", "say", "far", "qa", "rumour")
-# Life in any town, for the background of any report.
 # What a passage has besides its world, another of each in nearly every one.
 FRAME = frozenset(("报", "记者", "甲", "乙"))
 _WORLDS = 30
+# Life in any town, for the background of any report.
 COMMON = PatternPool(*read_sections("zh", "patterns/common")[""])
 
 
