@@ -145,9 +145,11 @@ class RunMismatch(UsageError):
 
     def changes(self, there: str, here: str) -> str:
         """The first differences as text; `there` and `here` say where the two values are."""
-        shown = sorted(self.differences.items())[:3]
-        changes = "; ".join(f"{key}: {_short(old)} {there}, {_short(new)} {here}" for key, (old, new) in shown)
-        return changes + (f"; and {len(self.differences) - len(shown)} more" if len(self.differences) > 3 else "")
+        found = sorted(self.differences.items())
+        if "benchmark" in self.differences:  # all others follow from it
+            found = [("benchmark", self.differences["benchmark"])]
+        changes = "; ".join(f"{key}: {_short(old)} {there}, {_short(new)} {here}" for key, (old, new) in found[:3])
+        return changes + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
 
 
 def _short(value: object) -> str:

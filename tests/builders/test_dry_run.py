@@ -22,6 +22,7 @@ from ragstone.models.scripted import Scripted
 
 __all__ = ["dump", "own_folders", "popqa", "ragstone"]
 
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook" / "docs"
 RGB_PASSES = ["event", "check", "label", "join", "together", "known", "fake", "replaced"]
 
 
@@ -116,3 +117,15 @@ def test_the_command_prints_each_pass_the_sum_and_its_cost(
     cost = sum(one["prompt_tokens"] + 2 * one["reply_tokens"] for one in likely) / 1000
     assert f"{cost:,.2f}" in lines[8]
     assert not (tmp_path / "rgb").exists()
+
+
+def test_a_pass_with_several_requests_an_item_is_never_expected_to_ask_less_than_nothing(
+    tmp_path: Path, ragstone: Ragstone
+) -> None:
+    words = ("build", "questions", HANDBOOK, "-o", tmp_path / "set", "--model", "local/template")
+    assert ragstone(*words, "--size", "120", "--quiet").code == 0
+    document = ragstone(*words, "--size", "40", "--dry-run", "--json").document
+    assert document["without_evidence"]["likely"]["requests"] > 0
+    for name, one in document.items():
+        for key in ("requests", "prompt_tokens", "reply_tokens"):
+            assert 0 <= one["least"][key] <= one["likely"][key] <= one["most"][key], (name, key)

@@ -1,6 +1,7 @@
 """`ragstone conform`: ragstone itself, functions and files of a user's, and what becomes of a library that hangs."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -71,6 +72,16 @@ def test_ragstone_passes_every_case(ragstone: Ragstone, alternating: list[str]) 
     missing = [outcome for outcome in found.values() if outcome["value"] is None]
     assert missing
     assert all(outcome["reason"] for outcome in missing)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_library_that_passes_every_case_has_no_empty_table(ragstone: Ragstone, language: str) -> None:
+    told = ragstone("conform", "--library", "ragstone", "--case", "one-verdict-of-four", "--language", language)
+    assert told.code == 0, told.err
+    assert "one-verdict-of-four" not in told.out
+    assert not re.search("cases that it does not pass|未通过的用例|more cases|另有", told.out)
+    every = ragstone("conform", "--library", "ragstone", "--case", "one-verdict-of-four", "--all")
+    assert "one-verdict-of-four" in every.out
 
 
 def test_a_function_of_the_users_is_put_to_the_cases_about_verdicts(ragstone: Ragstone, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_halves_of_a_grid_and_of_its_systems_become_the_run_of_one_machine(
     told = ragstone("merge", *halves, "-o", "merged.run")
     assert told.code == 0, told.err
     assert told.out.startswith("merged.run: ")
-    assert "2 system(s) from 3 files" in told.out
+    assert "systems: 2; files: 3." in told.out
     assert exported(ragstone, "merged.run") == exported(ragstone, "whole.run")
     shown = ragstone("show", "merged.run", "--all").out.replace("merged.run", "whole.run")
     assert shown == ragstone("show", "whole.run", "--all").out
@@ -111,6 +111,13 @@ def test_a_killed_merge_leaves_no_file_of_its_name(tmp_path: Path) -> None:
         command("merge", "a.run", "-o", "n.run"), cwd=tmp_path, env=environment(tmp_path), check=False
     )
     assert done.returncode == 0
+
+
+def test_runs_of_two_benchmarks_are_told_apart_by_that_alone(ragstone: Callable[..., Told]) -> None:
+    answers("a.run", 0, 4)
+    bench(ragstone, "en.run", "--data-language", "en", "--model", "local/extractive")
+    told = ragstone("merge", "a.run", "en.run", "-o", "m.run")
+    one_line(told, "(benchmark: ", "in en.run", "in a.run)", "Only runs with the same settings")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

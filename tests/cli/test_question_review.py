@@ -15,7 +15,7 @@ from tests.web.rounds import OURS
 
 from ragstone.api.label_round import label_round
 from ragstone.api.question_review import review_of
-from ragstone.labels import Label, LabelStore
+from ragstone.labels import Edit, Label, LabelStore
 from ragstone.stats import at_most
 
 SIZE = 60
@@ -107,6 +107,32 @@ def test_an_edit_that_says_nothing_new_is_no_label(typed: Callable[..., Told], b
     assert "changes nothing" in told.out
     with LabelStore.open("labels.sqlite") as store:
         assert not store.labels()
+
+
+def test_undo_takes_the_edit_back_and_the_question_counts_as_it_was_built(
+    typed: Callable[..., Told], ragstone: Callable[..., Told], built: Path
+) -> None:
+    told = typed("e why\nNew?\nnew\nu\na\nq\n", built, "--as", "ann")
+    assert told.code == 0, told.err
+    with LabelStore.open("labels.sqlite") as store:
+        (label,) = store.labels()
+        sample = store.item(label.item).sample_id
+        assert label.value == "accepted"
+        assert store.item(label.item).question == row(int(sample[1:]))["question"]
+        assert store.sample(sample) == store.sample(sample, original=True)
+        assert [edit.question for edit in store.edits()] == ["New?", row(int(sample[1:]))["question"]]
+    found = json.loads(ragstone("data", "review", "labels.sqlite", "--json").out)
+    assert (found["accepted"], found["edited"], found["bad"]) == (1, 0, 0)
+
+
+def test_undo_of_a_label_leaves_a_later_edit_alone(built: Path) -> None:
+    with label_round("labels.sqlite", built, seed=1) as store:
+        said(store, {"edited": 1})
+        (label,) = store.labels()
+        sample = store.item(label.item).sample_id
+        store.edit(Edit(sample, "ann", "found later", "Which?", when=label.when + 60))
+        assert store.undo("ann") is not None
+        assert store.item(label.item).question == "Which?"
 
 
 def test_an_unanswerable_question_is_shown_as_one(typed: Callable[..., Told], built: Path) -> None:

@@ -135,7 +135,7 @@ class Cluster:
             else:
                 ray.init(address=self.address, **quiet)
         except (ConnectionError, RuntimeError, ValueError, AssertionError, TimeoutError) as error:
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            reason = " ".join(str(error).split()).partition(". Please specify")[0][:200] or type(error).__name__
             raise UsageError(
                 f"--cluster {self.address}: no connection ({reason}). Start Ray with `ray start --head`, or use "
                 "--cluster local."

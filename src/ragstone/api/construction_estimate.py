@@ -111,7 +111,7 @@ class _Walk:
     def _most(self, one: Pass, likely: Usage, items: int, known: int) -> Usage:
         """What so many items take, at the mean of the likely requests; where there are none, at the mean of the pass
         with the largest. `known`: replies that are there, or counted as likely."""
-        requests = items * one.each - (known - likely.requests)
+        requests = max(items * one.each - (known - likely.requests), likely.requests)  # an item may take several
         others = [other.likely for other in self.passes.values() if other.role == one.role and other.likely.requests]
         usage = likely if likely.requests else max(others, key=_mean_prompt, default=Usage(requests=1))
         return Usage(*(-(-getattr(usage, name) * requests // usage.requests) for name in usage.__struct_fields__))

@@ -1,4 +1,4 @@
-"""Joins run files of one question: shards that several machines asked, as if one command had asked all."""
+"""Joins run files of the same settings: shards that several machines asked, as if one command had asked all."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ class MergedRun:
 
 @public
 def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = False) -> MergedRun:
-    """Write one run file with everything that `runs` have. They must be of the same question, as for a command that
+    """Write one run file with everything that `runs` have. Their settings must be the same, as for a command that
     resumes: RunMismatch names what differs. Of a case that two files answered, equal answers (times aside) are kept
     once; different ones raise UsageError, or with `keep_first` the answer of the file that is named first is kept. An
     answer replaces a failure. UsageError if `target` exists; nothing is left there unless all was merged."""
@@ -56,8 +56,8 @@ def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = 
             except RunMismatch as error:
                 changes = error.changes(f"in {sources[0].name}", f"in {source.name}")
                 raise UsageError(
-                    f"{source} was made with other settings than {sources[0]} ({changes}). Only runs of one question "
-                    "can be merged."
+                    f"{source} was made with other settings than {sources[0]} ({changes}). Only runs with the same "
+                    "settings can be merged."
                 ) from error
     return MergedRun(path, merged.repeated, merged.differing)
 

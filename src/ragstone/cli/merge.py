@@ -19,10 +19,10 @@ __all__ = ["command"]
 @language_option
 @json_option
 def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_first: bool, as_json: bool) -> None:
-    """Join run files of one question into one, as if a single machine had asked all of their cases.
+    """Join run files of the same settings into one, as if a single machine had asked all of their cases.
 
-    The files may have other cases, other systems or other metrics of one question. What several files have is kept
-    once; runs of different questions are refused."""
+    The files may have other cases, systems or metrics. What several files have is kept once; runs with other settings
+    are refused."""
     from ragstone.api.merge import merge  # noqa: PLC0415
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.structs import from_json, to_json  # noqa: PLC0415

@@ -13,7 +13,7 @@ __all__ = ["document", "tables"]
 
 
 def tables(results: Sequence[Conformance], cases: Sequence[Case], language: str, *, every: bool) -> list[Table]:
-    """A table of all libraries, then one for each with the cases that it does not pass (`every`: all)."""
+    """A table of all libraries, then one for each that does not pass all cases, with those (`every`: with all)."""
     texts = messages(__name__, language)
     rows = [
         Row((Cell(_named(found)), *(Cell(str(_count(found, kind))) for kind in KINDS), Cell(str(len(found.outcomes)))))
@@ -21,7 +21,8 @@ def tables(results: Sequence[Conformance], cases: Sequence[Case], language: str,
     ]
     columns = (texts["library"], *(texts[kind] for kind in KINDS), texts["total"])
     first = Table("libraries", texts["title"], columns, tuple(rows), (texts["note"],))
-    return [first, *(_of_one(found, cases, language, every=every) for found in results)]
+    parts = [found for found in results if every or any(outcome.kind != "right" for outcome in found.outcomes)]
+    return [first, *(_of_one(found, cases, language, every=every) for found in parts)]
 
 
 def _of_one(found: Conformance, cases: Sequence[Case], language: str, *, every: bool) -> Table:
@@ -43,7 +44,7 @@ def _of_one(found: Conformance, cases: Sequence[Case], language: str, *, every: 
         label = f"{name} ({', '.join(languages)})"
         rows.append(Row((Cell(label), *map(Cell, cells), Cell(why[f"{name}/{languages[0]}"]))))
     title = texts["one"].format(library=_named(found))
-    notes = () if every else (texts["others"].format(n=passed),)
+    notes = () if every or not passed else (texts["others"].format(n=passed),)
     return Table(f"cases.{found.target.name}", title, (texts["case"], *metrics, texts["why"]), tuple(rows), notes)
 
 

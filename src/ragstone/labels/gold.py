@@ -72,6 +72,18 @@ class GoldStore(ABC):
             self._run("INSERT INTO edits (sample, payload) VALUES (?, ?)", (edit.sample_id, to_json(edit)))
             return int(self._rows("SELECT max(version) FROM edits")[0][0])
 
+    def _take_back(self, sample_id: str, by: str, until: float) -> None:
+        """Writes the question and references of before the newest edit as another version, if that edit is this
+        expert's and no later than `until`; in the transaction of the caller."""
+        edits = self.edits(sample_id)
+        if not edits or edits[-1].by != by or edits[-1].when > until:
+            return
+        before = self.sample(sample_id, original=True).sample
+        for edit in edits[:-1]:
+            before = edited(before, edit)
+        back = Edit(sample_id, by, "undo", before.question, before.references, when=round(time.time(), 3))
+        self._run("INSERT INTO edits (sample, payload) VALUES (?, ?)", (sample_id, to_json(back)))
+
     def edits(self, sample_id: str | None = None) -> tuple[Edit, ...]:
         """The edits of a question, or all, oldest first."""
         rows = self._rows(

@@ -18,7 +18,8 @@ TASK = "question"
 def reviews(store: LabelStore) -> dict[str, Verdict]:
     """Id of each reviewed question → what its experts say. One that was edited before it was accepted is edited."""
     questions = {item.id: item.sample_id for item in store.items(TASK)}
-    edits = {edit.sample_id for edit in store.edits()}
+    touched = {edit.sample_id for edit in store.edits()}
+    edits = {name for name in touched if store.sample(name) != store.sample(name, original=True)}
     values = settled(store, TASK)
     found: dict[str, Verdict] = {}
     for item in dict.fromkeys(label.item for label in store.labels(TASK)):

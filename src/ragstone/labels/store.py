@@ -207,7 +207,8 @@ class LabelStore(GoldStore):
 
     def undo(self, expert: str) -> Label | None:
         """Undoes the newest label of this expert that is not undone, by a version that says so; returns it, or None if
-        there is none. What this expert had said before about the item stands again."""
+        there is none. What this expert had said before about the item stands again, and an edit of its question that
+        came with the label is taken back."""
         with self._writing():
             rows = self._rows(
                 "SELECT l.version, l.payload FROM labels l WHERE l.expert = ? AND l.undoes IS NULL AND NOT EXISTS"
@@ -218,6 +219,8 @@ class LabelStore(GoldStore):
                 return None
             label = self._label(*rows[0])
             self._insert(replace(label, when=round(time.time(), 3)), label.version, f"undo {label.version}")
+            if self.task(label.task).choice(label.value).edits:
+                self._take_back(self.item(label.item).sample_id, expert, label.when)
             return label
 
     def progress(self) -> tuple[Progress, ...]:

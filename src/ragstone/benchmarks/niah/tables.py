@@ -117,7 +117,7 @@ class _NeedleTables(TableWriter):
                 if value and name not in self.varying_keys
             ]
             if constant:
-                yield self.words["asked_note"].format(asked=", ".join(constant))
+                yield self.words["asked_note"].format(asked=self.words["comma"].join(constant))
         yield self.words["mean_note"]
         yield self.words["found_note"]
         if any(key.needle.startswith(("multi ", "distractor ", "chain ")) for key in self.groups):
