@@ -190,6 +190,7 @@ async def run_diagnosis(
     question = {**benchmark.question, "system": "recorded" if plan.recorded else system_settings(plan.system)}
     path = Path(run) if run is not None else default_name("diagnosis", question)
     price = price_in_batches(price, [plan.system, *plan.judging.judges], batch=options.batch is not None)
+    info = prices_and_gates(price, gates)
     async with AsyncExitStack() as stack:
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
@@ -203,15 +204,7 @@ async def run_diagnosis(
         for _ in range(_ROUNDS):
             asked = benchmark.size
             job = Job(
-                benchmark,
-                [system],
-                path,
-                most,
-                plan.metrics,
-                plan.judging,
-                options,
-                info=prices_and_gates(price, gates),
-                sources=[plan.system],
+                benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system]
             )
             done = await execute(job, shell)
             with open_run(path) as after:

@@ -48,7 +48,7 @@ class RgbBinding:
         match = AnswerMatch().score(case, response)
         if not match.value:
             return Score.of(0.0, evidence={"outcome": "incomplete"}) if match.value is not None else match
-        mentions = [[(one["start"], one["end"]) for one in slot] for slot in match.evidence["slots"]]
+        mentions = [[(span["start"], span["end"]) for span in slot] for slot in match.evidence["slots"]]
         passages = tuple(passage.text for passage in case.query.passages or () if passage.relevant)
         parts = Parts(case.sample.question, slots, passages, case.sample.language)
         outcome, keys = binding(parts, response.answer, mentions)

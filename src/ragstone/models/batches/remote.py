@@ -1,5 +1,5 @@
-"""What a batch interface does, whoever's it is: `files.py`, `message_batches.py` or `offline.py`. Each brings its
-replies into OpenAI's form, so that they are read like ordinary ones."""
+"""What a batch interface does, whichever provider has it: `files.py`, `message_batches.py` or `offline.py`. Each brings
+its replies into OpenAI's form, so that they are read like ordinary ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ STATES = (
 @dataclass(frozen=True)
 class Status:
     """What the provider says of a batch. state: one of OpenAI's words (`STATES`). results: where the replies are.
-    errors: why it failed; code: the first one's."""
+    errors: why it failed; code: of the first error.
+    done, failed: requests so far. retry_after: seconds until it is to be asked again, None if it does not say."""
 
     state: str
     done: int = 0

@@ -53,7 +53,8 @@ class Batch:
 
     state: "sealed" (its file is written), "uploaded", "creating" (the provider may have it), "created", "ended" (its
     replies are stored), "failed" or "cancelled". name: the hash of its requests, which the provider keeps, too.
-    uploaded, remote: the provider's ids of the file and of the batch."""
+    uploaded, remote: the provider's ids of the file and of the batch, "" before it has them. status: as it last said
+    (`remote.STATES`). total, done, failed: requests. since: when it was sealed, in seconds since 1970."""
 
     id: int
     lane: str
