@@ -127,6 +127,7 @@ def test_rubrics_are_tasks_with_their_own_scale(typed: Callable[..., Told], data
         (["--labels", "new.sqlite"], ["has no items yet: name a run or a data file"]),
         (["data.jsonl", "--task", "corect"], ["No task named 'corect'", "'correct'"]),
         (["data.jsonl", "--task", "rubric.tone"], ["No task named 'rubric.tone'", "--rubric"]),
+        (["unanswered.csv", "--task", "correct", "--as", "ann"], ["ragstone: unanswered.csv has nothing for"]),
         (["data.jsonl", "--task", "better"], ["it needs the answers of two systems"]),
         (["data.jsonl", "--by", "uncertainty", "--sample", "2"], ["needs scores of these tasks"]),
         (["data.jsonl", "--by", "stratified", "--strata", "none"], ["no such column"]),
@@ -138,6 +139,7 @@ def test_rubrics_are_tasks_with_their_own_scale(typed: Callable[..., Told], data
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_line(typed: Callable[..., Told], data: Path, arguments: list[str], words: list[str]) -> None:
+    data.with_name("unanswered.csv").write_text("question,reference\nWhen?,nine\n", "utf-8")
     told = typed("", *arguments)
     assert told.code == 2
     assert len(told.err.splitlines()) == 1

@@ -125,3 +125,13 @@ async def test_a_dry_run_counts_half_the_price(data: Path, tmp_path: Path) -> No
 def test_no_batches_are_listed_where_there_are_none(ragstone: Any) -> None:
     assert ragstone("batch", "list").out == "No batches.\n"
     assert ragstone("batch", "list", "--json").document == []
+
+
+def test_a_damaged_list_of_batches_is_one_line_with_what_moving_it_away_means(
+    ragstone: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("ragstone.api.batches.batch_folder", lambda: tmp_path)
+    (tmp_path / "batches.sqlite").write_text("no list " * 50, "utf-8")
+    for arguments in (("list",), ("cancel", "batch_1")):
+        one_line(ragstone("batch", *arguments), "batches.sqlite", "not an SQLite database", "move it away")
+    assert (tmp_path / "batches.sqlite").read_text("utf-8") == "no list " * 50

@@ -147,6 +147,9 @@ def test_the_table_shows_what_came_and_what_is_right_in_both_languages(ragstone:
         (["--library", "ragstone", "--version", "0.1.0"], ["--version"]),
         (["--library", "ragstone", "--case", "refusl"], ["refusl", "refusal"]),
         (["--library", "ragstone", "--metric", "faithful"], ["faithful", "faithfulness"]),
+        (["--library", "ragstone", "--python", "/bin/ls"], ["--python /bin/ls is no Python", "bin/python"]),
+        (["--library", "ragstone", "--python", __file__], ["is no Python (Permission denied)", "bin/python"]),
+        (["--library", "bare.py"], ["bare.py cannot be loaded", "no function 'reply'", "bare.py:score"]),
         (["--library", "no_such:thing", "--quiet"], ["no_such", "cannot be loaded"]),
         (["--library", "ragas", "--library", "ragstone", "--version", "1"], ["--version"]),
         (
@@ -155,7 +158,8 @@ def test_the_table_shows_what_came_and_what_is_right_in_both_languages(ragstone:
         ),
     ],
 )
-def test_a_wrong_option_is_one_line(ragstone: Ragstone, arguments: list[str], words: list[str]) -> None:
+def test_a_wrong_option_is_one_line(ragstone: Ragstone, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+    (tmp_path / "bare.py").write_text("METRICS = ('faithfulness',)\n", "utf-8")
     one_line(ragstone("conform", *arguments), *words)
 
 
@@ -168,3 +172,18 @@ def test_an_environment_that_cannot_be_made_is_one_line_with_pips_reason(
     assert told.err.count("\n") == 2
     assert "ragas cannot be installed" in told.err
     assert json.dumps(told.out) == '""'
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "stopped. No result is kept"), ("zh", "没有保留任何结果")])
+def test_ctrl_c_does_not_promise_that_results_are_kept(
+    ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch, language: str, said: str
+) -> None:
+    async def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ragstone.conformance.running.conform", stopped)
+    told = ragstone("conform", "--library", "ragstone", "--language", language)
+    assert told.code == 130
+    assert told.err.strip().startswith("ragstone: ")
+    assert said in told.err
+    assert "Finished work is kept" not in told.err

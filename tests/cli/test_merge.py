@@ -129,3 +129,19 @@ def test_unfinished_work_is_said(ragstone: Callable[..., Told], language: str) -
     told = ragstone("merge", "a.run", "-o", "m.run", "--language", language)
     assert ("3 of 4" if language == "en" else "4") in told.out
     assert len(told.out.splitlines()) == 2
+
+
+def test_text_that_is_not_utf8_is_damage_and_no_bug(ragstone: Callable[..., Told]) -> None:
+    answers("a.run", 0, 4)
+    shutil.copy("a.run", "b.run")
+    with sqlite3.connect("b.run") as file:
+        file.execute("UPDATE records SET response = CAST(x'fffe' AS TEXT)")
+    for arguments in (
+        ("show", "b.run"),
+        ("merge", "a.run", "b.run", "-o", "m.run"),
+        ("export", "b.run", "--format", "csv"),
+    ):
+        one_line(ragstone(*arguments), "b.run", "the file is damaged", "Could not decode to UTF-8")
+    told = ragstone("merge", "b.run", "a.run", "-o", "m.run")
+    one_line(told, "a.run or a file before it: the file is damaged")
+    assert not Path("m.run").exists()

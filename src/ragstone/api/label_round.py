@@ -125,7 +125,8 @@ def _add(
         found = candidates(records(), kinds, rated=lambda record: _rated(record, tasks), stratum=stratum)
         for task in tasks:
             if not any(candidate.key[0] == task.kind for candidate in found):
-                raise UsageError(f"{source} has nothing for the task {task.name}: {_LACKS[task.kind]}")
+                shown_as = source.name if isinstance(source, EvalData) else source
+                raise UsageError(f"{shown_as} has nothing for the task {task.name}: {_LACKS[task.kind]}")
         if by == "interval":
             cases = _narrowing(store, source, tasks, systems, count, seed, records())
             chosen = {one.key: one for one in found if one.key[0] == "answer" and one.key[2] in cases}

@@ -74,7 +74,11 @@ def command(
     found = []
     for target in targets:
         progress = None if quiet else _lines(texts["progress"], target.name)
-        found.append(asyncio.run(conform(target, cases, metrics=metrics, timeout=timeout, progress=progress)))
+        try:
+            found.append(asyncio.run(conform(target, cases, metrics=metrics, timeout=timeout, progress=progress)))
+        except KeyboardInterrupt as error:
+            error.add_note(texts["stopped"])
+            raise
     by_id, scripts = {case.id: case for case in cases}, {}
     for result in found:
         if reproduce is not None:

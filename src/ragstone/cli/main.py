@@ -182,7 +182,8 @@ def _run(arguments: Sequence[str]) -> int:
         _say_error(error.format_message())
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
-        _say_error("stopped. Finished work is kept; run the same command again to resume.")
+        notes = getattr(error.__cause__ or error, "__notes__", None)  # of a command that keeps nothing
+        _say_error(*notes or ["stopped. Finished work is kept; run the same command again to resume."])
         by = error if isinstance(error, Terminated) else error.__cause__  # click converts it to Abort
         return SIGNALLED + (by.number if isinstance(by, Terminated) else signal.SIGINT)
     except RagstoneError as error:

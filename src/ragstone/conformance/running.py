@@ -108,6 +108,10 @@ def _jobs(loaded: Mapping[str, Any], cases: Sequence[Case], wanted: Collection[s
     return jobs
 
 
+def _no_python(target: Target, reason: str) -> UsageError:
+    return UsageError(f"--python {target.python} is no Python ({reason}). Give an environment's bin/python.")
+
+
 class _Worker:
     """The process, which has loaded the library."""
 
@@ -118,14 +122,20 @@ class _Worker:
     @classmethod
     async def started(cls, target: Target, stack: contextlib.AsyncExitStack) -> "_Worker":
         output = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  (closed by the stack)
-        process = await asyncio.create_subprocess_exec(
-            str(target.python), str(_WORKER), target.place, stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE, stderr=output, start_new_session=True, limit=_LONGEST_LINE,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "ignore"},
-        )  # fmt: skip
+        try:
+            process = await asyncio.create_subprocess_exec(
+                str(target.python), str(_WORKER), target.place, stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE, stderr=output, start_new_session=True, limit=_LONGEST_LINE,
+                env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "ignore"},
+            )  # fmt: skip
+        except OSError as error:
+            raise _no_python(target, str(error.strerror)) from error
         worker = cls(process, output)
         stack.push_async_callback(worker.stop)
-        loaded = await worker._receive(_LOADING_SECONDS)
+        try:
+            loaded = await worker._receive(_LOADING_SECONDS)
+        except ValueError:
+            raise _no_python(target, "what it printed is not what a Python prints") from None
         if "version" not in loaded:
             reason = loaded.get("error") or loaded["reason"]
             raise UsageError(f"{target.name} cannot be loaded by {target.python} ({reason}).")

@@ -261,7 +261,11 @@ def _load(place: str) -> Any:
         sys.path.insert(0, str(Path.cwd()))
         module = importlib.import_module(path)
     found = getattr(module, name) if colon else module
-    return _Function(found) if callable(found) and not hasattr(found, "reply") else found
+    if callable(found) and not hasattr(found, "reply"):
+        return _Function(found)
+    if missing := [name for name in ("reply", "score") if not hasattr(found, name)]:
+        raise TypeError(f"it has no function {missing[0]!r}: name one of yours, as in {path}:score")
+    return found
 
 
 def _loaded(library: Any) -> dict[str, Any]:

@@ -124,7 +124,9 @@ def _errors(path: Path, source: Path) -> Iterator[None]:
         except sqlite3.DatabaseError as error:
             if result_code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise
-            raise DataError(source, f"the file is damaged ({error}).") from error
+            known = hasattr(error, "sqlite_errorcode")  # what Python cannot read may have come with an earlier file
+            with storage_errors(source if known else f"{source} or a file before it", as_input=True):
+                raise
 
 
 def _copy_texts(connection: sqlite3.Connection, source: Path) -> None:
@@ -163,7 +165,7 @@ def _note_late(connection: sqlite3.Connection, source: Path, *, keep_first: bool
     repeated = differing = 0
     for system, key, ours, theirs in connection.execute(_ANSWERED_TWICE):
         repeated += 1
-        if ours == theirs or _untimed(ours, source, key) == _untimed(theirs, source, key):
+        if ours == theirs or _untimed(ours, f"a file before {source}", key) == _untimed(theirs, source, key):
             continue
         if not keep_first:
             raise _conflict(source, "answer", system, key)
@@ -183,7 +185,7 @@ def _conflict(source: Path, what: str, system: str, key: str) -> UsageError:
     )
 
 
-def _untimed(payload: str, source: Path, key: str) -> dict[str, Any]:
+def _untimed(payload: str, source: object, key: str) -> dict[str, Any]:
     """A response without its times, which differ whenever a case is asked again."""
     response = decode(payload, dict[str, Any], source, f"the response to case {text_of(key)!r}")
     steps = [{**step, "seconds": None} for step in response.get("steps", ()) if isinstance(step, dict)]

@@ -37,6 +37,8 @@ _ENVIRONMENT = {
     sqlite3.SQLITE_NOMEM: "memory ran out",
     sqlite3.SQLITE_NOLFS: "the file system cannot hold a file of this size",
 }
+_DETAILED = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT)
+_NO_UTF8 = "Could not decode to UTF-8"
 _BAD_INPUT = {
     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
@@ -64,7 +66,10 @@ class Layout:
 
 
 def result_code(error: sqlite3.Error) -> int:
-    """The primary result code, 0 if the error did not come from the SQLite library."""
+    """The primary result code, 0 if the error did not come from the SQLite library. Text that is not UTF-8, which
+    Python cannot read, is damage."""
+    if str(error).startswith(_NO_UTF8):
+        return sqlite3.SQLITE_CORRUPT
     return int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
@@ -81,7 +86,7 @@ def storage_errors(path: object, *, as_input: bool = False) -> Iterator[None]:
         if code not in _ENVIRONMENT:
             raise
         kind = UsageError if as_input and code in _BAD_INPUT else StorageError
-        detail = f" ({error})" if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT) else ""
+        detail = f" ({str(error).partition(' with text ')[0]})" if code in _DETAILED else ""
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             detail = _why_not_writable(Path(str(path))) + ". Name a file in a writable folder"
         raise kind(f"{path}: {_ENVIRONMENT[code]}{detail}.") from error

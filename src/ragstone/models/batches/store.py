@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from ragstone.errors import UsageError
 from ragstone.storage import Layout, connect, storage_errors, transaction
 
 __all__ = ["OVER", "Batch", "BatchStore", "Entry", "Reply"]
@@ -103,7 +104,12 @@ class BatchStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "batches.sqlite"
-        self._connection = connect(self.path, _LAYOUT)
+        try:
+            self._connection = connect(self.path, _LAYOUT)
+        except UsageError as error:
+            raise UsageError(
+                f"{error} It lists your batches at providers: move it away to begin a new list, which has none of them."
+            ) from error
         self._connection.execute(_COLLECTED)
 
     def close(self) -> None:
