@@ -66,7 +66,7 @@ class SystemDigest:
     causes: dict[str, Counter[str]] = field(default_factory=dict)
     errors: dict[str, ErrorKind] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
-    # How often right, of how often right or wrong, by sample; None where there is no other system to compare with.
+    # How often right, of how often right or wrong, by sample; None where they were not counted.
     samples: dict[str, tuple[int, int]] | None = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -144,10 +144,10 @@ class Digest:
         return list(dict.fromkeys(group for system in self.systems.values() for group in system.groups))
 
 
-def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int) -> Digest:
-    """Read the run once and summarise it."""
-    alone = len(run.systems) < 2
-    systems = {system: SystemDigest(samples=None if alone else {}) for system in sorted(run.systems)}
+def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int, by_sample: bool = False) -> Digest:
+    """Read the run once and summarise it. `by_sample`: count right answers by sample where there is one system, too."""
+    counted = by_sample or len(run.systems) > 1
+    systems = {system: SystemDigest(samples={} if counted else None) for system in sorted(run.systems)}
     labels: dict[str, str] = {}
     worst: dict[tuple[str, str], WorstCases] = {}  # by group and system
     examples: dict[tuple[str, str], WorstCases] = {}  # by system and cause

@@ -170,9 +170,11 @@ async def _measured(name: str, index: OnDisk, embedder: Embedder, questions: Seq
     some = some[:: max(1, len(some) // SAMPLED)][:SAMPLED]
     queries = await embed_all(embedder, some, kind="query") if some else None
     recall = await asyncio.to_thread(index.recall, queries)
-    shown = f"{index.name}; recall@5 {recall:.3f} for {'questions' if some else 'passages'}"
-    log.info("%s: %s", name, shown)
-    return shown, recall
+    if some:
+        log.info("%s: %s; recall@5 %s for questions", name, index.name, f"{recall:.3f}")
+    else:
+        log.info("%s: %s; recall@5 %s for passages", name, index.name, f"{recall:.3f}")
+    return f"{index.name}; recall@5 {recall:.3f} for {'questions' if some else 'passages'}", recall
 
 
 def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:

@@ -23,7 +23,7 @@ _FIGURES = 3
 def figures_of(run: OpenRun, language: str) -> dict[str, Any]:
     """The systems with their first metrics, or the share of right answers: {"benchmark", "started", "systems":
     [{"name", "figures": [{"label", "text", "value"}]}], "more"}. A label is "" for the share of right answers."""
-    counts = digest(run.benchmark.view(run.run), run.benchmark, language=language, cases_shown=0)
+    counts = digest(run.benchmark.view(run.run), run.benchmark, language=language, cases_shown=0, by_sample=True)
     summaries = run.benchmark.summary(run.run, language=language)
     systems = []
     for name, system in list(counts.systems.items())[:_SYSTEMS]:
