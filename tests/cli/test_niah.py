@@ -263,3 +263,15 @@ def test_a_real_model_finds_needles_in_short_contexts(ragstone: Callable[..., To
             assert record.response.usage is not None
             # What the server counted is within the length that was asked for.
             assert record.response.usage.prompt_tokens + 128 <= int(record.case.condition["length"])
+
+
+def test_the_verdict_of_several_needles_leaves_out_settings_and_quiet_controls(ragstone: Callable[..., Told]) -> None:
+    told = ragstone(
+        "bench", "niah", "--model", "local/extractive", "--needle", "number,multi", "--lengths", "1k", "--depths", "50",
+        "--quiet", "--run", "n.run",
+    )  # fmt: skip
+    verdict = " ".join(told.out.split("\n\n")[0].split())
+    assert "several needles: found" in verdict
+    assert "keys=" not in verdict
+    assert "controls" not in verdict
+    assert "keys=" in told.out  # in the tables

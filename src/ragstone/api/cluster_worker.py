@@ -15,6 +15,7 @@ from ragstone.api.workload import OpenWorkload, Workload
 from ragstone.errors import RagstoneError
 from ragstone.runs import NullProgress, Outcome, RunFile, run_cases
 from ragstone.runs.shards import Shard
+from ragstone.systems.wrapper import Wrapper
 from ragstone.types import Query, Record, Response, System
 
 __all__ = ["Errand", "ShardWorker"]
@@ -48,20 +49,12 @@ class _Free(NullProgress):
 
 
 @dataclass(frozen=True)
-class _Bounded:
+class _Bounded(Wrapper):
     """A system that is asked at most so many questions at once, by all shards together: where one comes to its end,
     the next has its places."""
 
     inner: System
     places: asyncio.Semaphore
-
-    @property
-    def id(self) -> str:
-        return self.inner.id
-
-    @property
-    def spec(self) -> Mapping[str, Any]:
-        return self.inner.spec
 
     async def answer(self, query: Query, /) -> Response:
         async with self.places:

@@ -10,7 +10,7 @@ from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.growth import Growth, growth_of
-from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of
+from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, name_of
 from ragstone.api.recorded_rows import Contents, RecordedRows, Replies
 from ragstone.api.run_info import prices_and_gates
 from ragstone.api.run_result import RunResult
@@ -350,8 +350,8 @@ def default_metrics(rows: Sequence[RecordedRow], judging: Judging, *, traced: bo
 
 
 def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model: str) -> list[str]:
-    judge = judging.model if isinstance(judging.model, str) else getattr(judging.model, "id", "")
-    family = family_of(judge or "")
+    judge = name_of(judging.model)
+    family = family_of(judge)
     if not family:
         return []
     models = {system_model, *(row.response.model for row in rows if row.response is not None)} - {""}
@@ -365,15 +365,13 @@ def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model:
 def default_run(plan: EvalPlan) -> Path:
     """The default run file, named after data, judge and settings, but not the metrics: more may be added."""
     judging = plan.judging
-    judge, embedder = (
-        model if isinstance(model, str) else getattr(model, "id", "") for model in (judging.model, judging.embedder)
-    )
+    judge, embedder = name_of(judging.model), name_of(judging.embedder)
     how: list[Any] = []
     if judge:
         prompts = {} if judging.prompts is None else dict(Prompts.load(judging.prompts).spec)
         how = [judging.protocol, judging.verify, judging.budget or 0, prompts]
-        others = [other if isinstance(other, str) else getattr(other, "id", "") for other in judging.others]
+        others = [name_of(other) for other in judging.others]
         how += [others, judging.combine] if others else []
         how += [name for name in ("reasons", "strict_quotes") if getattr(judging, name)]
-    settings = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
+    settings = [plan.benchmark.question, plan.system.id, judge, embedder or DEFAULT_EMBEDDER, *how]
     return default_name(plan.benchmark.name, settings)

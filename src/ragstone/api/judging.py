@@ -17,7 +17,7 @@ from ragstone.models.embedder_own import can_embed
 from ragstone.prices import Price
 from ragstone.types import Embedder, Metric, Model
 
-__all__ = ["DEFAULT_EMBEDDER", "Judging", "Opened", "family_of", "open_tools"]
+__all__ = ["DEFAULT_EMBEDDER", "Judging", "Opened", "family_of", "name_of", "open_tools"]
 
 
 DEFAULT_EMBEDDER = "local/e5-small"
@@ -251,6 +251,11 @@ def _hashes(metrics: Sequence[Metric], judge: Any, known: Mapping[str, str]) -> 
     if any(metric.name.startswith("rubric.") for metric in metrics):
         hashes |= {key: value for key, value in known.items() if key.startswith("rubric/")}
     return hashes
+
+
+def name_of(model: str | Model | Embedder | None) -> str:
+    """The name of a model as on the command line, or the id of an open one; "" where there is none."""
+    return model if isinstance(model, str) else "" if model is None else model.id
 
 
 def family_of(model: str) -> str:

@@ -51,6 +51,11 @@ class QuestionPlan:
     metrics: tuple[str | Metric, ...]
     judging: Judging
 
+    @property
+    def model(self) -> Any:
+        """What `--price` is the price of: the model of a retriever with a model, else the system."""
+        return self.system.model if isinstance(self.system, RagTarget) else self.system
+
 
 def plan_questions(
     data: EvalData,
@@ -120,10 +125,9 @@ async def run_questions(
     most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
     plan, growth = fitted_questions(plan, path)
-    system = [getattr(plan.system, "model", plan.system)]
     batch = options.batch is not None
     judge_price = price_in_batches(judge_price or price, plan.judging.judges, batch=batch)
-    info = prices_and_gates(judge_price, gates, system_price=price_in_batches(price, system, batch=batch))
+    info = prices_and_gates(judge_price, gates, system_price=price_in_batches(price, [plan.model], batch=batch))
     job = Job(
         plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info,
         replaces=growth.replaces, rows=growth.rows,

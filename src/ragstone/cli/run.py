@@ -140,9 +140,9 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
 
     expected = await estimate_questions(plan, values["run_file"])
     usage, judge = expected.usage, expected.judging.usage
-    judges, system_models = plan.judging.judges, [getattr(plan.system, "model", plan.system)]
+    judges = plan.judging.judges
     judge_text = values["judge_price"] or values["price"]
-    values["price"] = price_in_batches(values["price"], system_models, batch=bool(values["batch"]))
+    values["price"] = price_in_batches(values["price"], [plan.model], batch=bool(values["batch"]))
     judge_text = price_in_batches(judge_text, judges, batch=bool(values["batch"]))
     values["judge_price"] = judge_text if values["judge_price"] else ""
     price, judge_price = read_price(values["price"]), read_price(judge_text)

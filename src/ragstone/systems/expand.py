@@ -1,34 +1,26 @@
 """A wrapper that expands a query's text just before the system answers it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
+from ragstone.systems.wrapper import Wrapper
 from ragstone.types import Query, Response, System
 
 __all__ = ["Expanding"]
 
 
 @dataclass(frozen=True)
-class Expanding:
+class Expanding(Wrapper):
     """Passes each query through `expand` to `inner`. A case can thus store a recipe, and its text exists only during
-    the call. `id` and `spec` are those of `inner`.
+    the call.
 
     Passages that `expand` retrieved (those with a score) are added to a response without passages. Their texts are
     always dropped: a run file keeps only their ids."""
 
     inner: System
     expand: Callable[[Query], Awaitable[Query]]
-
-    @property
-    def id(self) -> str:
-        return self.inner.id
-
-    @property
-    def spec(self) -> Mapping[str, Any]:
-        return self.inner.spec
 
     async def answer(self, query: Query, /) -> Response:
         expanded = await self.expand(query)

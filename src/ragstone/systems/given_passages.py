@@ -1,18 +1,18 @@
 """A wrapper that rejects systems that retrieve for themselves."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
 from ragstone.systems.accepted import accepts_of
+from ragstone.systems.wrapper import Wrapper
 from ragstone.types import Passage, Query, Response, System
 
 __all__ = ["GivenPassages"]
 
 
-class GivenPassages:
+class GivenPassages(Wrapper):
     """Passes queries to `inner`. Raises UsageError if that retrieves for itself: it declares so (`accepts`
     without "passages"), or it returns passages of which none was given. After the first such answer it is not called
     again."""
@@ -26,14 +26,6 @@ class GivenPassages:
         )
         if "passages" not in accepts_of(inner):
             raise UsageError(f"{self._reason}.")
-
-    @property
-    def id(self) -> str:
-        return self.inner.id
-
-    @property
-    def spec(self) -> Mapping[str, Any]:
-        return self.inner.spec
 
     async def answer(self, query: Query, /) -> Response:
         if not self._refused:

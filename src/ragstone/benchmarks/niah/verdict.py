@@ -35,7 +35,7 @@ def _verdict(system: str, groups: Mapping[NeedleKey, NeedleTally], words: Mappin
     sentences = []
     for key, group in list(groups.items())[:_MAPS]:
         name = words["in_map"].format(map=_name(key, list(groups), words)) if len(groups) > 1 else ""
-        sentences.append(name + words["and"].join(_figures(group, words)))
+        sentences.append(name + words["and"].join(_figures(group, words, brief=len(groups) > 1)))
     if len(groups) > _MAPS:
         sentences.append(words["more_maps"].format(n=len(groups) - _MAPS))
     n = sum(map(len, (values for group in groups.values() for values in group.main.values.values())))
@@ -43,16 +43,26 @@ def _verdict(system: str, groups: Mapping[NeedleKey, NeedleTally], words: Mappin
 
 
 def _name(key: NeedleKey, keys: list[NeedleKey], words: Mapping[str, str]) -> str:
-    """What sets a map apart from the others of its system."""
+    """What sets a map apart from the others of its system. The settings of a needle are left out where no other needle
+    is of its kind."""
     fields = ("language", "needle", "template", "mode", "retriever")
     varying = [field for field in fields if len({getattr(other, field) for other in keys}) > 1]
     values = [(field, getattr(key, field)) for field in varying]
+    needles = dict.fromkeys(other.needle for other in keys)
+    if len(dict.fromkeys(map(_kind, needles))) == len(needles):
+        values = [(field, _kind(value) if field == "needle" else value) for field, value in values]
     return words["comma"].join(
         needle_name(value, words) if field == "needle" else words.get(value, value) for field, value in values if value
     )
 
 
-def _figures(group: NeedleTally, words: Mapping[str, str]) -> Iterator[str]:
+def _kind(needle: str) -> str:
+    """The needle without its settings: `chain` of `chain hops=3`."""
+    return needle.partition(" ")[0]
+
+
+def _figures(group: NeedleTally, words: Mapping[str, str], *, brief: bool) -> Iterator[str]:
+    """What a map shows. `brief`: controls are named only if some were answered."""
     longest = max(length for length, _ in group.main.values)
     yield words["found"].format(figure=percent(group.main.mean()), length=name_of_length(longest))
     reached = effective_length(group.main, RULER_BAR)
@@ -62,5 +72,5 @@ def _figures(group: NeedleTally, words: Mapping[str, str]) -> Iterator[str]:
         sign = "≥ " if reached == longest else ""
         yield words["effective_reached"].format(sign=sign, length=name_of_length(reached))
     controls = [refused for values in group.refused.values.values() for refused in values]
-    if controls:
+    if controls and not (brief and all(controls)):
         yield words["controls"].format(answered=round(len(controls) - sum(controls)), n=len(controls))
