@@ -13,10 +13,12 @@ from ragstone.structs import Scalar
 from ragstone.types import PlanCell, Record, Run
 
 __all__ = [
-    "GIVEN", "NOLIMA_SHARE", "PUBLISHED", "RULER_BAR", "CellScores", "NeedleKey", "NeedleTally", "effective_length",
-    "needle_name", "tally_needles",
+    "ANYWHERE", "GIVEN", "NOLIMA_SHARE", "PUBLISHED", "RULER_BAR", "CellScores", "NeedleKey", "NeedleTally",
+    "effective_length", "needle_name", "tally_needles",
 ]  # fmt: skip
 
+ANYWHERE = -1.0
+"""The depth of cells whose needles stand at random depths."""
 GIVEN = "needle.given"
 """The score of imported results, (score - 1) / 9 on a scale from 1 to 10; its judge is unknown."""
 PUBLISHED = "published"
@@ -159,7 +161,7 @@ def _plan(group: NeedleTally, cell: PlanCell) -> None:
 
 
 def _place(condition: Mapping[str, Scalar]) -> tuple[int, float]:
-    return int(condition.get("length", 0)), float(condition.get("depth", 0.0))
+    return int(condition.get("length", 0)), float(condition.get("depth", ANYWHERE))
 
 
 def _retriever(condition: Mapping[str, Scalar]) -> str:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.niah import charts, comparison, diagnosis, tables, verdict
+from ragstone.benchmarks.niah.aggregate import ANYWHERE
 from ragstone.benchmarks.niah.contexts import ContextPlan, Haystack
 from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher, chunks_of
@@ -74,20 +75,21 @@ class CellPlan(Frozen, frozen=True):
     around: int = 0  # tokens of the prompt without its context
     rag: RagSetting | None = None
     variant: str = ""  # the settings of the kind
+    suite: str = ""
 
     @property
     def id(self) -> str:
         ability = "control" if self.control else "needle"
         head = f"rag/{self.rag.id}/" if self.rag else ""
         tail = f"/r{self.repeat}" if self.repeat else ""
-        return (
-            f"{head}{ability}/{self.language}/{self._kind}/{self.template}/{self.length:07d}/{self.depth:06.2f}{tail}"
-        )
+        depth = "" if self.depth == ANYWHERE else f"/{self.depth:06.2f}"
+        return f"{head}{ability}/{self.language}/{self._kind}/{self.template}/{self.length:07d}{depth}{tail}"
 
     @property
     def sample_id(self) -> str:
         """The name of its question."""
-        return f"{self.language}/{self._kind}/{self.length}/{self.depth:g}/{self.repeat}"
+        depth = "" if self.depth == ANYWHERE else f"/{self.depth:g}"
+        return f"{self.language}/{self._kind}/{self.length}{depth}/{self.repeat}"
 
     @property
     def _kind(self) -> str:
@@ -142,11 +144,12 @@ class NIAH(BaseBenchmark):
         "Greg Kamradt: LLMTest_NeedleInAHaystack (2023). Aparna Dhinakaran: The Needle in a Haystack Test (2024)."
     )
     axes: ClassVar[tuple[str, ...]] = (
-        "ability", "language", "needle", "variant", "template", "mode", "retriever", "chunk", "k", "length", "depth",
+        "ability", "language", "suite", "needle", "variant", "template", "mode", "retriever", "chunk", "k", "length",
+        "depth",
     )  # fmt: skip
     leads: ClassVar[tuple[str, ...]] = ("niah-summary", "niah-lengths", "niah-effective", "niah-templates")
     growing: ClassVar[tuple[str, ...]] = (
-        "lengths", "depths", "languages", "needles", "templates", "repeat", "retrievers", "chunks", "ks",
+        "lengths", "depths", "languages", "needles", "suites", "templates", "repeat", "retrievers", "chunks", "ks",
     )  # fmt: skip
 
     cells: Sequence[CellPlan] = ()
@@ -272,7 +275,7 @@ class NIAH(BaseBenchmark):
         for cell, lane in self._ordered():
             if self.template.by_name[cell.template].asks_first(cell.language):
                 continue
-            beginning = (lane, cell.start, cell.template)
+            beginning = (lane, cell.start, cell.template, cell.question.before)
             if beginning in begun:
                 shared[cell.id] = cell.before
             begun.add(beginning)
@@ -287,6 +290,7 @@ class NIAH(BaseBenchmark):
         }  # fmt: skip
         template_hash = hashlib.sha256(to_json(dict(template.spec)).encode()).hexdigest()[:12]
         meta: dict[str, Any] = {_RECIPE: recipe, "template": cell.template, "template_hash": template_hash}
+        meta |= cell.question.frame
         if cell.rag is not None:
             recipe["wanted"] = [] if cell.control else cell.question.places(cell.needles)
             meta[_RAG] = [cell.rag.retriever, cell.rag.chunk, cell.rag.k]
@@ -305,8 +309,9 @@ class NIAH(BaseBenchmark):
             "template": cell.template, "needle": cell.kind, "needles": len(cell.needles), "repeat": cell.repeat,
             "tokenizer": self.tokenizer, "mode": "full" if cell.rag is None else "rag",
         }  # fmt: skip
-        if cell.variant:
-            condition["variant"] = cell.variant
+        if cell.depth == ANYWHERE:
+            del condition["depth"], condition["depth_reached"]
+        condition |= {name: text for name, text in (("variant", cell.variant), ("suite", cell.suite)) if text}
         if cell.rag is not None:
             condition |= {"retriever": cell.rag.retriever, "chunk": cell.rag.chunk, "k": cell.rag.k}
         query = Query(cell.question.question, (passage,), language=cell.language, repeat=cell.repeat)
@@ -333,7 +338,8 @@ class NIAH(BaseBenchmark):
 
         passages = await self.searcher.search(recipe, query.question, pool, rag)
         first, *rest = passages or (Passage("nothing", ""),)  # carries the template even if nothing was found
-        first = replace(first, meta=first.meta | {"template": meta["template"]})
+        kept = {name: meta[name] for name in ("template", "before", "reply") if name in meta}
+        first = replace(first, meta=first.meta | kept)
         return replace(query, passages=(first, *rest))
 
     def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
+from ragstone.benchmarks.niah.aggregate import ANYWHERE, CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
@@ -58,9 +58,10 @@ def _shown(group: NeedleTally, key: NeedleKey) -> list[tuple[CellScores, str, st
 
 def _map(name: str, title: str, cells: CellScores, texts: Mapping[str, str]) -> Chart:
     lengths, depths, means = cells.lengths, cells.depths, cells.means()
+    names = {depth: texts["anywhere"] if depth == ANYWHERE else f"{depth:g}%" for depth in depths}
     rows = tuple(
-        Series(f"{depth:g}%", tuple(Point(column, means[length, depth]) for column, length in enumerate(lengths)
-                                    if (length, depth) in means))
+        Series(names[depth], tuple(Point(column, means[length, depth]) for column, length in enumerate(lengths)
+                                   if (length, depth) in means))
         for depth in depths
     )  # fmt: skip
     mean = cells.mean().value

@@ -39,8 +39,9 @@ def explain(record: Record, *, language: str = "en") -> Diagnosis:
     if found.value > 0:
         return _wrong("partly", group, texts, texts["reason_partly"].format(share=f"{found.value:.0%}"), weight, spans)
     if said_no:
-        depth = f"{float(condition.get('depth_reached', condition.get('depth', 0))):.0f}"
-        return _wrong("refused", group, texts, texts["reason_refused"].format(depth=depth), weight, spans)
+        depth = condition.get("depth_reached", condition.get("depth"))
+        reason = texts["reason_refused" if depth is not None else "reason_refused_anywhere"]
+        return _wrong("refused", group, texts, reason.format(depth=f"{float(depth or 0):.0f}"), weight, spans)
     return _wrong("missed", group, texts, texts["reason_missed"], weight, spans)
 
 

@@ -5,15 +5,17 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH
 from ragstone.benchmarks.niah.contexts import Haystack
-from ragstone.benchmarks.niah.needles import KINDS, NeedleQuestion, read_needles
-from ragstone.benchmarks.niah.planner import Kind, Planner, count_haystacks
+from ragstone.benchmarks.niah.kinds import Kind, Maker
+from ragstone.benchmarks.niah.needles import KINDS, make_needle, read_needles
+from ragstone.benchmarks.niah.planner import Planner, count_haystacks
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher
+from ragstone.benchmarks.niah.suites import SUITES
 from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
 from ragstone.benchmarks.options import fields_of
 from ragstone.benchmarks.plugin import Context
@@ -36,20 +38,21 @@ _MOST_CELLS = 1_000_000
 async def make(options: "NeedleOptions", context: Context) -> NIAH:
     """Plan every cell. Raises UsageError before any request is sent."""
     lengths, depths = lengths_of(options.lengths), depths_of(options.depths, options.depth_spacing)  # type: ignore[arg-type]
-    languages, needles, models, repeat = options.data_languages, options.needles, context.models, options.repeat
+    languages, models, repeat = options.data_languages, context.models, options.repeat
+    _check_unused(options)
+    kinds = _kinds_of(options)
     retriever_options = dataclasses.replace(context.model_options, base_url=options.retriever_base_url)
     settings = _retrieval_settings(options.retrievers, options.chunks, options.ks, retriever_options)
     with_whole = options.whole or not settings
     cells_each = len(lengths) * len(depths) * len(options.templates) * (len(settings) + with_whole)
     window, longest = options.window, max(lengths) if with_whole else 0
-    _check(languages, needles, repeat, cells_each, longest, window)
-    templates = _templates(options.templates)
-    _check_unused(options)
-    file_needles = read_needles(options.needle_file) if options.needle_file is not None else ()
-    kinds, source = list(_kinds(options, file_needles)), options.haystack_source
+    _check(languages, kinds, repeat, cells_each, longest, window)
+    templates, source = _templates(options, kinds), options.haystack_source
+    all_templates = templates | {kind.template.name: kind.template for kind in kinds if kind.template is not None}
     shown_options = {
         "lengths": lengths, "depths": depths, "languages": list(languages),
-        "needles": list(needles), "templates": list(templates), "repeat": repeat, "haystack": source,
+        "needles": list(dict.fromkeys(kind.name for kind in kinds)), "repeat": repeat, "haystack": source,
+        "templates": list(all_templates), "suites": [options.suite] if options.suite else [],
         "control": options.control, "retrievers": list(dict.fromkeys(rag.retriever for rag in settings)),
         "chunks": list(dict.fromkeys(rag.chunk for rag in settings)),
         "ks": list(dict.fromkeys(rag.k for rag in settings)),
@@ -81,8 +84,8 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     hashes = {language: stack.sha256 for language, stack in sources.items()}
     warnings = (*_warnings(name, models), *(_repetition_warnings(haystacks, max(lengths)) if settings else ()))
     niah = NIAH(
-        cells, haystacks, templates, hashes, name, options.seed, options.lanes or (1 if local else 16), shown_options,
-        warnings, searcher if settings else None,
+        cells, haystacks, all_templates, hashes, name, options.seed, options.lanes or (1 if local else 16),
+        shown_options, warnings, searcher if settings else None,
     )  # fmt: skip
     if model_window is not None and niah.window - CHAT_TOKENS > model_window:
         raise UsageError(
@@ -92,15 +95,36 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     return niah
 
 
-def _kinds(options: "NeedleOptions", file_needles: tuple[NeedleQuestion, ...]) -> Iterator[Kind]:
+def _kinds_of(options: "NeedleOptions") -> list[Kind]:
+    """The kinds of needles that are asked: those of a suite, or the named ones of it, or of the needles named. Raises
+    UsageError."""
+    if options.suite is None:
+        return list(_kinds(options))
+    if options.suite not in SUITES:
+        raise UnknownName("suite", options.suite, SUITES)
+    kinds = {kind.name: kind for kind in SUITES[options.suite].kinds}
+    default = fields_of(type(options))["needles"].default
+    names = list(kinds) if options.needles == default else dict.fromkeys(options.needles)
+    for name in names:
+        if name not in kinds:
+            raise UnknownName("task", name, kinds)
+    return [kinds[name] for name in names]
+
+
+def _kinds(options: "NeedleOptions") -> Iterator[Kind]:
     """The kinds of needles with their settings: a chain once for each number and length of its hops. Raises UsageError
     for hops that do not fit into a context."""
+    file_needles = read_needles(options.needle_file) if options.needle_file is not None else ()
     for name in dict.fromkeys(options.needles):
+        if name not in KINDS:
+            raise UnknownName("needle", name, KINDS)
         if name == "multi":
             given = {"keys": options.keys, "values": options.values, "queries": options.queries}
-            yield Kind(name, ",".join(f"{key}={value}" for key, value in given.items()), given)
+            variant = ",".join(f"{key}={value}" for key, value in given.items())
+            yield Kind(name, _maker(name, **given), variant, fresh=True)
         elif name == "distractor":
-            yield Kind(name, f"distractors={options.distractors}", {"distractors": options.distractors})
+            given = {"distractors": options.distractors}
+            yield Kind(name, _maker(name, **given), f"distractors={options.distractors}", fresh=True)
         elif name == "chain":
             for hops, hop in product(dict.fromkeys(options.hops), options.hop):
                 if hop * (hops - 1) > 1:
@@ -109,25 +133,31 @@ def _kinds(options: "NeedleOptions", file_needles: tuple[NeedleQuestion, ...]) -
                         f"{math.floor(100 / (hops - 1)) / 100:g}."
                     )
                 variant = f"hops={hops},hop={hop:g},distractors={options.distractors}"
-                yield Kind(name, variant, {"hops": hops, "distractors": options.distractors}, hop)
+                maker = _maker(name, hops=hops, distractors=options.distractors)
+                yield Kind(name, maker, variant, hop, fresh=True)
+        elif name == "file":
+            several = any(len(needle.needles) > 1 for needle in file_needles)
+            yield Kind(name, _maker(name, from_file=file_needles), "spread" if several else "")
         else:
-            several = name == "file" and any(len(needle.needles) > 1 for needle in file_needles)
-            yield Kind(name, "spread" if several else "", {"from_file": file_needles} if name == "file" else {})
+            yield Kind(name, _maker(name), fresh=name == "number")
+
+
+def _maker(name: str, **given: Any) -> Maker:
+    return lambda language, rng, excluded: make_needle(name, language, rng, excluded=excluded, **given)
 
 
 def _check(
-    languages: Sequence[str], needles: Sequence[str], repeat: int, cells: int, longest: int, window: int | None
+    languages: Sequence[str], kinds: Sequence[Kind], repeat: int, cells: int, longest: int, window: int | None
 ) -> None:
     """Raises UsageError for impossible options, before any token is counted."""
-    for values, known, what in ((languages, ("en", "zh"), "language"), (needles, KINDS, "needle")):
-        for name in values:
-            if name not in known:
-                raise UnknownName(what, name, known)
+    for name in languages:
+        if name not in ("en", "zh"):
+            raise UnknownName("language", name, ("en", "zh"))
     if window is not None and longest > window:
         raise UsageError(f"A length of {longest:,} tokens exceeds the window of {window:,} (--window).")
-    if (total := cells * len(languages) * len(needles) * repeat) > _MOST_CELLS:
+    if (total := cells * len(languages) * len(kinds) * repeat) > _MOST_CELLS:
         raise UsageError(f"{total:,} cells are too many: use fewer lengths, depths or repeats.")
-    if not cells * len(languages) * len(needles):
+    if not cells * len(languages) * len(kinds):
         raise UsageError("There are no cells: name at least one language, needle and template.")
 
 
@@ -146,10 +176,15 @@ def _check_unused(options: "NeedleOptions") -> None:
             raise UsageError(f"{', '.join(flags)}: no effect without {missing}. Add it, or leave this out.")
 
 
-def _templates(names: Sequence[str]) -> dict[str, NeedleTemplate]:
-    """The templates by name. Raises UsageError if two have the same name, and whatever `find_template` raises."""
+def _templates(options: "NeedleOptions", kinds: Sequence[Kind]) -> dict[str, NeedleTemplate]:
+    """The templates by name for the kinds without one of their own. Raises UsageError if two have the same name or none
+    is used, and whatever `find_template` raises."""
     by_name: dict[str, NeedleTemplate] = {}
-    for name in dict.fromkeys(names):
+    if all(kind.template is not None for kind in kinds):
+        if options.templates != fields_of(type(options))["templates"].default:
+            raise UsageError("--template: the tasks of this suite have prompts of their own. Leave it out.")
+        return by_name
+    for name in dict.fromkeys(options.templates):
         template = find_template(name)
         if template.name in by_name:
             raise UsageError(f"--template {name}: another template is also called {template.name!r}. Rename one.")

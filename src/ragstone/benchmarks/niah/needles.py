@@ -30,7 +30,8 @@ class NeedleQuestion(Frozen, frozen=True):
     """A question with its needles. `answers` has one slot of aliases per requested fact. `distractors` have the form of
     the needles but are about something else; `decoys` are rows of them that keep their order. `keys`: what the value of
     each slot belongs to; `others`: (value, key) of every other value in the context. `wanted`: the needles that an
-    answer needs, where it does not need all of them."""
+    answer needs, where it does not need all of them. `before`, `reply`: what a template of its own puts before the
+    context, and how the reply begins."""
 
     question: str
     needles: tuple[str, ...]
@@ -40,6 +41,8 @@ class NeedleQuestion(Frozen, frozen=True):
     keys: tuple[str, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
     wanted: tuple[str, ...] = ()
+    before: str = ""
+    reply: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -51,6 +54,11 @@ class NeedleQuestion(Frozen, frozen=True):
         """The needles that contain an answer, as one text: the judge's reference."""
         aliases = [alias for slot in self.answers for alias in slot]
         return " ".join([text for text in self.needles if any(alias in text for alias in aliases)] or self.needles)
+
+    @property
+    def frame(self) -> dict[str, str]:
+        """What its prompt has beside the context and the question."""
+        return {name: text for name, text in (("before", self.before), ("reply", self.reply)) if text}
 
     def places(self, placed: Sequence[str]) -> list[int]:
         """Indexes of the needles in a context (in its order, with distractors) that an answer needs: the requested ones

@@ -2,27 +2,29 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
+from ragstone.benchmarks.niah.aggregate import ANYWHERE
 from ragstone.benchmarks.niah.benchmark import CellPlan, rng_for
 from ragstone.benchmarks.niah.contexts import SEPARATOR, Haystack, make_haystack, parts_of
-from ragstone.benchmarks.niah.needles import NeedleQuestion, make_needle
+from ragstone.benchmarks.niah.kinds import Kind
+from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
 from ragstone.types import Passage, Query
 
-__all__ = ["Kind", "Planner", "count_haystacks"]
+__all__ = ["Planner", "Slot", "count_haystacks"]
 
 _CHAT_TOKENS = 32  # assumed for the chat format's control tokens if the server does not report them
 _CHECKED = 8  # positions of a haystack at which its counts are checked
 _MARGIN = 4  # tokens by which a context may exceed the sum of its parts
 _DIGITS = re.compile(r"\d+")
-# Kinds of needles with new numbers in each cell; the texts of all others might already occur in a haystack.
-_OF_NUMBERS = ("number", "multi", "distractor", "chain")
 _WINDOW = 50.0  # percent of the context over which several needles are spread
 
 
@@ -56,15 +58,13 @@ async def _count_haystack(texts: Sequence[str], language: str, counter: TokenCou
     return make_haystack(parts, tokens, separator_tokens=separator_tokens, margin=margin + _MARGIN, language=language)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of needle with its settings. `variant`: the settings in words, a part of the cell's id; `options` for
-    `make_needle`; `hop`: the distance between two links of a chain, as a share of the context."""
+class Slot(NamedTuple):
+    """What one cell asks: `repeat` numbers the questions of the same length and depth, from 0."""
 
-    name: str
-    variant: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    hop: float = 0.0
+    length: int
+    depth: float
+    repeat: int
+    question: NeedleQuestion
 
 
 @dataclass(frozen=True)
@@ -88,83 +88,81 @@ class Planner:
 
     def needles(
         self, language: str, kind: Kind, repeat: int, lengths: Sequence[int], depths: Sequence[float]
-    ) -> list[tuple[int, float, NeedleQuestion]]:
-        """(length, depth, needle) of each cell. Raises UsageError, also if the haystack already contains a needle."""
-        questions = [
-            (length, depth, make_needle(
-                kind.name, language, rng_for(self.seed, language, kind.name, length, depth, repeat),
-                excluded=self._numbers[language], **kind.options,
-            ))
-            for length in lengths
-            for depth in depths
-        ]  # fmt: skip
-        if kind.name not in _OF_NUMBERS:
+    ) -> list[Slot]:
+        """The question of each cell. A kind whose needles stand anywhere has as many at each length as others have
+        depths. Raises UsageError, also if the haystack already contains a needle."""
+        slots = []
+        for length in lengths:
+            for number, depth in enumerate(depths):
+                place = (depth, repeat) if kind.placed else (ANYWHERE, repeat * len(depths) + number)
+                rng = rng_for(self.seed, language, kind.name, length, *place)
+                slots.append(Slot(length, *place, kind.make(language, rng, self._numbers[language])))
+        if not kind.fresh:
             text = self.haystacks[language, 0].text
-            for needle in sorted({needle for *_, question in questions for needle in question.texts}):
+            for needle in sorted({needle for slot in slots for needle in slot.question.texts}):
                 if needle in text:
                     raise UsageError(f"The haystack already contains the needle {needle[:60]!r}: use another one.")
-        return questions
+        return slots
 
     async def cells(
-        self,
-        language: str,
-        kind: Kind,
-        repeat: int,
-        questions: Sequence[tuple[int, float, NeedleQuestion]],
-        *,
-        control: bool,
+        self, language: str, kind: Kind, repeat: int, slots: Sequence[Slot], *, control: bool
     ) -> list[CellPlan]:
         """The cells of one language, kind and repeat for every template, with one control per length."""
         starts = [start for name, start in self.haystacks if name == language]
         start = repeat % len(starts)
         haystack = self.haystacks[language, start]
-        texts = [text for _, _, question in questions for text in question.texts]
+        texts = [text for slot in slots for text in slot.question.texts]
         counts = dict(zip(texts, await self.counter.count([f" {text}" for text in texts]), strict=True))
-        overheads = await self._overheads(language, [question.question for _, _, question in questions])
         cells = []
-        for name in self.templates:
-            chat_tokens = await self._marks(name, language, questions[0][2].question)
+        for template in (kind.template,) if kind.template else self.templates.values():
+            chat_tokens = await self._marks(template, language, slots[0].question)
+            overheads = await self._overheads(template, language, [slot.question for slot in slots])
             controls: set[int] = set()
-            for length, depth, question in questions:
-                overhead = overheads[name, question.question] + chat_tokens
-                budget = length - overhead - self.answer_tokens
-                rng = rng_for(self.seed, language, kind.name, length, depth)
+            for (length, depth, number, question), overhead in zip(slots, overheads, strict=True):
+                around = overhead + chat_tokens
+                budget = length - around - self.answer_tokens
+                rng = rng_for(self.seed, language, kind.name, length, depth, *(() if kind.placed else (number,)))
                 placed = _placed_needles(question, depth, kind.hop, counts, rng)
                 try:
                     plan = haystack.plan(budget, placed)
                 except UsageError as error:
-                    raise UsageError(f"Length {length:,}, template {name}: {error}") from None
-                tokens = plan.tokens + overhead
+                    raise UsageError(f"Length {length:,}, template {template.name}: {error}") from None
                 reached = _depth_of(haystack, plan.sentences, plan.at[_first(plan.needles, question.needles[0])])
-                cells.append(
-                    CellPlan(language, kind.name, name, length, depth, repeat, question, False, start, plan.sentences,
-                             plan.at, plan.needles, tokens, reached, plan.before, overhead, variant=kind.variant)
+                cell = CellPlan(
+                    language, kind.name, template.name, length, depth, number, question, False, start,
+                    plan.sentences, plan.at, plan.needles, plan.tokens + around, reached, plan.before, around,
+                    variant=kind.variant, suite=kind.suite,
                 )  # fmt: skip
-                if control and length not in controls:
+                cells.append(cell)
+                if control and kind.controls and length not in controls:
                     controls.add(length)
-                    control_plan = haystack.plan(budget, [])
-                    tokens = control_plan.tokens + overhead
+                    empty = haystack.plan(budget, [])
                     cells.append(
-                        CellPlan(language, kind.name, name, length, 100.0, repeat, question, True, start,
-                                 control_plan.sentences, (), (), tokens, 100.0, control_plan.before, overhead,
-                                 variant=kind.variant)
+                        replace(cell, depth=100.0, control=True, sentences=empty.sentences, at=(), needles=(),
+                                tokens=empty.tokens + around, reached=100.0, before=empty.before)
                     )  # fmt: skip
         return cells
 
-    async def _marks(self, template: str, language: str, question: str) -> int:
+    async def _marks(self, template: NeedleTemplate, language: str, question: NeedleQuestion) -> int:
         """The chat format's control tokens around a prompt of this template."""
-        query = Query(question, (Passage("context", ""),), language=language)
-        chat_tokens = await self.counter.template_tokens(self.templates[template].messages(query))
+        chat_tokens = await self.counter.template_tokens(template.messages(_without_context(question, language)))
         return _CHAT_TOKENS if chat_tokens is None else chat_tokens
 
-    async def _overheads(self, language: str, questions: Sequence[str]) -> dict[tuple[str, str], int]:
-        """Tokens of a prompt without its context, by template and question."""
-        pairs = [(name, question) for name in self.templates for question in dict.fromkeys(questions)]
-        texts = []
-        for name, question in pairs:
-            query = Query(question, (Passage("context", ""),), language=language)
-            texts.append("\n".join(turn.content for turn in self.templates[name].messages(query)))
-        return dict(zip(pairs, await self.counter.count(texts), strict=True))
+    async def _overheads(
+        self, template: NeedleTemplate, language: str, questions: Sequence[NeedleQuestion]
+    ) -> list[int]:
+        """Tokens of the prompt of each question without its context."""
+        texts = [
+            "\n".join(turn.content for turn in template.messages(_without_context(question, language)))
+            for question in questions
+        ]
+        distinct = list(dict.fromkeys(texts))
+        counts = dict(zip(distinct, await self.counter.count(distinct), strict=True))
+        return [counts[text] for text in texts]
+
+
+def _without_context(question: NeedleQuestion, language: str) -> Query:
+    return Query(question.question, (Passage("context", "", meta=question.frame),), language=language)
 
 
 def _placed_needles(
@@ -173,15 +171,20 @@ def _placed_needles(
     """Every needle with its tokens and depth. A single one stands at the requested depth. Of several, that is where
     their stretch of the context lies: at 0 it begins with the context, at 100 it ends with it. Links of a chain are
     `hop` apart; other needles are spread over half the context. Distractors and decoys stand at random depths, the
-    decoys' links in their order."""
-    links = len(question.needles) - 1
-    stretch = (100 * hop * links if hop else _WINDOW) if links else 0.0
-    start = depth / 100 * (100 - stretch)
-    placed = [
-        (text, start + stretch * at / links if links else depth) for at, text in enumerate(question.needles)
-    ]  # fmt: skip
+    decoys' links in their order, and so do needles that may stand anywhere."""
+    rows = list(question.decoys)
+    placed: list[tuple[str, float]] = []
+    if depth == ANYWHERE:
+        rows.insert(0, question.needles)
+    else:
+        links = len(question.needles) - 1
+        stretch = (100 * hop * links if hop else _WINDOW) if links else 0.0
+        start = depth / 100 * (100 - stretch)
+        placed += [
+            (text, start + stretch * at / links if links else depth) for at, text in enumerate(question.needles)
+        ]  # fmt: skip
     placed += [(text, rng.uniform(0, 100)) for text in question.distractors]
-    for row in question.decoys:
+    for row in rows:
         placed += zip(row, sorted(rng.uniform(0, 100) for _ in row), strict=True)
     return [(text, counts[text] + 1, at) for text, at in placed]
 

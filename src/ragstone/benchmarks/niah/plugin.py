@@ -55,6 +55,9 @@ class NeedleOptions:
     needles: Annotated[tuple[str, ...], Option(
         "Kinds (comma-separated): number, sandwich, topic, multi, distractor, chain, paraphrase, file.", flag="--needle"
     )] = ("number",)  # fmt: skip
+    suite: Annotated[str | None, Option(
+        "A set of tasks: ruler. With --needle only these tasks of it.", metavar="NAME"
+    )] = None  # fmt: skip
     templates: Annotated[tuple[str, ...], Option(
         "Prompts (comma-separated): simple, anthropic-original, anthropic-rev2, earlier, or a file.", flag="--template"
     )] = ("simple",)  # fmt: skip
@@ -152,8 +155,8 @@ class NeedlePlugin(Plugin):
     # `length`, `depth`: as requested, in tokens and percent; `…_reached`: as built. `chunk`, `k`: the retriever's.
     condition_types: ClassVar[Mapping[str, Any]] = {
         "ability": str, "language": str, "length": int, "depth": float, "length_reached": int, "depth_reached": float,
-        "template": str, "needle": str, "variant": str, "needles": int, "repeat": int, "tokenizer": str, "mode": str,
-        "retriever": str, "chunk": int, "k": int,
+        "template": str, "suite": str, "needle": str, "variant": str, "needles": int, "repeat": int, "tokenizer": str,
+        "mode": str, "retriever": str, "chunk": int, "k": int,
     }  # fmt: skip
     note_types: ClassVar[Mapping[str, Any]] = {"needle": str, "keys": list[str], "others": list[tuple[str, str]]}
 

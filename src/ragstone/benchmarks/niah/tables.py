@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from ragstone.benchmarks.niah.aggregate import (
+    ANYWHERE,
     RULER_BAR,
     CellScores,
     NeedleKey,
@@ -149,10 +150,10 @@ class _NeedleTables(TableWriter):
         return self._by_key("lengths", map(name_of_length, lengths), cells_of)
 
     def by_depth(self) -> Table:
-        bands = _bands(sorted({depth for group in self.groups.values() for depth in group.main.depths}))
+        bands = _bands(sorted({depth for group in self.groups.values() for depth in group.main.depths} - {ANYWHERE}))
 
         def cells_of(group: NeedleTally) -> list[Entry] | None:
-            if not group.main.values:
+            if not group.main.values or ANYWHERE in group.main.depths:
                 return None
             return [_percent(group.main.mean(depths=band)) for band in bands.values()]
 
@@ -164,7 +165,7 @@ class _NeedleTables(TableWriter):
         lengths = sorted({length for group in groups.values() for length in group.main.lengths})
         rows = [
             row(
-                *self._keys(key), f"{depth:g}%",
+                *self._keys(key), self.words["anywhere"] if depth == ANYWHERE else f"{depth:g}%",
                 *(_percent(group.main.mean([length], [depth])) for length in lengths), published=group.published,
             )
             for key, group in groups.items()

@@ -21,13 +21,14 @@ from ragstone.types import Query, Sampling, Turn
 
 __all__ = ["TEMPLATES", "NeedleTemplate", "find_template"]
 
-_FIELDS = re.compile(r"\{(context|question)\}")
+_FIELDS = re.compile(r"\{(before|context|question)\}")
 _SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 
 
 class NeedleTemplate(Frozen, frozen=True):
     """The user's turn by language, with `{context}` and `{question}`, and an optional beginning of the assistant's
-    reply."""
+    reply. Those of a suite may have `{before}`; what stands there, and a beginning of the reply that is the question's
+    own, are in the first passage's `meta`."""
 
     name: str
     user: dict[str, str]
@@ -49,12 +50,15 @@ class NeedleTemplate(Frozen, frozen=True):
         language = query.language or detect(query.question)
         if language not in self.user:
             language = next(iter(self.user))
+        passages = query.passages or ()
+        meta = passages[0].meta if passages else {}
         values = {
-            "context": "\n\n".join(passage.text for passage in query.passages or ()), "question": query.question
+            "context": "\n\n".join(passage.text for passage in passages), "question": query.question,
+            "before": str(meta.get("before", "")),
         }  # fmt: skip
         # A single pass leaves a "{question}" inside the context unchanged.
         text = _FIELDS.sub(lambda match: values[match[1]], self.user[language])
-        reply_start = self.prefill.get(language, "")
+        reply_start = str(meta.get("reply", "")) or self.prefill.get(language, "")
         return (*query.history, Turn("user", text), *((Turn("assistant", reply_start),) if reply_start else ()))
 
 
