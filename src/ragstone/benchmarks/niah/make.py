@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH
+from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH, CellPlan
 from ragstone.benchmarks.niah.contexts import Haystack
 from ragstone.benchmarks.niah.kinds import Kind, Maker
 from ragstone.benchmarks.niah.needles import KINDS, make_needle, read_needles
@@ -67,8 +67,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
                 f"A length of {longest:,} tokens exceeds the window of {counter.id}, {counter.window:,} tokens. "
                 "Use shorter --lengths, or set --window if the model's window is larger."
             )
-        texts = {language: stack.texts for language, stack in sources.items()}
-        haystacks = await count_haystacks(counter, texts, repeat)
+        haystacks = await count_haystacks(counter, sources, repeat, max(lengths))
         answer_tokens = context.sampling.get("max_tokens") or ANSWER_TOKENS
         planner = Planner(counter, haystacks, templates, answer_tokens, options.seed)
         cells = []
@@ -82,7 +81,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     cells = [*(cells if with_whole else ()), *(replace(cell, rag=rag) for rag in settings for cell in cells)]
     local = bool(models) and all(model.startswith("local/") for model in models)
     hashes = {language: stack.sha256 for language, stack in sources.items()}
-    warnings = (*_warnings(name, models), *(_repetition_warnings(haystacks, max(lengths)) if settings else ()))
+    warnings = (*_warnings(name, models), *_repetition_warnings(haystacks, cells))
     niah = NIAH(
         cells, haystacks, all_templates, hashes, name, options.seed, options.lanes or (1 if local else 16),
         shown_options, warnings, searcher if settings else None,
@@ -210,13 +209,14 @@ def _retrieval_settings(
     return [RagSetting(*values) for values in product(names, dict.fromkeys(chunks), dict.fromkeys(ks))]
 
 
-def _repetition_warnings(haystacks: Mapping[tuple[str, int], Haystack], longest: int) -> Iterator[str]:
-    """A warning if contexts repeat the haystack, so that they contain the same chunks several times."""
-    shortest = min(haystack.tokens[-1] for haystack in haystacks.values())
-    if longest > shortest:
+def _repetition_warnings(haystacks: Mapping[tuple[str, int], Haystack], cells: Sequence[CellPlan]) -> Iterator[str]:
+    """A warning if contexts repeat the haystack."""
+    used = [haystacks[cell.language, cell.start] for cell in cells]
+    if short := [stack for cell, stack in zip(cells, used, strict=True) if cell.sentences > stack.sentences]:
         yield (
-            f"The haystack has {shortest:,} tokens and is repeated in longer contexts, where a retriever finds the "
-            "same chunk several times; use --haystack DIR to provide more texts."
+            f"{len(short)} contexts repeat their haystack of {min(stack.tokens[-1] for stack in short):,} tokens, so "
+            "that the needle is the only text said once, and a retriever finds the same chunk several times; use "
+            "--haystack DIR to provide more texts."
         )
 
 

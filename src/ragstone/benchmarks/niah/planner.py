@@ -15,6 +15,7 @@ from ragstone.benchmarks.niah.contexts import SEPARATOR, Haystack, make_haystack
 from ragstone.benchmarks.niah.kinds import Kind
 from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.templates import NeedleTemplate
+from ragstone.datasets.haystack import HaystackTexts
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
 from ragstone.types import Passage, Query
@@ -29,33 +30,54 @@ _WINDOW = 50.0  # percent of the context over which several needles are spread
 
 
 async def count_haystacks(
-    counter: TokenCounter, texts: Mapping[str, Sequence[str]], repeat: int
+    counter: TokenCounter, stacks: Mapping[str, HaystackTexts], repeat: int, longest: int
 ) -> dict[tuple[str, int], Haystack]:
-    """The haystack of each language, beginning with its first text, its second…, one per repeat. Raises UsageError."""
+    """The haystack of each language, beginning with its first text, its second…, one per repeat. Texts that contexts of
+    `longest` tokens do not reach are left out. Raises UsageError."""
     haystacks = {}
-    for language, language_texts in texts.items():
-        for start in range(min(repeat, len(language_texts))):
-            haystacks[language, start] = await _count_haystack(
-                (*language_texts[start:], *language_texts[:start]), language, counter
-            )
+    for language, stack in stacks.items():
+        for start in range(min(repeat, len(stack.texts))):
+            texts = (*stack.texts[start:], *stack.texts[:start])
+            haystacks[language, start] = await _count_haystack(texts, stack.more, language, counter, longest)
     return haystacks
 
 
-async def _count_haystack(texts: Sequence[str], language: str, counter: TokenCounter) -> Haystack:
+async def _count_haystack(
+    texts: Sequence[str], more: Sequence[str], language: str, counter: TokenCounter, longest: int
+) -> Haystack:
     """A haystack with the tokens that each sentence adds to the previous one. Tokenizers hardly look further back; the
-    error of the sums is measured at a few positions and becomes the haystack's margin."""
+    error of the sums is measured at a few positions, and at the end of each further text, and becomes the margin."""
     parts = parts_of(texts, language)
     places = sorted({max(1, len(parts) * share // _CHECKED) for share in range(1, _CHECKED + 1)})
-    joined = [before + after for before, after in pairwise(parts)]
     beginnings = ["".join(parts[:place]) for place in places]
-    counts = await counter.count([*parts, *joined, SEPARATOR, *beginnings])
-    alone, counts = counts[: len(parts)], counts[len(parts) :]
-    together, (separator_tokens, *checked) = counts[: len(joined)], counts[len(joined) :]
-    added = [max(0, both - before) for both, before in zip(together, alone, strict=False)]
-    tokens = [alone[0], *added]
+    tokens, (separator_tokens, *checked) = await _count_parts(counter, parts, [SEPARATOR, *beginnings])
     summed = [0, *accumulate(tokens)]
-    margin = max(0, *(number - summed[place] for place, number in zip(places, checked, strict=True)))
-    return make_haystack(parts, tokens, separator_tokens=separator_tokens, margin=margin + _MARGIN, language=language)
+    margin = _MARGIN + max(0, *(number - summed[place] for place, number in zip(places, checked, strict=True)))
+    margins, total = [(0, margin)], summed[-1]
+    for text in more:
+        if total >= longest:
+            break
+        added = parts_of([text], language)
+        counts, (whole,) = await _count_parts(counter, added, [text])
+        margin += max(0, whole - sum(counts))
+        margins.append((len(parts), margin))
+        parts[-1] += SEPARATOR
+        tokens[-1] += separator_tokens
+        parts += added
+        tokens += counts
+        total += separator_tokens + sum(counts)
+    return make_haystack(parts, tokens, separator_tokens=separator_tokens, margins=margins, language=language)
+
+
+async def _count_parts(
+    counter: TokenCounter, parts: Sequence[str], others: Sequence[str]
+) -> tuple[list[int], list[int]]:
+    """The tokens that each part adds to the one before it, and the tokens of other texts."""
+    joined = [before + after for before, after in pairwise(parts)]
+    counts = await counter.count([*parts, *joined, *others])
+    alone, together = counts[: len(parts)], counts[len(parts) : len(parts) + len(joined)]
+    added = [max(0, both - before) for both, before in zip(together, alone, strict=False)]
+    return [alone[0], *added], counts[len(parts) + len(joined) :]
 
 
 class Slot(NamedTuple):

