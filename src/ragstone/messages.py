@@ -17,7 +17,7 @@ from typing import Any
 
 from ragstone.errors import UnknownName
 
-__all__ = ["LANGUAGES", "checked_language", "help_texts", "messages", "preferred_language", "wrapped"]
+__all__ = ["LANGUAGES", "checked_language", "error_texts", "help_texts", "messages", "preferred_language", "wrapped"]
 
 LANGUAGES = ("en", "zh")
 # No line begins with a closing mark or ends with an opening one.
@@ -61,6 +61,12 @@ def help_texts(module: str, language: str) -> Mapping[str, str]:
     `help_LANGUAGE.toml` in the module's package; empty if there is none. English help texts are in the code."""
     package = module.rpartition(".")[0]
     return MappingProxyType(_file(package, language, "help") if package else {})
+
+
+def error_texts(module: str, language: str) -> Mapping[str, Mapping[str, str]]:
+    """The `sentences` of errors in a language other than English, by the English ones, and the `words` in them, from
+    `errors_LANGUAGE.toml` in the module's package."""
+    return MappingProxyType(_file(module.rpartition(".")[0], language, "errors"))
 
 
 @cache

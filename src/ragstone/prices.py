@@ -7,7 +7,7 @@ from ragstone.errors import UsageError
 from ragstone.structs import Frozen
 from ragstone.types import Usage
 
-__all__ = ["Price", "price_of", "read_price"]
+__all__ = ["Price", "price_of", "read_price", "share_of"]
 
 
 class Price(Frozen, frozen=True):
@@ -41,6 +41,14 @@ def price_of(text: Any) -> Price | None:
     if len(numbers) not in (2, 3) or not all(0 <= number < math.inf for number in numbers):
         return None
     return Price(*numbers)
+
+
+def share_of(price: str, usual: str) -> float:
+    """What share of the usual price ("0.15/0.60") a price is; 1 where either is none."""
+    reduced, whole = price_of(price), price_of(usual)
+    if reduced is None or whole is None or not (total := whole.input + whole.output):
+        return 1.0
+    return (reduced.input + reduced.output) / total
 
 
 def read_price(text: str | None, option: str = "--price") -> Price | None:

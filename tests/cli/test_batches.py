@@ -115,6 +115,9 @@ async def test_a_dry_run_counts_half_the_price(data: Path, tmp_path: Path) -> No
         assert half.document["cost"] == pytest.approx(whole.document["cost"] / 2, abs=1e-6)
         said = await ran(tmp_path, *evaluation(data, endpoint, "--dry-run", "--price", "1/2"))
         assert "at 0.5/1 per million tokens" in said.out
+        assert said.out.endswith("  batches cost 50% of the usual price\n")
+        usual = await ran(tmp_path, *evaluation(data, endpoint)[:-1], "--dry-run", "--price", "1/2")
+        assert "batches" not in usual.out
         bench = ["bench", "rgb", "--fictional-size", "2", "--limit", "2", "--dry-run", "--price", "1/2", "--json"]
         told = [await ran(tmp_path, *bench, "--model", "anthropic/m", *batch) for batch in ([], ["--batch"])]
         costs = [one.document["cost"] for one in told]

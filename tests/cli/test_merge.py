@@ -53,7 +53,8 @@ def test_halves_of_a_grid_and_of_its_systems_become_the_run_of_one_machine(
 
 def test_the_document_says_what_is_missing(ragstone: Callable[..., Told]) -> None:
     bench(ragstone, "en.run", "--data-language", "en", "--model", "local/extractive")
-    document = ragstone("merge", "en.run", "en.run", "-o", "m.run", "--json").document
+    shutil.copy("en.run", "again.run")
+    document = ragstone("merge", "en.run", "again.run", "-o", "m.run", "--json").document
     assert (document["run"], document["unfinished"], document["differing"]) == ("m.run", {}, 0)
     assert document["repeated"] == document["records"] > 0
 
@@ -93,6 +94,11 @@ def test_what_cannot_be_merged_is_refused_in_one_line(ragstone: Callable[..., To
     one_line(ragstone("merge", "a.run", "none.run", "-o", "m.run"), "none.run: no such file")
     one_line(ragstone("merge", "a.run", ".", "-o", "m.run"), "is a folder")
     one_line(ragstone("merge", "a.run", "-o", "a.run/m.run"), "m.run")
+    Path("linked.run").symlink_to("a.run")
+    one_line(
+        ragstone("merge", "a.run", "b.run", "a.run", "-o", "m.run"), "a.run is named twice. Name each run file once."
+    )
+    one_line(ragstone("merge", "a.run", "linked.run", "-o", "m.run"), "a.run and linked.run are one and the same file.")
     assert ragstone("merge", "-o", "m.run").code == 2
     assert Path("kept.run").read_bytes() == before
     assert sorted(path.name for path in Path().glob("*m.run*")) == []

@@ -1,16 +1,18 @@
 """The command line as real processes: interrupted, killed, piped into others, on odd terminals, with a key."""
 
 import asyncio
+import importlib
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.tools import SMALL, command, environment, one_line, process
+from tests.cli.tools import SMALL, Told, command, environment, one_line, process
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone.cli import run as command_line
@@ -205,11 +207,30 @@ def test_other_commands_end_by_a_signal_with_one_line(tmp_path: Path, number: si
         one.stdout.readline()  # the pipe fills, and it waits
         one.send_signal(number)
         one.stdout.read()
-        assert (
-            one.stderr.read().strip()
-            == "ragstone: stopped. Finished work is kept; run the same command again to resume."
-        )
+        assert one.stderr.read().strip() == "ragstone: stopped."
         assert one.wait() == code
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "kept"),
+    [
+        ("api.bench.run_bench", ("bench", "rgb", "--model", "local/extractive", "--fictional-size", "2"), True),
+        ("api.merge.merge", ("merge", "a.run", "b.run", "-o", "c.run"), False),
+    ],
+)
+def test_a_command_that_is_stopped_says_that_work_is_kept_only_where_it_is(
+    ragstone: Callable[..., Told], monkeypatch: pytest.MonkeyPatch, place: str, words: tuple[str, ...], kept: bool
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    module, _, name = f"ragstone.{place}".rpartition(".")
+    monkeypatch.setattr(importlib.import_module(module), name, stop)
+    told = ragstone(*words, *(["--quiet"] if kept else []))
+    line = told.err.strip()  # click ends the line of ^C
+    assert (told.code, line.startswith("ragstone: stopped."), len(line.splitlines())) == (130, True, 1)
+    assert ("Finished work is kept; run the same command again to resume." in line) == kept
+    assert ("已完成的工作都已保存" in ragstone(*words, "--language", "zh").err) == kept
 
 
 _SIGNALLED_TWICE = """

@@ -1,10 +1,13 @@
 """Tests of several endpoints of one model, from the command line and from ragstone.toml."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.api.test_evaluate import rows
 from tests.cli.test_eval import judging, ran
+from tests.cli.tools import Told, one_line
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 
@@ -19,6 +22,16 @@ async def test_bench_goes_on_where_one_of_its_endpoints_fails(tmp_path: Path) ->
         wrong = await ran(tmp_path, "bench", "rgb", "--model", "compat/m", *urls, "--base-url", "ftp://x", *small)
     assert wrong.code == 2
     assert "ftp://x" in wrong.err
+
+
+@pytest.mark.parametrize("urls", [["http://127.0.0.1:9/v1"], ["http://127.0.0.1:9/v1", "http://127.0.0.1:8/v1"]])
+def test_endpoints_that_no_model_is_asked_at_are_refused(ragstone: Callable[..., Told], urls: list[str]) -> None:
+    given = [word for url in urls for word in ("--base-url", url)]
+    bench = ("bench", "rgb", "--model", "local/extractive", "--fictional-size", "2", *given)
+    one_line(ragstone(*bench), "--base-url has no effect: local/extractive runs on this machine.")
+    Path("doc.txt").write_text("The plum harvest began late, in the year 1999, and ended in May.\n")
+    one_line(ragstone("build", "questions", "doc.txt", "-o", "out", "--model", "local/template", *given), "no effect")
+    assert ragstone(*bench, "--model", "compat/m", "--dry-run").code == 0
 
 
 async def test_the_project_file_names_several_endpoints_of_the_judge(tmp_path: Path) -> None:

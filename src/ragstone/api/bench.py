@@ -12,6 +12,7 @@ from ragstone.api.judging import Judging
 from ragstone.api.project_config import configured_reader
 from ragstone.api.run_info import GROWING
 from ragstone.api.run_result import RunResult
+from ragstone.api.workload import check_addressed
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
@@ -118,6 +119,7 @@ async def plan_bench(
     judging.check(scored)
     judging.check_embedder(scored)
     calling = model_options or ModelOptions(cache=cache_folder())
+    check_addressed(models, calling)
     instance = await plugin.make(chosen, _context(models, calling, sampling, scored))
     place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""
     return BenchPlan(plugin, instance, tuple(models), scored, judging, sampling or {}, calling, place)

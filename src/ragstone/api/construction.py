@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.workload import check_addressed
 from ragstone.benchmarks.construction import Construction
 from ragstone.builders.model_system import BuildingModel, BuildingTarget
 from ragstone.builders.pipeline import Pass, Pipeline, State, advance
@@ -56,6 +57,7 @@ async def construct(
     the search engine of passes that need one. Raises UsageError, RunMismatch and the errors of opening models."""
     check_retriever(retriever)
     shell = shell or Shell()
+    check_addressed(list(dict.fromkeys(models.values())), model_options or ModelOptions())
     most = concurrency or concurrency_of(list(models.values()), _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
     settings = {"construction": pipeline.name, **pipeline.settings}

@@ -41,12 +41,14 @@ def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = 
     """Write one run file with everything that `runs` have. Their settings must be the same, as for a command that
     resumes: RunMismatch names what differs. Of a case that two files answered, equal answers (times aside) are kept
     once; different ones raise UsageError, or with `keep_first` the answer of the file that is named first is kept. An
-    answer replaces a failure. UsageError if `target` exists; nothing is left there unless all was merged."""
+    answer replaces a failure. UsageError if a file is named twice or `target` exists; nothing is left there unless all
+    was merged."""
     sources, path = [Path(run) for run in runs], Path(target)
     if not sources:
         raise UsageError("Name the run files to merge.")
     if path.exists():
         raise UsageError(f"{path} already exists: name a new file with -o.")
+    _check_different(sources)
     sources = _in_order_of_growth(sources)
     merged = Merged()
     with _new_file(path) as part:
@@ -60,6 +62,16 @@ def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = 
                     "settings can be merged."
                 ) from error
     return MergedRun(path, merged.repeated, merged.differing)
+
+
+def _check_different(sources: Sequence[Path]) -> None:
+    """UsageError if a file is named twice, by whatever path: probably another one was meant."""
+    known: dict[Path, Path] = {}
+    for source in sources:
+        if (earlier := known.setdefault(source.resolve(), source)) is not source:
+            same = str(source) == str(earlier)
+            problem = f"{source} is named twice." if same else f"{earlier} and {source} are one and the same file."
+            raise UsageError(f"{problem} Name each run file once.")
 
 
 def _add(part: Path, source: Path, *, keep_first: bool) -> Merged:

@@ -7,13 +7,14 @@ from typing import Any
 
 from ragstone.api.judging import Judging, Opened, open_tools
 from ragstone.builders.model_system import BuildingTarget
+from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.systems import open_system
 from ragstone.systems.expand import Expanding
 from ragstone.systems.given_passages import GivenPassages
 from ragstone.types import Metric, Query, Sampling, System, Template
 
-__all__ = ["OpenWorkload", "Workload", "all_local"]
+__all__ = ["OpenWorkload", "Workload", "all_local", "check_addressed"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,16 @@ class Workload:
 def all_local(models: Sequence[object]) -> bool:
     """Whether all these models run on this machine."""
     return all(isinstance(name, str) and name.startswith("local/") for name in models)
+
+
+def check_addressed(models: Sequence[object], options: ModelOptions) -> None:
+    """UsageError for an endpoint that none of these models would be asked at: another model was meant."""
+    if options.base_urls and models and all_local(models):
+        names = " and ".join(map(str, models))
+        raise UsageError(
+            f"--base-url has no effect: {names} runs on this machine. Name a model of that endpoint, such as "
+            "compat/NAME, or leave --base-url out."
+        )
 
 
 def _sampling(template: Template, changes: Mapping[str, Any]) -> Sampling:

@@ -1,6 +1,7 @@
 """`ragstone agreement`."""
 
 import asyncio
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ import click
 
 from ragstone.cli.options import Address, Scale, both, json_option, language_option
 from ragstone.cli.output import say, say_json, say_tables, say_text
+from ragstone.cli.shell import keeping
 from ragstone.messages import messages, preferred_language
 from ragstone.structs import from_json, to_json
 
@@ -152,18 +154,19 @@ def protocols(**values: Any) -> int:
         model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"],
         embedder_base_url=values["embedder_base_url"] or None, prompts=values["prompts"],
     )  # fmt: skip
-    comparisons = asyncio.run(
-        agreement_of_protocols_async(
-            read_data(values["data"], sample=values["sample"]), judging, passages=counts, tokens=values["tokens"],
-            ragas=not values["no_ragas"],
-            model_options=ModelOptions(cache=None if values["no_cache"] else cache_folder()),
-        )
-    )  # fmt: skip
+    language = values["language"] or preferred_language()
+    cache = None if values["no_cache"] else cache_folder()
+    with keeping(language) if cache else contextlib.nullcontext():
+        comparisons = asyncio.run(
+            agreement_of_protocols_async(
+                read_data(values["data"], sample=values["sample"]), judging, passages=counts, tokens=values["tokens"],
+                ragas=not values["no_ragas"], model_options=ModelOptions(cache=cache),
+            )
+        )  # fmt: skip
     code = 3 if any(comparison.failed for comparison in comparisons) else 0
     if values["as_json"]:
         say_json([dataclasses.asdict(comparison) for comparison in comparisons])
         return code
-    language = values["language"] or preferred_language()
     for comparison in comparisons:
         say_tables(_tables(comparison, language), language=language)
     return code

@@ -9,6 +9,7 @@ import msgspec
 
 from ragstone.cli.options import NameList, Pairs, both, json_option, language_option, once
 from ragstone.cli.output import ask, say, say_json
+from ragstone.cli.shell import keeping
 from ragstone.cli.view import serve, server_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -92,12 +93,14 @@ def command(source: Path | None, **values: Any) -> int:
         if files["import_"] is not None or files["export"] is not None:
             return _exchange(store, expert, values["tasks"], language, files)
         if adjudicate:
-            return _settle(store, expert, values["tasks"], language, as_json=files["as_json"])
+            with keeping(language):
+                return _settle(store, expert, values["tasks"], language, as_json=files["as_json"])
         if files["as_json"]:
             say_json({"labels": str(labels), "progress": msgspec.to_builtins(store.progress())})
             return 0
         if not web:
-            return _label(store, expert, values["experts"], values["tasks"], language)
+            with keeping(language):
+                return _label(store, expert, values["experts"], values["tasks"], language)
     serving = messages(__name__, language)["serving"]
     query = {"expert": expert} if expert else {}
     return serve((), labels, language=chosen or "", serving=serving, path="annotate", query=query, **server)

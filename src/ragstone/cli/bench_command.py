@@ -117,6 +117,7 @@ class SharedOptions(NamedTuple):
     price_text: str
     judge_price: "Price | None"
     judge_price_text: str
+    batch_share: float
     report_file: Path | None
     language: str | None
     quiet: bool
@@ -131,7 +132,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
-    from ragstone.prices import read_price  # noqa: PLC0415
+    from ragstone.prices import read_price, share_of  # noqa: PLC0415
 
     models = (*values.pop("models"), *bench_systems(values))
     metrics, judging = values.pop("metrics"), judging_of(values)
@@ -168,12 +169,13 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
         price_in_batches(text or "", names, batch=calling.batch is not None)
         for text, names in ((price_text, models), (judge_text or price_text, judging.judges))
     )
+    share = min(share_of(own, price_text or ""), share_of(judges, judge_text or price_text or ""))
     concurrency = values.pop("concurrency")
     if concurrency:
         calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
     return SharedOptions(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
-        dry_run, read_price(own), own, read_price(judges), judges if judge_text else "", report_file,
+        dry_run, read_price(own), own, read_price(judges), judges if judge_text else "", share, report_file,
         values.pop("language"), values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster,
     )  # fmt: skip
 
@@ -318,12 +320,18 @@ def _say_dry_run(expected: Mapping[str, Any], shared: SharedOptions, language: s
         cost = texts["judge_cost"].format(cost=money(expected["judge_cost"])) if known else ""
         say(texts["judge"].format(**expected) + cost)
     judge = texts["judge_price"].format(price=shared.judge_price_text) if shared.judge_price_text else ""
-    say_cost(expected["cost"], shared.price_text, language, judge=judge, cached=expected["cached_tokens"])
+    say_cost(
+        expected["cost"], shared.price_text, language, judge=judge, cached=expected["cached_tokens"],
+        share=shared.batch_share,
+    )  # fmt: skip
 
 
-def say_cost(cost: float | None, price: str, language: str, *, judge: str = "", cached: int = 0) -> None:
+def say_cost(
+    cost: float | None, price: str, language: str, *, judge: str = "", cached: int = 0, share: float = 1.0
+) -> None:  # fmt: skip
     """Print the cost of a dry run; None where no price was given. `cached`: the prompt tokens that are assumed to come
-    from the provider's cache, where they have a price of their own."""
+    from the provider's cache, where they have a price of their own. `share`: what batches cost
+    of the usual price."""
     from ragstone.prices import price_of  # noqa: PLC0415
 
     texts = messages(__name__, language)
@@ -334,6 +342,8 @@ def say_cost(cost: float | None, price: str, language: str, *, judge: str = "", 
     known = price_of(price)
     if known is not None and known.cached is not None:
         say(texts["cost.cached" if cached else "cost.uncached"].format(cached=cached))
+    if share < 1:
+        say(texts["cost.batch"].format(share=share))
 
 
 def money(cost: float) -> str:

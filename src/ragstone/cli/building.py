@@ -27,7 +27,7 @@ from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import failures_of, say_failures, say_run
 from ragstone.messages import messages, preferred_language
-from ragstone.prices import read_price
+from ragstone.prices import read_price, share_of
 
 if TYPE_CHECKING:
     from ragstone.api.construction_estimate import Amounts, Expected
@@ -97,10 +97,13 @@ async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Map
     columns = {key: between([getattr(one, field) for one in (least, likely, most)]) for key, field in _COLUMNS.items()}
     cost = ""
     models = list(models_of(values).values())
-    if (price := read_price(price_in_batches(values["price"], models, batch=bool(values["batch"])))) is not None:
+    shown = price_in_batches(values["price"], models, batch=bool(values["batch"]))
+    if (price := read_price(shown)) is not None:
         costs = [price.of_tokens(one.prompt_tokens, one.completion_tokens) for one in (least, likely, most)]
         cost = texts["cost"].format(cost=between(costs, ",.2f"))
     say(texts["total"].format(cost=cost, **columns))
+    if (share := share_of(shown, values["price"])) < 1:
+        say(texts["cost.batch"].format(share=share))
     if least != most:
         say(texts["ranges"])
     return 0

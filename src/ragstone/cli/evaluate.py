@@ -41,7 +41,7 @@ from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import failures_of, say_failures, say_reused, say_run
 from ragstone.messages import messages, preferred_language
-from ragstone.prices import read_price
+from ragstone.prices import read_price, share_of
 
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalPlan, EvalResult
@@ -262,5 +262,5 @@ async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
         say(texts["reasons"].format(**document))
     if expected.embedded:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
-    say_cost(cost, shown, language, cached=usage.cached_tokens)
+    say_cost(cost, shown, language, cached=usage.cached_tokens, share=share_of(shown, values["price"]))
     return 0

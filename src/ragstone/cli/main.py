@@ -14,10 +14,12 @@ from typing import Any
 import click
 
 from ragstone import __version__
+from ragstone.cli.error_text import language_of, told
 from ragstone.cli.lazy import Lazy
 from ragstone.cli.output import forget, say, say_text, to_stdout
 from ragstone.cli.translation import translated
 from ragstone.errors import NAME_FLAGS, RagstoneError, StorageError, Terminated, Unfinished, UsageError
+from ragstone.messages import messages
 
 __all__ = ["app", "run"]
 
@@ -159,6 +161,7 @@ def _signals() -> Iterator[None]:
 
 def _run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
+    language = language_of(arguments)
     try:
         result = translated(app, "").main(
             args=[argument for argument in arguments if argument != "--debug"],
@@ -176,20 +179,20 @@ def _run(arguments: Sequence[str]) -> int:
         return 2
     except click.UsageError as error:
         where = f" `{error.ctx.command_path} --help` shows more." if error.ctx else ""
-        _say_error(f"{error.format_message()}{where}")
+        _say_error(told(f"{error.format_message()}{where}", language))
         return 2
     except click.ClickException as error:
-        _say_error(error.format_message())
+        _say_error(told(error.format_message(), language))
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
-        notes = getattr(error.__cause__ or error, "__notes__", None)  # of a command that keeps nothing
-        _say_error(*notes or ["stopped. Finished work is kept; run the same command again to resume."])
+        notes = getattr(error.__cause__ or error, "__notes__", None)  # of a command that says what it keeps
+        _say_error(*notes or [messages(__name__, language)["stopped"]])
         by = error if isinstance(error, Terminated) else error.__cause__  # click converts it to Abort
         return SIGNALLED + (by.number if isinstance(by, Terminated) else signal.SIGINT)
     except RagstoneError as error:
         if debug:
             say_text(traceback.format_exc(), err=True)
-        _say_error(*error.lines)
+        _say_error(*(told(line, language) for line in error.lines))
         return error.exit_code
     except BrokenPipeError:
         raise
@@ -197,7 +200,7 @@ def _run(arguments: Sequence[str]) -> int:
         if debug:
             say_text(traceback.format_exc(), err=True)
         code, advice = _unexpected(error)
-        _say_error(f"{type(error).__name__}: {error}. {advice}")
+        _say_error(told(f"{type(error).__name__}: {error}. {advice}", language))
         return code
     return result if isinstance(result, int) else 0
 

@@ -9,6 +9,7 @@ import msgspec
 
 from ragstone.cli.options import PriceText, Scale, json_option, judge_options, judging_of, language_option
 from ragstone.cli.output import say, say_json, say_text
+from ragstone.cli.shell import keeping
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ def tune(labels: Path, **values: Any) -> int:
     if values["dry_run"]:
         _say_estimate(plan, asyncio.run(estimate_tuning(plan)), values, language)
         return 0
-    tuning = asyncio.run(tune_prompts_async(plan, values["folder"]))
+    with keeping(language):  # the judge's replies are cached
+        tuning = asyncio.run(tune_prompts_async(plan, values["folder"]))
     if values["as_json"]:
         say_json(msgspec.to_builtins(tuning, enc_hook=str))
         return 0

@@ -37,7 +37,7 @@ from ragstone.cli.shell import opened_shell
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
-from ragstone.prices import read_price
+from ragstone.prices import read_price, share_of
 
 __all__ = ["command"]
 
@@ -140,10 +140,10 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
 
     expected = await estimate_questions(plan, values["run_file"])
     usage, judge = expected.usage, expected.judging.usage
-    judges = plan.judging.judges
-    judge_text = values["judge_price"] or values["price"]
-    values["price"] = price_in_batches(values["price"], [plan.model], batch=bool(values["batch"]))
-    judge_text = price_in_batches(judge_text, judges, batch=bool(values["batch"]))
+    usual, judge_usual = values["price"], values["judge_price"] or values["price"]
+    values["price"] = price_in_batches(usual, [plan.model], batch=bool(values["batch"]))
+    judge_text = price_in_batches(judge_usual, plan.judging.judges, batch=bool(values["batch"]))
+    share = min(share_of(values["price"], usual), share_of(judge_text, judge_usual))
     values["judge_price"] = judge_text if values["judge_price"] else ""
     price, judge_price = read_price(values["price"]), read_price(judge_text)
     in_cost = [is_chat_cost(cost) for cost in expected.retrievers]
@@ -169,12 +169,12 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
     if values["as_json"]:
         say_json(document)
         return 0
-    _say_dry_run(document, in_cost, values)
+    _say_dry_run(document, in_cost, values, share)
     return 0
 
 
-def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str, Any]) -> None:
-    """The same in words. `in_cost`: which of the retrievers' models the cost includes."""
+def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str, Any], share: float) -> None:
+    """The same in words. `in_cost`: which of the retrievers' models the cost includes. `share`: see `say_cost`."""
     from ragstone.api.estimate import ANSWER_TOKENS  # noqa: PLC0415
 
     language = values["language"] or preferred_language()
@@ -197,5 +197,5 @@ def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str
     at = texts["judge_price"].format(price=values["judge_price"]) if values["judge_price"] else ""
     say_cost(
         document["cost"], values["price"] or values["judge_price"], language, judge=at if values["price"] else "",
-        cached=document["judge_cached_tokens"],
+        cached=document["judge_cached_tokens"], share=share,
     )  # fmt: skip

@@ -3,16 +3,17 @@
 import contextlib
 import shlex
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragstone.cli.output import say
+from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
     from ragstone.api.execute import Shell
 
-__all__ = ["command_line", "opened_shell"]
+__all__ = ["command_line", "keeping", "opened_shell"]
 
 
 @contextlib.asynccontextmanager
@@ -31,8 +32,19 @@ async def opened_shell(
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))
-    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        yield Shell(called, make_progress(quiet=quiet, language=language), stop, language, otlp, cluster)
+    with keeping(language):
+        async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
+            yield Shell(called, make_progress(quiet=quiet, language=language), stop, language, otlp, cluster)
+
+
+@contextlib.contextmanager
+def keeping(language: str | None) -> Iterator[None]:
+    """For work that is kept as it is done: a command that is stopped meanwhile says so."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        error.add_note(messages(__name__, language or preferred_language())["kept"])
+        raise
 
 
 def command_line(arguments: list[str]) -> str:

@@ -1,0 +1,93 @@
+"""Errors in the language of the command: click's, those that name what is unknown, and a frame for the others."""
+
+import ast
+import importlib.util
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.cli.test_language import chinese
+from tests.cli.tools import Told
+
+import ragstone as package
+from ragstone.cli.error_text import language_of, told
+from ragstone.messages import error_texts
+
+Ragstone = Callable[..., Told]
+CLICK = Path(str(importlib.util.find_spec("click").origin)).parent  # type: ignore[union-attr]
+SENTENCES = error_texts("ragstone.cli.error_text", "zh")["sentences"]
+_PLACE = re.compile(r"\{[^{}]*\}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("bench", "rgb", "--modle", "x"),
+            "没有选项 --modle。您要用的是不是其中之一：'--method', '--model', '--otlp'？",
+        ),
+        (("merge", "-o", "m.run"), "缺少参数 RUN…。详见 `ragstone merge --help`。"),
+        (
+            ("bench", "rgb", "--model", "local/extractive", "--metrics", "recal"),
+            "没有名为“recal”的指标。您要用的是不是 recall？",
+        ),
+        (("bench", "rgb", "--concurrency", "many"), "选项 --concurrency 的值无效：“many”不是整数。"),
+        (("bench", "rgb", "--concurrency", "0"), "0 不在范围 1<=x<=4096 内。"),
+        (("bench", "rgb", "--combine", "sum"), "选项 --combine 的值无效：“sum”不在可选值之中："),
+        (("bench", "rgb", "--judge-base-url"), "选项 --judge-base-url 需要一个值。"),
+        (("bench", "rgb", "--model", "openai/m", "--base-url", "ftp://x"), "出错（英文说明）："),
+        (("merge", "a.run", "a.run", "-o", "m.run"), "a.run 出现了两次。每个运行文件请只写一次。"),
+    ],
+)
+def test_an_error_is_told_in_the_language_of_the_command(ragstone: Ragstone, words: tuple[str, ...], said: str) -> None:
+    where = 1 if words[0] != "bench" else 2
+    with_language = (*words[:where], "--language", "zh", *words[where:])
+    found = ragstone(*with_language)
+    assert found.code == 2
+    assert found.err.startswith("ragstone: ")
+    assert said in found.err, found.err
+    assert len(found.err.splitlines()) == 1
+    assert not chinese(ragstone(*words).err)
+
+
+def test_a_sentence_without_a_translation_stays_and_is_not_lost() -> None:
+    assert told("Plums are late. Wait.", "zh") == "出错（英文说明）：Plums are late. Wait."
+    assert told("Missing command. Plums are late.", "zh") == "缺少命令。 Plums are late."
+    assert told("Plums are late. Missing command.", "zh") == "Plums are late. 缺少命令。"
+    assert told("Plums are late.", "en") == "Plums are late."
+
+
+def test_the_environment_decides_without_an_option_and_one_that_is_wrong_is_told_in_english(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", "zh")
+    assert [language_of(words) for words in ([], ["--language"], ["--language=en"], ["--language", "qq"])] == [
+        "zh", "zh", "en", "zh"
+    ]  # fmt: skip
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", "qq")
+    assert language_of([]) == "en"
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The strings of a module, with {} for what is filled in."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield _PLACE.sub("{}", node.value)
+
+
+@cache
+def said() -> str:
+    """Everything that the code and click can say."""
+    folders = (Path(package.__file__).parent, CLICK)
+    return "\n".join(text for folder in folders for path in folder.rglob("*.py") for text in texts(path))
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_that_nobody_says_any_more_is_found(sentence: str) -> None:
+    """By its longest part without a place."""
+    part = max(_PLACE.split(sentence), key=len).strip(" '`")
+    assert part in said() or part.rstrip(":.") in said(), part
