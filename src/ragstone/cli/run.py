@@ -190,8 +190,8 @@ def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str
         say(line if priced else texts["not_in_cost"].format(line=line))
     if document["judge_requests"]:
         cost = document["judge_cost"]
-        share = "" if cost is None else texts["judge_cost"].format(cost=money(cost))
-        say(texts["judge"].format(**document, answer=ANSWER_TOKENS) + share)
+        part = "" if cost is None else texts["judge_cost"].format(cost=money(cost))
+        say(texts["judge"].format(**document, answer=ANSWER_TOKENS) + part)
     if document["embedder_tokens"]:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
     at = texts["judge_price"].format(price=values["judge_price"]) if values["judge_price"] else ""
