@@ -79,7 +79,7 @@ async def evaluated_by(address: str, key: str) -> int:
 
 async def planned(lanes: int, arguments: argparse.Namespace) -> tuple[BenchPlan, NIAH]:
     """The grid, in so many lanes."""
-    options = {"lengths": arguments.lengths, "depths": arguments.depths, "control": False, "lanes": lanes}
+    options = {"lengths": arguments.lengths, "depths": arguments.depths, "control": "none", "lanes": lanes}
     plan = await plan_bench(
         "niah", options, models=[MODEL], sampling={"max_tokens": arguments.answer},
         model_options=ModelOptions(cache=None),

@@ -31,7 +31,7 @@ RUNS: dict[str, Callable[[Path], object]] = {
         run=run,
     ),
     "niah": lambda run: ragstone.bench(
-        "niah", model="local/extractive", lengths="600", depths="50", retrievers="bm25", control=False, run=run
+        "niah", model="local/extractive", lengths="600", depths="50", retrievers="bm25", control="none", run=run
     ),
     "eval": lambda run: ragstone.evaluate(
         [{"question": "Who?", "answer": "Ada", "reference": "Ada", "topic": "people"}], metrics="answer_match", run=run

@@ -7,7 +7,7 @@ from tests.benchmarks.factory import make
 
 from ragstone.errors import UsageError
 
-GRID = {"lengths": 600, "depths": 50, "control": False}
+GRID = {"lengths": 600, "depths": 50, "control": "none"}
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ GRID = {"lengths": 600, "depths": 50, "control": False}
         ("niah", {"ks": [1.5], "retrievers": "bm25"}, "ks: 1.5 is not a valid integer"),
         ("niah", {"chunks": ["many"], "retrievers": "bm25"}, "'many' is not a size"),
         ("niah", {"needle_file": 5}, "needle_file: 5 is not a string"),
-        ("niah", {"control": "no"}, "control: 'no' is neither True nor False"),
+        ("niah", {"whole": "no"}, "whole: 'no' is neither True nor False"),
         ("niah", {"whole": "false"}, "whole: 'false' is neither True nor False"),
         ("mirage", {"ks": 2.5}, "ks: 2.5 is not a valid integer"),
         ("mirage", {"ks": "1_0"}, "ks: '1_0' is not a valid integer"),
@@ -39,7 +39,7 @@ def test_a_value_of_the_wrong_kind_is_one_short_line_that_names_the_keyword(
 
 def test_one_number_is_as_good_as_a_list_of_one() -> None:
     alone = make("niah", **GRID, retrievers="bm25", chunks=60, ks=2)
-    listed = make("niah", lengths=[600], depths=[50], control=False, retrievers=["bm25"], chunks=["60"], ks=["2"])
+    listed = make("niah", lengths=[600], depths=[50], control="none", retrievers=["bm25"], chunks=["60"], ks=["2"])
     assert [case.id for case in alone.cases()] == [case.id for case in listed.cases()]
     assert len([*alone.cases()]) == 1
     assert make("mirage", fictional_size=4, chunks=60, ks=2, retrievers="bm25").ks == (2,)

@@ -26,7 +26,7 @@ from ragstone.api.open_run import read_run
 from ragstone.runs import NullProgress, open_run
 from ragstone.types import Query, Record, Response
 
-GRID = ("--lengths", "600,1200,2400", "--depths", "0:100:4", "--no-control")  # 12 cases
+GRID = ("--lengths", "600,1200,2400", "--depths", "0:100:4", "--control", "none")  # 12 cases
 
 
 @dataclass
@@ -61,7 +61,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "limit": 4,
     },
     "mirage": {"settings": ["base", "oracle", "mixed"], "limit": 4},
-    "niah": {"lengths": [600, 1200, 2400], "depths": "0:100:4", "control": False},
+    "niah": {"lengths": [600, 1200, 2400], "depths": "0:100:4", "control": "none"},
 }
 
 

@@ -73,13 +73,13 @@ def test_every_cell_has_a_number_of_its_own_that_is_not_in_the_haystack() -> Non
 
 
 def test_repeats_begin_their_haystack_elsewhere() -> None:
-    made = make("niah", lengths="1200", depths="100", repeat=2, control=False)
+    made = make("niah", lengths="1200", depths="100", repeat=2, control="none")
     first, second = (text for _, text in sorted(prompts(made), key=lambda one: one[0].id))
     assert first[300:600] != second[300:600]
 
 
 def test_each_prompt_shares_what_stands_before_its_needle_with_the_one_before() -> None:
-    made = make("niah", lengths="1000,2000,4000", depths="0:100:11", control=False, lanes=1)
+    made = make("niah", lengths="1000,2000,4000", depths="0:100:11", control="none", lanes=1)
     texts = [text for _, text in prompts(made)]
     whole = sum(map(len, texts))
     evaluated = len(texts[0])
@@ -202,7 +202,7 @@ def test_needles_of_the_users_own_are_hidden(tmp_path: Path) -> None:
     path.write_text(
         '{"needle": "The cat sleeps on the tuba.", "question": "Where does the cat sleep?", "answer": "tuba"}\n'
     )
-    made = make("niah", lengths="1000", depths="50", needles=["file"], needle_file=path, control=False)
+    made = make("niah", lengths="1000", depths="50", needles=["file"], needle_file=path, control="none")
     ((case, text),) = prompts(made)
     assert "The cat sleeps on the tuba." in text
     assert case.sample.references == (("tuba",),)

@@ -14,7 +14,7 @@ from ragstone.errors import UsageError
 from ragstone.metrics.needle import NeedleFound
 from ragstone.types import Case, Response
 
-GRID: dict[str, Any] = {"lengths": "1500,3000", "depths": "0:100:5", "control": False}
+GRID: dict[str, Any] = {"lengths": "1500,3000", "depths": "0:100:5", "control": "none"}
 KINDS: dict[str, dict[str, Any]] = {
     "multi": {"needles": ["multi"]},
     "multi, all asked for": {"needles": ["multi"], "keys": 3, "queries": 3},

