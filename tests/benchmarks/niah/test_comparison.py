@@ -41,7 +41,7 @@ def test_cells_that_only_one_has_do_not_count() -> None:
     long = SyntheticRun(*grid((4000, 0.0), (4000, 50.0)))
     found = tables(short, long)
     assert [row.cells[1].text for row in found["niah-compare-lengths"].rows] == ["1k", "2k"]
-    assert [row.cells[3].text for row in found["niah-compare-effective"].rows] == ["2k", "2k"]
+    assert [row.cells[3].text for row in found["niah-compare-effective"].rows] == ["≥ 2k [1k, –]", "≥ 2k [< 1k, –]"]
 
 
 def test_what_shares_no_cell_is_not_compared() -> None:
@@ -53,19 +53,18 @@ def test_what_shares_no_cell_is_not_compared() -> None:
 def test_each_has_its_own_bar_of_85_percent_and_both_that_of_ruler() -> None:
     cells = {1000: [(0.5, 1.0)] * 4, 2000: [(0.45, 0.9)] * 4, 4000: [(0.2, 0.86)] * 4}
     own = effective_of(cells, None)
-    assert (own.a, own.b, own.a_range, own.b_range) == (2000, 4000, (2000, 2000), (4000, 4000))
+    assert (own.a.reached, own.b.reached, own.a.ends, own.b.ends) == (2000, 4000, False, True)
     assert (own.longer, own.shorter) == (1.0, 0.0)
     ruler = effective_of(cells, 0.856)
-    assert (ruler.a, ruler.b) == (0, 4000)
+    assert (ruler.a.reached, ruler.b.reached) == (0, 4000)
 
 
-def test_the_interval_comes_from_the_cells_and_is_the_same_again() -> None:
+def test_which_is_longer_comes_from_the_cells_and_is_the_same_again() -> None:
     cells = {1000: [(1.0, 1.0)] * 10, 2000: [(1.0, 1.0)] * 9 + [(0.0, 1.0)], 4000: [(0.0, 0.0)] * 10}
     first = effective_of(cells, 0.856)
     assert first == effective_of(cells, 0.856)
-    assert (first.a, first.b) == (2000, 2000)
-    assert first.a_range == (1000, 2000)
-    assert first.b_range == (2000, 2000)
+    assert (first.a.reached, first.b.reached) == (2000, 2000)
+    assert (first.a.low, first.b.low, first.a.high, first.b.high) == (0, 0, 2000, 2000)
     # In 10 draws of 10 cells of which one is missed, two or more misses come in about a quarter: 1 - 0.9^10 - 0.9^9.
     assert first.longer == pytest.approx(1 - 0.9**10 - 0.9**9, abs=0.03)
     assert first.shorter == 0.0
@@ -73,4 +72,4 @@ def test_the_interval_comes_from_the_cells_and_is_the_same_again() -> None:
 
 def test_nothing_found_has_no_effective_length() -> None:
     found = effective_of({1000: [(0.0, 1.0)], 2000: [(0.0, 1.0)]}, None)
-    assert (found.a, found.b) == (0, 2000)
+    assert (found.a.reached, found.b.reached) == (0, 2000)

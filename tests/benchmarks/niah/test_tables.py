@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 from tests.planless import Planless
 
-from ragstone.benchmarks.niah.aggregate import CellScores, effective_length
+from ragstone.benchmarks.niah.aggregate import CellScores
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.diagnosis import explain
+from ragstone.benchmarks.niah.effective import Bar, effective, ruler_bar
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.display import Table
 from ragstone.stats import holm, mcnemar_exact, wilson
@@ -138,12 +139,12 @@ def test_effective_lengths_by_both_bars() -> None:
     cells = CellScores()
     for length, value in ((1000, 1.0), (2000, 0.9), (4000, 0.852), (8000, 0.9), (16000, 0.2)):
         cells.values[length, 0.0].append(value)
-    assert effective_length(cells, 0.85) == 8000
-    assert effective_length(cells, 0.856) == 2000
-    assert effective_length(cells, 1.1) is None
+    assert effective(cells, Bar((0.85,) * 3)).reached == 8000
+    assert effective(cells, ruler_bar()).reached == 2000
+    assert effective(cells, Bar((1.1,) * 3)).reached == 0
     run = SyntheticRun(*grid((4000, 0.0), (4000, 50.0)))
     (row,) = by_id(run)["niah-effective"].rows
-    assert [cell.text for cell in row.cells[1:]] == ["2k", "2k"]
+    assert [cell.text for cell in row.cells[1:]] == ["2k [1k, –]", "2k [< 1k, 2k]"]
 
 
 def test_rule_and_judge_that_disagree_are_listed() -> None:
@@ -224,9 +225,12 @@ def test_an_effective_length_ends_before_a_length_of_which_cases_are_still_to_be
     ]  # fmt: skip
     run.planned = {"m": Plan(6, 4, 0, tuple(cells))}
     (row,) = by_id(run)["niah-effective"].rows
-    assert [cell.text for cell in row.cells[1:]] == ["at least 2k (unfinished)"] * 2
+    assert [cell.text for cell in row.cells[1:]] == [
+        "at least 2k (unfinished) [1k, –]",
+        "at least 2k (unfinished) [< 1k, –]",
+    ]
     (row,) = by_id(run, "zh")["niah-effective"].rows
-    assert [cell.text for cell in row.cells[1:]] == ["至少 2k（未完成）"] * 2
+    assert [cell.text for cell in row.cells[1:]] == ["至少 2k（未完成） [1k, –]", "至少 2k（未完成） [< 1k, –]"]
     whole = by_id(run)["niah-summary"].rows[0].cells[2]
     assert (whole.scored, whole.total) == (4, 6)
 

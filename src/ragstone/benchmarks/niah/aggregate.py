@@ -13,8 +13,8 @@ from ragstone.structs import Scalar
 from ragstone.types import PlanCell, Record, Run
 
 __all__ = [
-    "ANYWHERE", "GIVEN", "NOLIMA_SHARE", "PUBLISHED", "RULER_BAR", "CellScores", "NeedleKey", "NeedleTally",
-    "effective_length", "needle_name", "tally_needles",
+    "ANYWHERE", "GIVEN", "PUBLISHED", "CellScores", "NeedleKey", "NeedleTally", "by_pair", "needle_name",
+    "tally_needles",
 ]  # fmt: skip
 
 ANYWHERE = -1.0
@@ -23,10 +23,6 @@ GIVEN = "needle.given"
 """The score of imported results, (score - 1) / 9 on a scale from 1 to 10; its judge is unknown."""
 PUBLISHED = "published"
 """The kind of a system whose answers were imported."""
-RULER_BAR = 0.856
-"""Hsieh et al. 2024 (RULER): the score of Llama 2 7B at 4k, the threshold of an effective length."""
-NOLIMA_SHARE = 0.85
-"""Modarressi et al. 2025 (NoLiMa): the threshold as a share of the score at the shortest length."""
 
 
 @dataclass(frozen=True, order=True)
@@ -200,26 +196,6 @@ def _add(group: NeedleTally, record: Record) -> None:
         group.retrieved.values[cell].append(hit)
         if found is not None:
             group.both.values[cell].append(min(hit, found))
-
-
-def effective_length(cells: CellScores, bar: float) -> int | None:
-    """The longest length up to which every length has a mean of at least `bar`; None if the shortest one does not. A
-    length with pending cases has no mean yet and ends the search."""
-    reached = None
-    for length in cells.lengths:
-        means = cells.at_length(length)
-        if cells.is_open(length) or not means or math.fsum(means) / len(means) < bar:
-            break
-        reached = length
-    return reached
-
-
-def nolima_bar(cells: CellScores) -> float | None:
-    """85% of the mean at the shortest length; None if nothing is measured there or cases are pending."""
-    means = cells.at_length(cells.lengths[0]) if cells.lengths else []
-    if not means or cells.is_open(cells.lengths[0]):
-        return None
-    return NOLIMA_SHARE * math.fsum(means) / len(means)
 
 
 def by_pair(first: NeedleTally, second: NeedleTally) -> list[tuple[str, float, float]]:

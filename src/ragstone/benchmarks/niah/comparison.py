@@ -1,22 +1,23 @@
 """Two systems side by side: needles found by length, and effective lengths.
 
-Only the cells that both systems have are compared, paired by length and depth. The uncertainty of an effective length
-is bootstrapped: at each length the cells are resampled, identically for both systems, and the effective lengths are
+Only the cells that both systems have are compared, paired by length and depth. Which effective length is longer is
+bootstrapped: at each length the cells are resampled, identically for both systems, and the effective lengths are
 computed again.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ragstone.benchmarks.niah.aggregate import (
+from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
+from ragstone.benchmarks.niah.effective import (
     NOLIMA_SHARE,
     RULER_BAR,
-    NeedleKey,
-    NeedleTally,
-    needle_name,
-    tally_needles,
+    EffectiveLength,
+    effective,
+    nolima_bar,
+    ruler_bar,
 )
-from ragstone.benchmarks.niah.tables import name_of_length
+from ragstone.benchmarks.niah.tables import name_of_length, named_effective
 from ragstone.benchmarks.table_builder import row
 from ragstone.display import Cell, Table
 from ragstone.messages import messages
@@ -34,13 +35,11 @@ Lengths = dict[int, list[tuple[float, float]]]
 
 @dataclass(frozen=True)
 class EffectiveLengths:
-    """The effective lengths of two systems with 95% intervals; 0 if even the shortest length is below the bar.
-    `longer`, `shorter`: the share of draws in which the second one's is longer or shorter."""
+    """The effective lengths of two systems. `longer`, `shorter`: the share of bootstrap draws of the cells in which the
+    second one's is longer or shorter."""
 
-    a: int
-    b: int
-    a_range: tuple[int, int]
-    b_range: tuple[int, int]
+    a: EffectiveLength
+    b: EffectiveLength
     longer: float
     shorter: float
 
@@ -69,12 +68,18 @@ def effective_of(cells: Lengths, bar: float | None) -> EffectiveLengths:
     bars = NOLIMA_SHARE * means[0] if bar is None else np.full(means.shape[1:], bar)
     above = (means >= bars - 1e-12) & (bars > 0)
     reached = lengths[np.cumprod(above, axis=0).sum(axis=0)]  # (1 + draws, 2)
-    ranges = np.quantile(reached[1:], [0.025, 0.975], axis=0, method="nearest")
-    return EffectiveLengths(
-        int(reached[0, 0]), int(reached[0, 1]), (int(ranges[0, 0]), int(ranges[1, 0])),
-        (int(ranges[0, 1]), int(ranges[1, 1])), float((reached[1:, 1] > reached[1:, 0]).mean()),
-        float((reached[1:, 1] < reached[1:, 0]).mean()),
-    )  # fmt: skip
+    a, b = (_effective_length(cells, side, fixed=bar is not None) for side in (0, 1))
+    longer, shorter = reached[1:, 1] > reached[1:, 0], reached[1:, 1] < reached[1:, 0]
+    return EffectiveLengths(a, b, float(longer.mean()), float(shorter.mean()))
+
+
+def _effective_length(cells: Lengths, side: int, *, fixed: bool) -> EffectiveLength:
+    scores = CellScores()
+    for length, pairs in cells.items():
+        for place, pair in enumerate(pairs):
+            scores.values[length, float(place)].append(pair[side])
+    found = ruler_bar() if fixed else nolima_bar(scores)
+    return EffectiveLength(0, 0, 0) if found is None else effective(scores, found)
 
 
 def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language: str = "en") -> list[Table]:
@@ -119,17 +124,9 @@ def _effective(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], text
         for name, bar in (("effective_nolima", None), ("effective_ruler", RULER_BAR)):
             both, shortest = effective_of(lengths, bar), min(lengths)
             shares = (Cell(value=share, unit="%") for share in (both.longer, both.shorter))
-            ranges = (_range(both.a, both.a_range, shortest, texts), _range(both.b, both.b_range, shortest, texts))
-            rows.append(row(_name_of(key, texts), texts[name], *ranges, *shares))
+            named = (named_effective(found, shortest, texts) for found in (both.a, both.b))
+            rows.append(row(_name_of(key, texts), texts[name], *named, *shares))
     columns = (texts["asked"], texts["bar"], *names, texts["longer"], texts["shorter"])
     notes = (texts["effective_note"], texts["draws_note"].format(n=f"{_DRAWS:,}", b=names[1]))
     table = Table("niah-compare-effective", texts["effective"], columns, tuple(rows), notes, keys=2)
     return [table] if rows else []
-
-
-def _range(value: int, ends: tuple[int, int], shortest: int, texts: Mapping[str, str]) -> str:
-    labels = [
-        name_of_length(length) if length else texts["none_effective"].format(length=name_of_length(shortest))
-        for length in (value, *ends)
-    ]
-    return labels[0] if ends == (value, value) else f"{labels[0]} ({labels[1]}–{labels[2]})"

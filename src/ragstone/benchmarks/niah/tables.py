@@ -8,23 +8,21 @@ from typing import Any
 
 from ragstone.benchmarks.niah.aggregate import (
     ANYWHERE,
-    RULER_BAR,
     CellScores,
     NeedleKey,
     NeedleTally,
     by_pair,
-    effective_length,
     needle_name,
-    nolima_bar,
     tally_needles,
 )
+from ragstone.benchmarks.niah.effective import Bar, EffectiveLength, effective, nolima_bar, ruler_bar
 from ragstone.benchmarks.table_builder import Entry, TableWriter, row
 from ragstone.display import Cell, Table
 from ragstone.messages import messages
 from ragstone.stats import Estimate, holm, paired_test
 from ragstone.types import Run
 
-__all__ = ["name_of_length", "tables"]
+__all__ = ["effective_text", "name_of_length", "named_effective", "tables"]
 
 _SHOWN = 50  # disagreements listed
 _DEPTHS = 40  # columns of a table of depths
@@ -47,6 +45,32 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
 def name_of_length(tokens: int) -> str:
     """1000 → "1k", 1500 → "1.5k"."""
     return f"{tokens / 1000:g}k" if tokens >= 1000 else str(tokens)
+
+
+def effective_text(cells: CellScores, bar: Bar | None, words: Mapping[str, str]) -> str:
+    """The effective length by this bar with its interval: "≥ 32k [16k, –]" where the grid ends; "–" without a bar, or
+    before the shortest length is finished."""
+    found = None if bar is None else effective(cells, bar)
+    if found is None or (found.pending and not found.reached):
+        return "–"
+    return named_effective(found, cells.lengths[0], words)
+
+
+def named_effective(found: EffectiveLength, shortest: int, words: Mapping[str, str]) -> str:
+    """An effective length with its interval; `shortest` is the shortest length of the grid."""
+    below = f"< {name_of_length(shortest)}"
+    low = name_of_length(found.low) if found.low else below
+    high = "–" if found.high is None else name_of_length(found.high) if found.high else below
+    length = name_of_length(found.reached or shortest)
+    if not found.reached:
+        head = words["none_effective"].format(length=length)
+        if found.high == 0:
+            return head
+    elif found.pending:
+        head = words["so_far"].format(length=length)
+    else:
+        head = f"≥ {length}" if found.ends else length
+    return f"{head} [{low}, {high}]"
 
 
 class _NeedleTables(TableWriter):
@@ -197,20 +221,11 @@ class _NeedleTables(TableWriter):
         def cells_of(group: NeedleTally) -> list[Entry] | None:
             if len(group.main.lengths) < 2:
                 return None
-            return [self._effective(group.main, bar) for bar in (nolima_bar(group.main), RULER_BAR)]
+            bars = (nolima_bar(group.main), ruler_bar())
+            return [effective_text(group.main, bar, self.words) for bar in bars]
 
         columns, notes = self.texts("effective_nolima", "effective_ruler"), self.texts("effective_note")
         return self._by_key("effective", columns, cells_of, notes)
-
-    def _effective(self, cells: CellScores, bar: float | None) -> str:
-        if bar is None or bar == 0:
-            return "–"
-        reached = effective_length(cells, bar)
-        beyond = next((length for length in cells.lengths if reached is None or length > reached), None)
-        name = name_of_length(cells.lengths[0] if reached is None else reached)
-        if beyond is not None and cells.is_open(beyond):
-            return "–" if reached is None else self.words["so_far"].format(length=name)
-        return self.words["none_effective"].format(length=name) if reached is None else name
 
     def templates(self) -> Table:
         """Pairs of templates with the same system, language, needle and mode: misses of both, and a paired test over

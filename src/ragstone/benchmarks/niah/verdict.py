@@ -2,15 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from ragstone.benchmarks.niah.aggregate import (
-    RULER_BAR,
-    NeedleKey,
-    NeedleTally,
-    effective_length,
-    needle_name,
-    tally_needles,
-)
-from ragstone.benchmarks.niah.tables import name_of_length
+from ragstone.benchmarks.niah.aggregate import NeedleKey, NeedleTally, needle_name, tally_needles
+from ragstone.benchmarks.niah.effective import ruler_bar
+from ragstone.benchmarks.niah.tables import effective_text, name_of_length
 from ragstone.benchmarks.verdicts import percent
 from ragstone.display import Summary
 from ragstone.messages import messages
@@ -65,12 +59,7 @@ def _figures(group: NeedleTally, words: Mapping[str, str], *, brief: bool) -> It
     """What a map shows. `brief`: controls are named only if some were answered."""
     longest = max(length for length, _ in group.main.values)
     yield words["found"].format(figure=percent(group.main.mean()), length=name_of_length(longest))
-    reached = effective_length(group.main, RULER_BAR)
-    if reached is None:
-        yield words["effective_none"].format(length=name_of_length(group.main.lengths[0]))
-    else:
-        sign = "≥ " if reached == longest else ""
-        yield words["effective_reached"].format(sign=sign, length=name_of_length(reached))
+    yield words["effective_length"].format(length=effective_text(group.main, ruler_bar(), words))
     controls = [refused for values in group.refused.values.values() for refused in values]
     if controls and not (brief and all(controls)):
         yield words["controls"].format(answered=round(len(controls) - sum(controls)), n=len(controls))
