@@ -45,7 +45,7 @@ def means(replicates: int, seed: int = 1) -> Iterator[tuple[int, int, float, flo
             continue
         found = []
         for mean in MEANS:
-            sums = rng.binomial(repeats, chances(rng, mean, (replicates, cells), alike)) * 1.0
+            sums: Array = rng.binomial(repeats, chances(rng, mean, (replicates, cells), alike)).astype(np.float64)
             low, high = share_interval(sums, np.full_like(sums, repeats), trials=float(cells * repeats))
             found.append((np.mean((low <= mean + 1e-12) & (mean - 1e-12 <= high)), np.mean(high - low)))
         shares, widths = np.array(found).T
