@@ -27,11 +27,14 @@ def plain_text(value: Any) -> str:
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
+_ENCODER = msgspec.json.Encoder(enc_hook=plain_text)
+
+
 def to_json(value: Any) -> str:
     """Write a data type or plain JSON data as ASCII JSON. Lone surrogates and NUL survive; NaN raises ValueError. An
     object of a subclass of str (LangChain's `TextAccessor`) is written as the text that it is."""
     try:  # several times as fast, but it writes NaN as null, and not in ASCII alone
-        fast = msgspec.json.encode(value, enc_hook=plain_text)
+        fast = _ENCODER.encode(value)
         if fast.isascii() and b"null" not in fast and b"\x7f" not in fast:
             return fast.decode("ascii")
     except (ValueError, TypeError, RecursionError):

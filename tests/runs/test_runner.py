@@ -14,7 +14,7 @@ from tests.runs.doubles import QUESTION, Echo, Judge, Length, case, cases, new_f
 from tests.waiting import turns
 
 from ragstone.errors import RunMismatch, StorageError, TimedOut, Unauthorized, UsageError
-from ragstone.runs import NullProgress, Outcome, RunFile, run_cases, runner
+from ragstone.runs import NullProgress, Outcome, RunFile, commits, run_cases
 from ragstone.types import Case, Need, Passage, Query, Record, Response, Sample, Score
 
 
@@ -244,7 +244,7 @@ class Slow(sqlite3.Connection):
 
 async def test_a_slow_disk_slows_the_asking_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 1,200 cases that may be asked, no more are answered ahead of the disk than may wait for it."""
-    monkeypatch.setattr(runner, "UNCOMMITTED", 8)
+    monkeypatch.setattr(commits, "UNCOMMITTED", 8)
     path, echo, watch, concurrency = tmp_path / "a.run", Echo(), Watch(), 4
     stopped, ahead = asyncio.Event(), list[int]()
 
@@ -275,8 +275,8 @@ async def test_a_slow_disk_slows_the_asking_and_loses_nothing(tmp_path: Path, mo
                 )
             )
         outcome = running.result()
-    # In the queue, in the hand of who counts the commits, and in those of the workers.
-    assert ahead == [8 + 1 + concurrency]
+    # On their way to the disk, and in the hands of the workers.
+    assert ahead == [8 + concurrency]
     assert (outcome.done, len(set(echo.asked)), len(echo.asked)) == (1200, 1200, 1200)
     assert len(records(path)) == 1200
 

@@ -10,7 +10,7 @@ import msgspec
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import CheckedData, DataReport
 from ragstone.datasets.rgb_check import DataProblem
-from ragstone.datasets.tabular import BadData, EvalData, Item, read_eval_data, retrieval_only_note
+from ragstone.datasets.tabular import BadData, EvalData, Item, read_eval_data, retrieval_only, retrieval_only_note
 from ragstone.errors import DataError, RagstoneError
 from ragstone.metrics import METRICS
 from ragstone.metrics.catalogue import catalogue
@@ -99,7 +99,7 @@ def check_eval_data(data: EvalData, path: str = "") -> CheckedAnswers:
         tuple(dict.fromkeys(column for item in data.items for column in item.extra)),
         len(data.items),
         dict(sorted(Counter(item.sample.language for item in data.items).items())),
-        (*retrieval_only_note(data.items), *data.warnings),
+        (*retrieval_only_note([item.where for item in data.items if retrieval_only(item)]), *data.warnings),
         tuple(Availability(need, *_count(data.items, has, frozenset({need}))) for need in _NEEDS.values()),
         tuple(_readiness(data.items, has)),
     )

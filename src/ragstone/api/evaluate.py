@@ -149,20 +149,13 @@ def plan_evaluation(
     """Checks everything that can be checked before any model is opened. Raises UsageError."""
     if data_language:
         checked_language(data_language)
-    warnings = [*retrieval_only_note(data.items), *data.warnings]
     check_columns(data, group_by)
     rows, texts = RecordedRows(data.items, data_language), messages(__name__, preferred_language())
-    unanswered, failed, errors = list[str](), list[str](), dict[int, str]()
-    for item in data.items:
-        if item.error:
-            errors[item.row] = item.error
-            failed.append(item.where)
-        elif item.response is None:
-            unanswered.append(item.where)
-    if unanswered:
+    warnings = [*retrieval_only_note(rows.retrieval_only), *data.warnings]
+    if unanswered := rows.unanswered:
         shown = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
         warnings.append(texts["unanswered"].format(count=len(unanswered), total=len(data.items), where=shown))
-    if failed:
+    if failed := rows.failed:
         shown = places(failed, len(failed), preferred_language())
         warnings.append(texts["recorded_errors"].format(count=len(failed), total=len(data.items), where=shown))
     if not rows:
@@ -180,7 +173,7 @@ def plan_evaluation(
         rows, data_name=data.name, sha256=data.sha256, language=data_language, repeat=repeat, group_by=tuple(group_by),
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
-    system = Recorded(name or data.name, Replies(rows), data.sha256, errors)
+    system = Recorded(name or data.name, Replies(rows), data.sha256, rows.errors)
     return EvalPlan(data, benchmark, system, requested, judging, tuple(warnings))
 
 

@@ -9,7 +9,7 @@ from typing import overload
 from msgspec.structs import replace
 
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
-from ragstone.datasets.tabular import Item
+from ragstone.datasets.tabular import Item, retrieval_only
 from ragstone.text import estimate_tokens
 from ragstone.types import NO_ANSWER, Response
 
@@ -19,15 +19,27 @@ _SHORT_REFERENCE = 8  # tokens
 
 
 class RecordedRows(Sequence[RecordedRow]):
-    """The rows with an answer, or with the reason why there is none. `language`: of all of them ("": their own)."""
+    """The rows with an answer, or with the reason why there is none. `language`: of all of them ("": their own).
+
+    `errors`: the reasons by number. Where in the data rows are: `failed` with such a reason, `unanswered` without an
+    answer and without one, `retrieval_only` with passages but no answer."""
 
     def __init__(self, items: Sequence[Item], language: str = "") -> None:
         self._items, self._language = items, language
         self._places, self.numbers = array("q"), array("q")
+        self.errors: dict[int, str] = {}
+        self.unanswered, self.failed, self.retrieval_only = list[str](), list[str](), list[str]()
         for place, item in enumerate(items):
-            if item.response is not None or item.error:
-                self._places.append(place)
-                self.numbers.append(item.row)
+            if item.error:
+                self.errors[item.row] = item.error
+                self.failed.append(item.where)
+            elif item.response is None:
+                self.unanswered.append(item.where)
+                continue
+            elif retrieval_only(item):
+                self.retrieval_only.append(item.where)
+            self._places.append(place)
+            self.numbers.append(item.row)
 
     def renumbered(self, numbers: Mapping[int, int]) -> "RecordedRows":
         """The same rows with other numbers, by their number so far; the others keep theirs."""

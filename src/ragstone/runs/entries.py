@@ -1,19 +1,20 @@
 """Writing finished work into a run file: few statements for many records, because each costs a thread switch."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 from ragstone.runs.text_store import intern, write_texts
+from ragstone.storage import insert
 
-__all__ = ["CaseResult", "CaseRow", "Interim", "ScoreRow", "insert", "write_cases", "write_interim", "write_results"]
+__all__ = [
+    "CaseResult", "CaseRow", "Interim", "ScoreRow", "write_batches", "write_cases", "write_interim", "write_results",
+]  # fmt: skip
 
 Row = tuple[Any, ...]
-
-# Rows in one INSERT. A statement is prepared for each size that occurs, so sizes are powers of two.
-LARGEST_INSERT = 64
 
 
 @dataclass(slots=True)
@@ -76,6 +77,12 @@ def write_cases(connection: sqlite3.Connection, rows: Sequence[CaseRow]) -> None
     insert(connection, "INSERT OR IGNORE INTO cases VALUES {}", values)
 
 
+def write_batches(connection: sqlite3.Connection, batches: Sequence[Sequence[CaseResult]]) -> list[list[bool]]:
+    """`write_results` of all batches together."""
+    written = iter(write_results(connection, [result for batch in batches for result in batch]))
+    return [list(islice(written, len(batch))) for batch in batches]
+
+
 def write_results(connection: sqlite3.Connection, results: Sequence[CaseResult]) -> list[bool]:
     """Writes all of them, inside a transaction. False for a case that another process answered first: that answer is
     kept, because what was acknowledged is never replaced. A failure is replaced by anything."""
@@ -133,15 +140,3 @@ def _write_scores(connection: sqlite3.Connection, results: Sequence[CaseResult])
 
 def _digest(verdict: str) -> str:
     return blake2b(verdict.encode("ascii"), digest_size=12).hexdigest()
-
-
-def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> int:
-    """Inserts the rows, many per statement (in place of `{}`); returns how many were inserted or updated."""
-    count, start = 0, 0
-    while start < len(rows):
-        size = min(LARGEST_INSERT, 1 << ((len(rows) - start).bit_length() - 1))
-        marks = ",".join(["(" + ",".join("?" * len(rows[start])) + ")"] * size)
-        part: Iterable[Row] = rows[start : start + size]
-        count += connection.execute(statement.format(marks), [value for row in part for value in row]).rowcount
-        start += size
-    return count

@@ -74,10 +74,12 @@ class JobQueue:
         """The next job; None at the end."""
         return await self.ready.get()
 
-    def get_nowait(self) -> CaseJob | None:
+    def next_ready(self) -> CaseJob | None:
         """The next job; None if there is none now."""
-        job = None if self.ready.empty() else self.ready.get_nowait()
-        if job is None and self.ended:
+        if self.ready.empty():
+            return None
+        job = self.ready.get_nowait()
+        if job is None:
             self.ready.put_nowait(None)  # the end is another worker's
         return job
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, SystemFailed, UsageError
 from ragstone.models.work import Work, track_work
+from ragstone.runs.commits import Commits, Done
 from ragstone.runs.entries import CaseResult, ScoreRow
 from ragstone.runs.halt import Halt
 from ragstone.runs.job_queue import CaseJob, JobQueue
@@ -20,9 +21,6 @@ from ragstone.types import Case, Metric, Record, Response, Score, System, Usage
 
 __all__ = ["run_cases"]
 
-# A worker is free as soon as its answer would survive the process; this many answers may wait for their commit before
-# the disk slows the run down.
-UNCOMMITTED = 1024
 PLANNED_AT_ONCE = 4096  # cases
 
 
@@ -100,8 +98,8 @@ class _Engine:
         )
         self.total = 0
         self.shards = None if pool is None else self._shards_of(pool)
-        self.written: asyncio.Queue[tuple[asyncio.Future[bool], Record, bool] | None]
-        self.written = asyncio.Queue(UNCOMMITTED)
+        self.slow = frozenset(metric.name for metric in metrics if is_async(metric))
+        self.commits = Commits(run_file, self._count_done, lambda: self._count_settled([Lease(State.DONE)]))
         self.asked = self.done = self.failed = self.already = self.permanent = self.recorded = 0
         self.usage = Usage()
 
@@ -139,11 +137,11 @@ class _Engine:
                     background.append(group.create_task(self.shards.watch()))
                 work, count = (self._work, self.concurrency) if self.shards is None else self.shards.senders
                 workers = [group.create_task(work()) for _ in range(count)]
-                acknowledging = group.create_task(self._acknowledge())
+                acknowledging = group.create_task(self.commits.acknowledge())
                 await self.jobs.fill()
                 self.jobs.end(len(workers))
                 await asyncio.gather(*workers)
-                await self.written.put(None)
+                await self.commits.end()
                 await acknowledging
                 for task in background:
                     task.cancel()
@@ -192,15 +190,6 @@ class _Engine:
         if done + failed:
             self.progress.already(done + failed)
 
-    async def _acknowledge(self) -> None:
-        """Counts and shows a case only after its commit has returned."""
-        while (item := await self.written.get()) is not None:
-            writing, record, free = item
-            if not await writing:  # another process answered while this one was suspended; its answer is the record
-                self._count_settled([Lease(State.DONE)])
-                continue
-            self._count_done(record, free)
-
     def _count_done(self, record: Record, free: bool) -> None:
         self.done, self.failed = self.done + (record.error is None), self.failed + (record.error is not None)
         self.progress.case_done(record, free=free)
@@ -218,7 +207,7 @@ class _Engine:
     # --- the workers -------------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
-        while (job := await self.jobs.get()) is not None:
+        while (job := self.jobs.next_ready()) is not None or (job := await self._wait_for_job()) is not None:
             next_job: CaseJob | None = job
             while next_job is not None:
                 self.jobs.begin(next_job)
@@ -227,11 +216,16 @@ class _Engine:
                         await self._do(next_job, work)
                 next_job = self.jobs.next_in_lane(next_job)
 
+    async def _wait_for_job(self) -> CaseJob | None:
+        """The next job, when what came at once is on its way to the file; None at the end."""
+        await self.commits.flush()
+        return await self.jobs.get()
+
     async def _do(self, job: CaseJob, work: Work) -> None:
         if job.lease.response is not None:
-            await self._finish(job, work, job.lease.response, None)
+            await self._finish(job, work, job.lease.response, None, at_once=True)
             return
-        self.asked += 1
+        self.asked, turn = self.asked + 1, self.commits.turn()
         try:
             with work.timed():
                 response = await job.system.answer(job.item.case.query)
@@ -254,24 +248,33 @@ class _Engine:
         except (ValueError, TypeError, RecursionError) as error:
             await self._fail(job, work, f"unstorable: the response cannot be written as JSON ({describe(error)})")
             return
-        await self._finish(job, work, response, payload)
+        at_once = turn == self.commits.turn() and not work.sent
+        await self._finish(job, work, response, payload, at_once=at_once)
 
     async def _fail(self, job: CaseJob, work: Work, error: str) -> None:
-        writing = self.file.write(CaseResult(job.system_key, job.item.row.key, error=to_json(error)))
-        await self.written.put((writing, Record(job.system.id, job.item.case, None, error, {}), work.free))
+        result = CaseResult(job.system_key, job.item.row.key, error=to_json(error))
+        await self.commits.put(self.file.write([result]), [Done(result, _record(job, None, error), work.free)])
 
-    async def _finish(self, job: CaseJob, work: Work, response: Response, payload: str | None) -> None:
+    async def _finish(
+        self, job: CaseJob, work: Work, response: Response, payload: str | None, *, at_once: bool
+    ) -> None:
         """Scores and writes. Scores that cost nothing are committed together with the response; those that ask a model
-        follow when the response is safe."""
+        follow when the response is safe. `at_once`: the response cost no request and no waiting."""
         metrics = self.metrics
         if job.lease.state is State.SCORE:
             metrics = [metric for metric in metrics if (key_of(metric.name), metric.version) in job.lease.missing]
-        slow = [metric for metric in metrics if is_async(metric)]
+        slow = [metric for metric in metrics if metric.name in self.slow]
         scores: dict[str, Score] = {}
-        rows = await self._score([metric for metric in metrics if metric not in slow], job, response, scores)
+        quick = [metric for metric in metrics if metric.name not in self.slow] if slow else metrics
+        rows = await self._score(quick, job, response, scores)
         key, writing = job.item.row.key, None
+        if at_once and not slow:
+            result = CaseResult(job.system_key, key, payload, None, rows)
+            await self.commits.add(Done(result, _record(job, response, scores=scores), work.free))
+            return
         if payload is not None or not slow:
-            writing = self.file.write(CaseResult(job.system_key, key, payload, None, rows), last=not slow)
+            result = CaseResult(job.system_key, key, payload, None, rows)
+            writing = self.file.write([result], last=not slow)
             rows = []
         if slow:
             work.replies = replies = self.file.replies(job.system_key, key, job.lease.interim)
@@ -280,17 +283,18 @@ class _Engine:
             except EndpointRefused as error:  # the answer is kept; the same command scores it later
                 self.halt.refuse_scoring(error)
                 return
-            if writing is None or await writing:
-                writing = self.file.write(CaseResult(job.system_key, key, scores=rows), replies=replies)
+            if writing is None or all(await writing):
+                result = CaseResult(job.system_key, key, scores=rows)
+                writing = self.file.write([result], replies=replies)
         assert writing is not None
-        await self.written.put((writing, Record(job.system.id, job.item.case, response, None, scores), work.free))
+        await self.commits.put(writing, [Done(result, _record(job, response, scores=scores), work.free)])
 
     async def _score(
         self, metrics: Sequence[Metric], job: CaseJob, response: Response, scores: dict[str, Score]
     ) -> list[ScoreRow]:
         rows = []
         case = job.item.case
-        if len(metrics) == 1 or not any(map(is_async, metrics)):
+        if len(metrics) == 1 or not any(metric.name in self.slow for metric in metrics):
             results = [await score(metric, case, response) for metric in metrics]
         else:
             ended = await asyncio.gather(*(score(metric, case, response) for metric in metrics), return_exceptions=True)
@@ -299,6 +303,12 @@ class _Engine:
             scores[metric.name], row = row_of(metric, result)
             rows.append(row)
         return rows
+
+
+def _record(
+    job: CaseJob, response: Response | None, error: str | None = None, scores: dict[str, Score] | None = None
+) -> Record:
+    return Record(job.system.id, job.item.case, response, error, scores or {})
 
 
 def _value(result: Score | BaseException) -> Score:

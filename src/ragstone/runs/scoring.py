@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from ragstone.errors import EndpointRefused, StorageError
@@ -69,12 +69,31 @@ def _missing(metric: Metric, case: Case, response: Response) -> str:
     """What a metric needs and this case does not have; "" if nothing is missing. An empty answer counts as an answer;
     `NO_ANSWER` marks a row of the user's data without one. A ranking that found nothing counts as passages. A metric
     with `scores_refusals` needs no reference where the question cannot be answered."""
+    return " and no ".join(
+        need.value for need in Need if need in metric.needs and not _HAS[need](metric, case, response)
+    )
+
+
+def _has_references(metric: Metric, case: Case, _: Response) -> bool:
+    if any(alias.strip() for slot in case.sample.references for alias in slot):
+        return True
+    return traits_of(metric).scores_refusals and refusal_expected(case)
+
+
+def _has_passages(_: Metric, case: Case, response: Response) -> bool:
+    if response.passages or case.query.passages or response.empty_retrieval:
+        return True
+    return case.sample.meta.get("ranking") is not None
+
+
+def _has_labels(_: Metric, case: Case, response: Response) -> bool:
     passages = response.passages or case.query.passages or ()
-    refusals = traits_of(metric).scores_refusals and refusal_expected(case)
-    has: Mapping[Need, bool] = {
-        Need.ANSWER: response.finish_reason != NO_ANSWER,
-        Need.REFERENCES: any(alias.strip() for slot in case.sample.references for alias in slot) or refusals,
-        Need.PASSAGES: bool(passages) or response.empty_retrieval or case.sample.meta.get("ranking") is not None,
-        Need.LABELS: any(passage.relevant is not None for passage in (*passages, *case.sample.passages)),
-    }
-    return " and no ".join(need.value for need in Need if need in metric.needs and not has[need])
+    return any(passage.relevant is not None for passage in (*passages, *case.sample.passages))
+
+
+_HAS: Mapping[Need, Callable[[Metric, Case, Response], bool]] = {
+    Need.ANSWER: lambda _, __, response: response.finish_reason != NO_ANSWER,
+    Need.REFERENCES: _has_references,
+    Need.PASSAGES: _has_passages,
+    Need.LABELS: _has_labels,
+}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ragstone.errors import EndpointRefused
-from ragstone.runs.entries import CaseResult, insert, write_results
+from ragstone.runs.entries import CaseResult, write_results
 from ragstone.runs.halt import Halt
 from ragstone.runs.job_queue import FREE, CaseJob, JobQueue
 from ragstone.runs.leases import State
@@ -23,7 +23,7 @@ from ragstone.runs.outcome import Outcome
 from ragstone.runs.reader import open_run
 from ragstone.runs.schema import LAYOUT, key_of
 from ragstone.runs.store import RunFile
-from ragstone.storage import connect, transaction
+from ragstone.storage import connect, insert, transaction
 from ragstone.structs import to_json
 from ragstone.types import Case, Record, Response
 
@@ -154,7 +154,7 @@ class Shards:
         jobs, size = self.jobs.rest_of_lane(first), len(first.item.row.payload)
         give_up = time.monotonic() + GATHER_SECONDS
         while len(jobs) + 1 < self._cases() and size < MOST_BYTES:
-            if (job := self.jobs.get_nowait()) is None:
+            if (job := self.jobs.next_ready()) is None:
                 if self.jobs.ended or time.monotonic() > give_up:
                     break
                 await asyncio.sleep(GATHER_SECONDS / 10)
@@ -236,5 +236,5 @@ class Shards:
 
     async def _give_up(self, job: CaseJob) -> None:
         error = f"worker_died: {DEATHS} workers ended while they asked this case"
-        await self.file.write(CaseResult(job.system_key, job.item.row.key, error=to_json(error)))
+        await self.file.write([CaseResult(job.system_key, job.item.row.key, error=to_json(error))])
         self.count(Record(job.system.id, job.item.case, None, error, {}), False)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, UsageError
 from ragstone.runs.config import differences, keep_old_names, plain, replaced
-from ragstone.runs.entries import CaseResult, CaseRow, Interim, write_results
+from ragstone.runs.entries import CaseResult, CaseRow, Interim, write_batches
 from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
 from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
@@ -194,23 +194,31 @@ class RunFile:
         return CaseReplies(partial(Interim, system_key, key), self._outbox, dict(interim))
 
     def write(
-        self, result: CaseResult, *, last: bool = True, replies: "CaseReplies | None" = None
-    ) -> "asyncio.Future[bool]":
-        """Writes one result; the future is done when it is on the disk, but even a kill right after this call loses
-        nothing. False: another process answered this case first (this one was suspended for longer than its lease),
-        and that answer is kept. `last` False: more scores of this case follow. `replies` are dropped afterwards."""
+        self,
+        results: Sequence[CaseResult],
+        *,
+        last: bool = True,
+        again: bool = False,
+        replies: "CaseReplies | None" = None,
+    ) -> "asyncio.Future[list[bool]]":
+        """Writes these results; the future is done when they are on the disk, but even a kill right after this call
+        loses nothing. False: another process answered this case first (this one was suspended for longer than its
+        lease), and that answer is kept. `last` False: more scores of these cases follow. `again`: they cost nothing and
+        can be had again, so that a kill before the commit may lose them. `replies` are dropped afterwards."""
         if last:
-            self._finished.append((result.system_key, result.key))
+            self._finished += [(result.system_key, result.key) for result in results]
         try:
-            outbox_file = self._outbox.put(result)
+            files = [] if again else [self._outbox.put(result) for result in results]
         except StorageError:
             self._writer.check_there()  # its folder may be gone
             raise
-        future = self._writer.submit_item(write_results, result)
+        future = self._writer.submit_item(write_batches, results)
+        if again:
+            return future
 
-        def committed(future: "asyncio.Future[bool]") -> None:
+        def committed(future: "asyncio.Future[list[bool]]") -> None:
             if not future.cancelled() and future.exception() is None:
-                for file in (outbox_file, *(replies.files if replies is not None else ())):
+                for file in (*files, *(replies.files if replies is not None else ())):
                     self._outbox.done(file)
 
         future.add_done_callback(committed)

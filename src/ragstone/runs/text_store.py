@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.storage import insert
 from ragstone.structs import from_json
 from ragstone.types import Passage
 
@@ -93,12 +94,13 @@ def write_texts(connection: sqlite3.Connection, texts: Mapping[str, str]) -> Non
         return
     query = "SELECT digest FROM texts WHERE digest IN (SELECT value FROM json_each(?))"
     known = {digest for (digest,) in connection.execute(query, (json.dumps(list(texts)),))}
+    rows: list[tuple[Any, ...]] = []
     for pack in _packs([digest for digest in texts if digest not in known], texts):
         content = f"[{','.join(texts[digest] for digest in pack)}]"
         stored = zlib.compress(content.encode("ascii"), 1) if len(content) <= LARGEST_PACK else content
         number = connection.execute("INSERT INTO packs (texts) VALUES (?)", (stored,)).lastrowid
-        rows = [(digest, number, place) for place, digest in enumerate(pack)]
-        connection.executemany("INSERT INTO texts VALUES (?, ?, ?)", rows)
+        rows += [(digest, number, place) for place, digest in enumerate(pack)]
+    insert(connection, "INSERT INTO texts VALUES {}", sorted(rows))  # in the order of their index
 
 
 def _packs(digests: Iterable[str], texts: Mapping[str, str]) -> Iterator[list[str]]:

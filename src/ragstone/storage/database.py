@@ -9,19 +9,22 @@ import contextlib
 import functools
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ragstone.errors import StorageError, UsageError
 
 __all__ = [
-    "BUSY_SECONDS", "Layout", "connect", "journal_mode", "result_code", "roll_back", "storage_errors", "transaction",
+    "BUSY_SECONDS", "Layout", "connect", "insert", "journal_mode", "result_code", "roll_back", "storage_errors",
+    "transaction",
 ]  # fmt: skip
 
 # How long one process waits for another's lock. Commits take milliseconds; this is enough for a very busy disk.
 BUSY_SECONDS = 60.0
+# Rows in one INSERT. A statement is prepared for each size that occurs, so sizes are powers of two.
+_LARGEST_INSERT = 64
 # Conditions of the file or its disk: other work in the same group would fail, too.
 _ENVIRONMENT = {
     sqlite3.SQLITE_FULL: "the disk is full. Make space, then run the same command again",
@@ -255,6 +258,18 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     except BaseException:
         roll_back(connection)
         raise
+
+
+def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Inserts the rows, many per statement (in place of `{}`); returns how many were inserted or updated."""
+    count, start = 0, 0
+    while start < len(rows):
+        size = min(_LARGEST_INSERT, 1 << ((len(rows) - start).bit_length() - 1))
+        marks = ",".join(["(" + ",".join("?" * len(rows[start])) + ")"] * size)
+        part = rows[start : start + size]
+        count += connection.execute(statement.format(marks), [value for row in part for value in row]).rowcount
+        start += size
+    return count
 
 
 def roll_back(connection: sqlite3.Connection) -> None:

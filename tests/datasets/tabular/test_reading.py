@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.datasets.tabular.samples import answer, texts
 
-from ragstone.datasets.tabular import BadData, read_eval_data, retrieval_only_note
+from ragstone.datasets.tabular import BadData, read_eval_data, retrieval_only, retrieval_only_note
 from ragstone.datasets.tabular.fields import passage_id
 from ragstone.errors import DataError, UsageError
 from ragstone.types import NO_ANSWER, Turn
@@ -88,7 +88,9 @@ def test_what_is_lacking_is_kept_as_lacking() -> None:
     assert data.items[0].response is None
     assert (answer(data, 1).finish_reason, answer(data, 1).answer) == (NO_ANSWER, "")
     assert (answer(data, 2).finish_reason, answer(data, 2).answer) == ("", "")
-    assert retrieval_only_note(data.items) == ["row 2: contexts but no answer; only the retrieval is scored."]
+    assert retrieval_only_note([item.where for item in data.items if retrieval_only(item)]) == [
+        "row 2: contexts but no answer; only the retrieval is scored."
+    ]
 
 
 def test_other_columns_are_there_to_group_by() -> None:

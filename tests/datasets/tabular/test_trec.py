@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.datasets.tabular.samples import answer, texts
 
-from ragstone.datasets.tabular import read_eval_data, retrieval_only_note
+from ragstone.datasets.tabular import read_eval_data, retrieval_only, retrieval_only_note
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.types import NO_ANSWER
 
@@ -93,7 +93,9 @@ def test_a_run_with_questions_and_texts_keeps_them() -> None:
     data = read_eval_data(rows)
     assert data.items[0].sample.question == "When?"
     assert texts(data) == ["At 9.", "At 8."]
-    assert retrieval_only_note(data.items) == ["row 1: contexts but no answer; only the retrieval is scored."]
+    assert retrieval_only_note([item.where for item in data.items if retrieval_only(item)]) == [
+        "row 1: contexts but no answer; only the retrieval is scored."
+    ]
 
 
 def test_a_beir_folder_is_questions_judgements_texts_and_a_run(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Builds items from rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from ragstone.messages import preferred_language
 from ragstone.text import detect
 from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
-__all__ = ["Builder", "retrieval_only_note"]
+__all__ = ["Builder", "GoldMet", "retrieval_only", "retrieval_only_note"]
 
 _OF_CONTEXTS = ("no_contexts", "no_list", "one_text")
 _LONGEST_ATTRIBUTE = 1000  # characters of an attribute of a trace that is kept as a column
@@ -58,13 +58,13 @@ class Builder:
         """Warnings about the rows, one line each, without those about their contexts."""
         return self._noted([kind for kind in self._noted_rows if kind not in _OF_CONTEXTS])
 
-    def warnings_of_contexts(self, items: Iterable[Item]) -> list[str]:
+    def warnings_of_contexts(self, labels: "GoldMet") -> list[str]:
         """Warnings about the recorded contexts of the rows, one line each."""
         lines = self._noted([kind for kind in ("no_contexts", "no_list") if kind in self._noted_rows])
         if (count := self._counts.get("one_text")) and self._sep is None:
             column = self._mapping.get("contexts", "")
             lines.append(warning("one_text", count=count, total=self._with_contexts, column=column))
-        return [*lines, warning("no_gold")] if _no_gold_met(items) else lines
+        return [*lines, warning("no_gold")] if labels.never_met else lines
 
     def _noted(self, kinds: Iterable[str]) -> list[str]:
         column, language = self._mapping.get("contexts", ""), preferred_language()
@@ -190,11 +190,16 @@ class Builder:
         return language_name
 
 
-def retrieval_only_note(items: Iterable[Item]) -> list[str]:
-    """The warning about rows with passages but no answer, for those who score recorded answers."""
-    rows = [item.where for item in items if item.response is not None and item.response.passages
-            and item.response.finish_reason == NO_ANSWER]  # fmt: skip
-    return [warning("retrieval_only", where=places(rows, len(rows), preferred_language()))] if rows else []
+def retrieval_only(item: Item) -> bool:
+    """Whether a row has passages but no answer."""
+    response = item.response
+    return response is not None and response.finish_reason == NO_ANSWER and bool(response.passages)
+
+
+def retrieval_only_note(where: Sequence[str]) -> list[str]:
+    """The warning about the rows at these places, which have passages but no answer, for those who score recorded
+    answers."""
+    return [warning("retrieval_only", where=places(where, len(where), preferred_language()))] if where else []
 
 
 def _is_list(cell: Any) -> bool:
@@ -219,16 +224,24 @@ def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]
     ]
 
 
-def _no_gold_met(items: Iterable[Item]) -> bool:
-    """Whether some rows have labelled and retrieved passages, but in none of them a labelled one was retrieved."""
-    comparable = False
-    for item in items:
+class GoldMet:
+    """Whether the labelled passages of rows are among those that were retrieved for them."""
+
+    def __init__(self) -> None:
+        self._comparable = self._met = False
+
+    def add(self, item: Item) -> None:
+        """Looks at a row."""
+        if self._met or not item.sample.passages or item.response is None or not item.response.passages:
+            return
         gold = {passage.id for passage in item.sample.passages if passage.relevant}
-        if gold and item.response is not None and item.response.passages:
-            comparable = True
-            if any(passage.id in gold for passage in item.response.passages):
-                return False
-    return comparable
+        self._comparable |= bool(gold)
+        self._met = any(passage.id in gold for passage in item.response.passages)
+
+    @property
+    def never_met(self) -> bool:
+        """Whether some rows have labelled and retrieved passages, but in none of them a labelled one was retrieved."""
+        return self._comparable and not self._met
 
 
 def _identified(passage: Passage, known: Mapping[str, str]) -> Passage:

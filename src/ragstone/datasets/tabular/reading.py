@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.datasets.tabular.build import Builder
+from ragstone.datasets.tabular.build import Builder, GoldMet
 from ragstone.datasets.tabular.items import Digests, EvalData, Item, spooled
 from ragstone.datasets.tabular.labels import read_qrels, read_queries, with_labels, with_texts
 from ragstone.datasets.tabular.paths import add_paths, head_of
@@ -82,12 +82,13 @@ def read_eval_data(
     if gold is not None:
         items, notes = join(items, gold.items, gold.name)
         warnings += [*gold.warnings, *notes]
-    of_contexts = builder.warnings_of_contexts(items)
-    warnings += [*builder.warnings(), *of_contexts]
+    of_texts: list[str] = []
     if texts:
-        items, notes = with_texts(items, texts)
-        warnings += notes
-    total, (sha256, digests) = len(items), _digests(items)
+        items, of_texts = with_texts(items, texts)
+    labels = GoldMet()
+    total, (sha256, digests) = len(items), _digests(items, labels)
+    of_contexts = builder.warnings_of_contexts(labels)
+    warnings += [*builder.warnings(), *of_contexts, *of_texts]
     if sample is not None and sample < total:
         items = _sampled(items, sample, seed)
     schema = rows.raw.schema or columns.schema
@@ -221,10 +222,11 @@ def _sampled(items: Sequence[Item], count: int, seed: int) -> Spool[Item]:
     return spooled(items[place] for place in chosen)
 
 
-def _digests(items: Iterable[Item]) -> tuple[str, Digests]:
-    """The hash of all rows, and the ids and hashes of the rows."""
+def _digests(items: Iterable[Item], labels: GoldMet) -> tuple[str, Digests]:
+    """The hash of all rows, and the ids and hashes of the rows. `labels` sees every row."""
     whole, digests = hashlib.sha256(), Digests()
     for item in items:
+        labels.add(item)
         content = _content(item)
         whole.update(content + b"\n")
         digests.add(item.sample.id, hashlib.sha256(content).digest()[:8])

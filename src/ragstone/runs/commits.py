@@ -1,0 +1,88 @@
+"""Results on their way into the run file: written one by one, or together where they came at once, and counted when
+they are there."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ragstone.runs.entries import CaseResult
+from ragstone.runs.store import RunFile
+from ragstone.types import Record
+
+__all__ = ["Commits", "Done"]
+
+# A worker is free as soon as its answer would survive the process; this many answers may wait for their commit before
+# the disk slows the run down.
+UNCOMMITTED = 1024
+# Answers that came at once are written together: as many, or as many characters of them, in one piece of work.
+BATCH, BATCH_CHARACTERS = 256, 4 * 2**20
+
+
+@dataclass(slots=True)
+class Done:
+    """A result for the file, the record to count when it is there, and whether caches had all its replies."""
+
+    result: CaseResult
+    record: Record
+    free: bool
+
+
+class Commits:
+    """What is on its way. After its commit `counted` gets a result, and `late` is called for one that another process
+    wrote before: its answer is the record then."""
+
+    def __init__(self, file: RunFile, counted: Callable[[Record, bool], None], late: Callable[[], None]) -> None:
+        self._file, self._counted, self._late = file, counted, late
+        self._written: asyncio.Queue[tuple[asyncio.Future[list[bool]], Sequence[Done]] | None] = asyncio.Queue()
+        self._uncommitted, self._committed = 0, asyncio.Event()
+        self._batch: list[Done] = []
+        self._batch_size = 0  # characters
+        self._turn, self._turning = 0, False
+
+    def turn(self) -> int:
+        """The number of this turn of the event loop. What ends in the turn in which it began has waited for nothing."""
+        if not self._turning:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self._next_turn)
+        return self._turn
+
+    def _next_turn(self) -> None:
+        self._turn, self._turning = self._turn + 1, False
+
+    async def add(self, done: Done) -> None:
+        """Keeps what came at once until it is written with its like: a kill before that costs no request."""
+        self._batch.append(done)
+        self._batch_size += len(done.result.response or "")
+        if len(self._batch) >= BATCH or self._batch_size >= BATCH_CHARACTERS:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Writes what `add` has kept."""
+        if self._batch:
+            batch, self._batch, self._batch_size = self._batch, [], 0
+            await self.put(self._file.write([done.result for done in batch], again=True), batch)
+
+    async def put(self, writing: "asyncio.Future[list[bool]]", batch: Sequence[Done]) -> None:
+        """Takes over what is being written; waits if the disk is too far behind."""
+        while self._uncommitted >= UNCOMMITTED:
+            self._committed.clear()
+            await self._committed.wait()
+        self._uncommitted += len(batch)
+        self._written.put_nowait((writing, batch))
+
+    async def end(self) -> None:
+        """Nothing more comes: `acknowledge` returns when all is counted."""
+        await self.flush()
+        self._written.put_nowait(None)
+
+    async def acknowledge(self) -> None:
+        """Counts each result after its commit has returned."""
+        while (item := await self._written.get()) is not None:
+            writing, batch = item
+            for kept, done in zip(await writing, batch, strict=True):
+                if kept:
+                    self._counted(done.record, done.free)
+                else:
+                    self._late()
+            self._uncommitted -= len(batch)
+            self._committed.set()
