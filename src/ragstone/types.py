@@ -4,7 +4,7 @@ Nothing here computes. A benchmark yields `Case`s, a `System` answers them with 
 into `Score`s, and the run file stores `Record`s. What is shown of them is in `display`.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -349,6 +349,8 @@ class Run(Protocol):
     """A run to read: what was asked (`meta`), of whom (`systems`: id to spec), and every record, streamed in a fixed
     order (by system id, then by case id) that does not depend on when each was finished.
 
+    `records`: all, or those of one system or of these cases. For those who do not read the texts of passages (`texts`
+    False), a long one may be replaced by a short one, the same for the same text: reading is then several times faster.
     `plans` has, by system, what was to be asked; systems of which the file does not say it are missing. `unasked`
     streams the ids of the planned cases of a system that have no record."""
 
@@ -356,7 +358,9 @@ class Run(Protocol):
     def meta(self) -> Mapping[str, Any]: ...
     @property
     def systems(self) -> Mapping[str, Mapping[str, Any]]: ...
-    def records(self, *, system: str | None = None) -> Iterator[Record]: ...
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]: ...
     def plans(self) -> Mapping[str, Plan]: ...
     def unasked(self, system: str, /) -> Iterator[str]: ...
 
@@ -391,6 +395,7 @@ class Benchmark(Protocol):
       command on the same run file may widen the `growing` ones.
     - `axes`: the fields of a case's condition that span the grid. `leads`: ids of the tables shown first (empty: all).
     - `cases` streams; the same options give the same ids and bytes. `size`: the number of cases, if known.
+    - `reads_texts`: whether `explain` and `classify` read the texts of passages.
     - `gives_passages`: a system must answer from the passages of the query; one that retrieves for itself is refused.
     - `prepare` runs before the first case (retrieval…) and returns a hash of the data. If it takes long (`prepares`),
       `planned` yields the cases as far as they are known before it, and `preparation` reports what it took.
@@ -443,6 +448,8 @@ class Benchmark(Protocol):
     def prepares(self) -> bool: ...
     @property
     def gives_passages(self) -> bool: ...
+    @property
+    def reads_texts(self) -> bool: ...
     @property
     def preparation(self) -> Mapping[str, Mapping[str, Any]]: ...
     async def prepare(self, resources: Resources, /) -> str: ...

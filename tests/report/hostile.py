@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec.structs import replace
 from tests.report.synthetic import MemoryRun, PlainTemplate, SmallBenchmark
 
 from ragstone.display import Cell, Chart, Diagnosis, Point, Row, Series, Span, Table
@@ -181,7 +182,7 @@ def hostile_records(payloads: Iterable[str]) -> Iterator[Record]:
             model=f"model {evil}",
         )
         yield Record(f"system {evil}", case, response, scores=scores)
-        yield Record(f"system {evil}", case, error=f"kind {evil[:40]}: message {evil}")
+        yield Record(f"system {evil}", replace(case, id=f"failed {evil}"), error=f"kind {evil[:40]}: message {evil}")
 
 
 def hostile_run(payloads: Iterable[str] = PAYLOADS) -> tuple[MemoryRun, HostileBenchmark]:

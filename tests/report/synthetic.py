@@ -2,7 +2,7 @@
 """A run and a benchmark in memory, small or large, tame or hostile, for the tests of the report."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,8 +39,14 @@ class MemoryRun(Planless):
     meta: Mapping[str, Any] = field(default_factory=dict)
     systems: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
-        return (record for record in self.make() if system is None or record.system_id == system)
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
+        return (
+            record
+            for record in self.make()
+            if system in (None, record.system_id) and (cases is None or record.case.id in cases)
+        )
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def fields_of(run: Run, names: Iterable[str]) -> Callable[[Case], dict[str, str]
     if "topic" in wanted:
         from ragstone.analysis.topics import topics_of  # noqa: PLC0415  (numpy)
 
-        topics = topics_of({record.case.sample.question for record in run.records()})
+        topics = topics_of({record.case.sample.question for record in run.records(texts=False)})
 
     def read(case: Case) -> dict[str, str]:
         found = derived(case, wanted)

@@ -122,7 +122,7 @@ def check_gates(
     metrics: set[str] = set()
     values_by_name: dict[str, dict[str, None]] = {}
     fields = fields_of(run, {name for gate in gates for name in gate.where})
-    for record in run.records(system=system):
+    for record in run.records(system=system, texts=False):
         scores = {**record.scores, **element_scores(record.scores)}
         metrics.update(scores)
         values = fields(record.case)

@@ -70,7 +70,7 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
     scores_by_pair: dict[Pair, dict[str, list[Score]]] = {}
     values_by_name: dict[str, dict[str, None]] = {}
     fields = fields_of(side.run, (*where, *group_by))
-    for record in side.run.records(system=side.system):
+    for record in side.run.records(system=side.system, texts=False):
         values = fields(record.case)
         for name, value in values.items():
             values_by_name.setdefault(name, {})[value] = None

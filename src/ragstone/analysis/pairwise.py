@@ -65,6 +65,6 @@ def compare_pairwise(
 
 def _values(side: Side, axis: str) -> list[str]:
     """The values of an axis in cases with retrieval, sorted; numbers by size."""
-    records = side.run.records(system=side.system)
+    records = side.run.records(system=side.system, texts=False)
     values = {value for record in records if (value := retrieved_values(record.case, axis)) is not None}
     return sorted(values, key=lambda value: (float(value), "") if value.isdecimal() else (0.0, value))

@@ -149,7 +149,7 @@ def _selected(side: Side, where: Mapping[str, str]) -> Iterator[Record]:
     available: dict[str, dict[str, None]] = {}
     empty = True
     fields = fields_of(side.run, where)
-    for record in side.run.records(system=side.system):
+    for record in side.run.records(system=side.system, texts=False):
         values = fields(record.case)
         if where:
             for name, value in values.items():

@@ -63,12 +63,12 @@ def _outcomes(
     """How the cases of a side ended, and their sample and case ids."""
     keys, pairs, right = list[tuple[str, str]](), list[float](), list[float]()
     fields = fields_of(side.run, where)
-    for record in side.run.records(system=side.system):
+    for record in side.run.records(system=side.system, texts=benchmark.reads_texts):
         if not matches(fields(record.case), where):
             continue
         keys.append((record.case.sample.id, record.case.id))
         pairs.append(number_of(*pair_of(record.case)))
-        verdict = benchmark.explain(record, language=language).right if record.response is not None else None
+        verdict = benchmark.classify(record, language=language).right if record.response is not None else None
         right.append(np.nan if verdict is None else float(verdict))
     samples = np.asarray([number_of(sample) for sample, _ in keys])
     return Outcomes(np.arange(len(keys)), np.asarray(pairs), samples, np.asarray(right), {}), keys
@@ -85,11 +85,4 @@ def _wanted(flips: Flips, samples: list[str], named: Collection[str]) -> Iterato
 
 
 def _records(side: Side, cases: Collection[str]) -> dict[str, Record]:
-    left, found = set(cases), dict[str, Record]()
-    for record in side.run.records(system=side.system):
-        if record.case.id in left:
-            found[record.case.id] = record
-            left.discard(record.case.id)
-            if not left:
-                break
-    return found
+    return {record.case.id: record for record in side.run.records(system=side.system, cases=cases)}

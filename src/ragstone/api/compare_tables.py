@@ -1,6 +1,6 @@
 """The benchmark's own comparison tables of two systems, besides the comparison of their samples."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,11 @@ class _FilteredRun:
     def systems(self) -> Mapping[str, Mapping[str, Any]]:
         return self.run.systems
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
         fields = fields_of(self.run, self.where)
-        for record in self.run.records(system=system):
+        for record in self.run.records(system=system, cases=cases, texts=texts):
             if matches(fields(record.case), self.where):
                 yield record
 

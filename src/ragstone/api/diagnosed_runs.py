@@ -1,7 +1,7 @@
 """Causes of the wrong answers of a finished run whose benchmark has conditions of a diagnosis: nothing is asked
 again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,10 +98,12 @@ class _Converted:
     def systems(self) -> Mapping[str, Mapping[str, Any]]:
         return {system: {} for system in self._records}
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
         for name, records in self._records.items():
             if system in (None, name):
-                yield from records
+                yield from (record for record in records if cases is None or record.case.id in cases)
 
     def plans(self) -> Mapping[str, Plan]:
         return {}

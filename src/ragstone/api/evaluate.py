@@ -83,7 +83,7 @@ class EvalResult(RunResult):
         of each metric (None where there is none; `METRIC.reason` says why)."""
         rows = []
         with open_run(self.run) as run:
-            for record in run.records(system=self.system):
+            for record in run.records(system=self.system, texts=False):
                 case = record.case
                 row: dict[str, Any] = {
                     "id": case.sample.id, "question": case.sample.question,

@@ -154,7 +154,7 @@ def scores_of(path: Path, system: str | None, by: str = "") -> tuple[str, str, d
             raise UsageError(f"{path} has {len(names)} systems: name one with --system; it has: {', '.join(names)}.")
         if system is not None and system not in names:
             raise UsageError(f"{path} has no system {system!r}; it has: {', '.join(names)}.")
-        for record in run.records(system=system or names[0]):
+        for record in run.records(system=system or names[0], texts=False):
             sample, response = record.case.sample, record.response
             columns = sample.meta.get("columns")
             stratum = str(columns.get(by, "")) if isinstance(columns, Mapping) else ""

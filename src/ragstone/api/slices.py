@@ -42,6 +42,6 @@ def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None,
         chosen = True
         return benchmark.classify(record).right
 
-    results = find_slices(view.records(), right, pairs=pairs)
+    results = find_slices(view.records(texts=benchmark.reads_texts), right, pairs=pairs)
     check_selection(str(run.path), selected, (), available, empty=not chosen)
     return results

@@ -77,6 +77,10 @@ class BaseBenchmark(_Declared):
         return False
 
     @property
+    def reads_texts(self) -> bool:
+        return True
+
+    @property
     def preparation(self) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
@@ -157,7 +161,7 @@ class BaseBenchmark(_Declared):
 def _scores(run: Run, system: str) -> dict[str, list[tuple[str, float | None]]]:
     """Metric → (sample id, value) of each record; without the evidence, which would fill the memory."""
     scores_by_name: dict[str, list[tuple[str, float | None]]] = {}
-    for record in run.records(system=system):
+    for record in run.records(system=system, texts=False):
         for name, one in record.scores.items():
             scores_by_name.setdefault(name, []).append((record.case.sample.id, one.value))
     return scores_by_name

@@ -16,6 +16,7 @@ import importlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, cast, runtime_checkable
 
@@ -135,6 +136,11 @@ def better(name: str, meta: Mapping[str, Any] | None = None) -> Better:
     directions = (meta or {}).get("better")
     if isinstance(directions, Mapping) and directions.get(name) in ("higher", "lower", "neither"):
         return cast("Better", directions[name])
+    return _better(name)
+
+
+@lru_cache(maxsize=1_024)  # asked for every score of a run
+def _better(name: str) -> Better:
     try:
         return traits_of(find_metric(name)).better
     except UsageError:

@@ -151,7 +151,7 @@ def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int, b
     labels: dict[str, str] = {}
     worst: dict[tuple[str, str], WorstCases] = {}  # by group and system
     examples: dict[tuple[str, str], WorstCases] = {}  # by system and cause
-    for record in run.records():
+    for record in run.records(texts=benchmark.reads_texts):
         diagnosis = benchmark.classify(record, language=language)
         systems.setdefault(record.system_id, SystemDigest()).add(record, diagnosis)
         if record.error is None and record.response is not None and diagnosis.right is False:

@@ -71,7 +71,7 @@ def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
     result = JudgedDigest()
     worst: dict[str, WorstCases] = {}
     known: dict[str, bool] = {}
-    for record in run.records():
+    for record in run.records(texts=False):
         judged = judged_scores(record)
         for name, score in record.scores.items():
             if name in judged or _is_judged(name, known):

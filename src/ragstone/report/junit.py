@@ -20,7 +20,8 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
     stream.write(f"<testsuites name={_attribute(f'ragstone {benchmark.name}')}>\n")
     for system in sorted(run.systems):
         counts = Counter(
-            _outcome(record, benchmark.classify(record, language=language)) for record in run.records(system=system)
+            _outcome(record, benchmark.classify(record, language=language))
+            for record in run.records(system=system, texts=benchmark.reads_texts)
         )
         plan = run.plans().get(system)
         counts["skipped"] += plan.total - plan.asked if plan else 0
@@ -28,7 +29,7 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
             f'  <testsuite name={_attribute(system)} tests="{counts.total()}" failures="{counts["failure"]}" '
             f'errors="{counts["error"]}" skipped="{counts["skipped"]}">\n'
         )
-        for record in run.records(system=system):
+        for record in run.records(system=system, texts=benchmark.reads_texts):
             stream.write(_case(record, benchmark.explain(record, language=language)))
         if plan and plan.asked < plan.total:
             reason = _attribute(f"not asked: {plan.asked:,} of {plan.total:,}, unfinished")

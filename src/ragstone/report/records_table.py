@@ -60,7 +60,7 @@ def guarded(value: Value) -> Value:
 def columns_of(run: Run) -> RecordColumns:
     """The columns of the records of this run, in order of first appearance."""
     columns = RecordColumns(planned={system: plan.total for system, plan in run.plans().items()})
-    for record in run.records():
+    for record in run.records(texts=False):
         for key, value in record.case.condition.items():
             columns.condition.setdefault(key, set()).add(type(value))
         for name in _of_stages(record):
@@ -76,7 +76,7 @@ def columns_of(run: Run) -> RecordColumns:
 def rows_of(run: Run, benchmark: Benchmark, columns: RecordColumns, language: str) -> Iterator[dict[str, Value]]:
     """Every record as one flat row with these columns; missing values are None."""
     names = columns.names
-    for record in run.records():
+    for record in run.records(texts=benchmark.reads_texts):
         row = _row(record, benchmark, language) | {"planned": columns.planned.get(record.system_id)}
         yield {name: row.get(name) for name in names}
 

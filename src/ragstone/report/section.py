@@ -103,15 +103,10 @@ class View(Canvas):
         return self.benchmark.charts(self.run, language=self.language)
 
     def records(self, keys: Collection[CaseKey]) -> Iterator[tuple[CaseKey, Record]]:
-        """Streams the records of these cases, system by system; a system is read until all of its cases are found."""
+        """Streams the records of these cases, system by system."""
         for system in sorted({system for system, _ in keys}):
-            left = {case for name, case in keys if name == system}
-            for record in self.run.records(system=system):
-                if record.case.id in left:
-                    yield (system, record.case.id), record
-                    left.discard(record.case.id)
-                    if not left:
-                        break
+            for record in self.run.records(system=system, cases={case for name, case in keys if name == system}):
+                yield (system, record.case.id), record
 
 
 @dataclass(frozen=True)

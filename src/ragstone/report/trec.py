@@ -16,7 +16,7 @@ def write_trec(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -
     list, such as the answers at each k, the deepest."""
     del benchmark, language
     deepest: dict[tuple[str, str], list[tuple[str, float]]] = {}
-    for record in run.records():
+    for record in run.records(texts=False):
         ranking = _ranking(record)
         key = (_tag(record), record.case.sample.id)
         if len(ranking) > len(deepest.get(key, [])):

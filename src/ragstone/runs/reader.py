@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,9 +121,15 @@ class RunReader:
         rows = self._all("SELECT system_id, spec FROM systems ORDER BY system_id")
         return {self._name(key): decode(spec, dict[str, Any], self.path, f"system {key!r}") for key, spec in rows}
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
-        """Every record, or those of one system. If a metric has several versions, the last counts."""
-        return self._pages.in_order(None if system is None else key_of(system))
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
+        """Every record, or those of one system or of these cases. If a metric has several versions, the last counts."""
+        if cases is None:
+            return self._pages.in_order(None if system is None else key_of(system), texts=texts)
+        systems = self.systems if system is None else [system]
+        keys = sorted((key_of(name), key_of(case)) for name in systems for case in cases)
+        return (record for _, record in self._pages.found(keys, texts=texts))
 
     def responses(self, system: str, prefix: str) -> Iterator[tuple[str, Response]]:
         """The case id and response of every answered case of a system whose id begins with `prefix`, in order, without

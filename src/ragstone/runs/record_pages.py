@@ -36,6 +36,7 @@ _OF_KEYS = (
     "FROM json_each(?) k CROSS JOIN {} r"
     " ON r.system_id = json_extract(k.value, '$[0]') AND r.case_id = json_extract(k.value, '$[1]')"
 )
+_SPAN = "FROM {} r WHERE r.system_id = ? AND r.case_id BETWEEN ? AND ?"
 
 
 def name_of(key: str, path: Path) -> str:
@@ -62,8 +63,8 @@ class RecordPages:
             for kinds in (condition, notes)
         )
 
-    def in_order(self, system_key: str | None) -> Iterator[Record]:
-        """Every record, or those of one system, in the order of their keys."""
+    def in_order(self, system_key: str | None, *, texts: bool = True) -> Iterator[Record]:
+        """Every record, or those of one system, in the order of their keys. `texts` as in `types.Run`."""
         last, first = (system_key or "", ""), True
         while True:
             after = ">=" if first else ">"  # an id may be empty
@@ -72,10 +73,11 @@ class RecordPages:
                 + (" AND r.system_id = ?" if system_key is not None else "")
                 + " ORDER BY r.system_id, r.case_id LIMIT ?"
             )
-            page = self._page(query, (*last, *(() if system_key is None else (system_key,)), PAGE_RECORDS))
+            values = (*last, *(() if system_key is None else (system_key,)), PAGE_RECORDS)
+            page = self._page(query, values, texts=texts)
             if not page:
                 return
-            yield from self._records(page)
+            yield from self._records(page, _SPAN, texts=texts)
             last, first = (page[-1][0], page[-1][1]), False
 
     def arrived(self, after: int) -> tuple[int, list[tuple[str, Record]]]:
@@ -84,28 +86,31 @@ class RecordPages:
         query = f"SELECT {_COLUMNS}, {STAMP} FROM records r {_WITH_CASE} WHERE r.rowid > ? ORDER BY r.rowid LIMIT ?"
         page = self._page(query, (after, PAGE_RECORDS))
         stamps = [str(row[6]) for row in page]  # read before the scores: what changes in between is noticed later
-        return (page[-1][5] if page else after), list(zip(stamps, self._records(page), strict=True))
+        return (page[-1][5] if page else after), list(zip(stamps, self._records(page, _OF_KEYS), strict=True))
 
     def find(self, keys: Sequence[Key]) -> list[Record | None]:
         """The records of these keys, in their order; None where there is none."""
-        found: dict[Key, Record] = {}
+        found = dict(self.found(keys))
+        return [found.get(key) for key in keys]
+
+    def found(self, keys: Sequence[Key], *, texts: bool = True) -> Iterator[tuple[Key, Record]]:
+        """Streams those of these keys that have a record, each once, in their order."""
         wanted = list(dict.fromkeys(keys))
         query = f"SELECT {_COLUMNS} {_OF_KEYS.format('records')} {_WITH_CASE}"
         while wanted:
             batch = wanted[:PAGE_RECORDS]
-            page = self._page(query, (json.dumps(batch),))
-            found |= {(row[0], row[1]): record for row, record in zip(page, self._records(page), strict=True)}
+            page = self._page(query, (json.dumps(batch),), texts=texts)
+            yield from zip([(row[0], row[1]) for row in page], self._records(page, _OF_KEYS, texts=texts), strict=True)
             # A page ends early where its records are large; what was not found up to there does not exist.
             last = batch.index((page[-1][0], page[-1][1])) + 1 if page else len(batch)
             wanted = wanted[last:]
-        return [found.get(key) for key in keys]
 
     def check_condition(self, fields: object, what: str) -> None:
         """`DataError` if these fields of a condition are not of the expected types."""
         self._check(fields, self._condition, "condition", what)
 
-    def _page(self, query: str, values: tuple[Any, ...]) -> list[Row]:
-        """The rows of a query, as many as a page may hold; the texts that they refer to are read, too."""
+    def _page(self, query: str, values: tuple[Any, ...], *, texts: bool = True) -> list[Row]:
+        """The rows of a query, as many as a page may hold; with `texts`, those that they refer to are read, too."""
         rows, size, digests = list[Row](), 0, set[str]()
         with storage_errors(self.path, as_input=True):
             cursor = self._connection.execute(query, values)
@@ -113,36 +118,36 @@ class RecordPages:
                 rows.append(row)
                 for text in row[2:5]:
                     if isinstance(text, str):  # other types in a damaged file are reported later
-                        lengths = references(text)
+                        lengths = references(text) if texts else {}
                         size += len(text) + sum(length for digest, length in lengths.items() if digest not in digests)
                         digests.update(lengths)
                 if size > PAGE_BYTES:
                     break
             cursor.close()
-            texts = {digest: self._texts[digest] for digest in digests if digest in self._texts}
-            if missing := sorted(digests - texts.keys()):  # a text never changes
-                texts |= fetch(self._connection, missing)
-        self._texts = texts
+            known = {digest: self._texts[digest] for digest in digests if digest in self._texts}
+            if missing := sorted(digests - known.keys()):  # a text never changes
+                known |= fetch(self._connection, missing)
+        self._texts = known
         return rows
 
-    def _records(self, page: list[Row]) -> Iterator[Record]:
-        texts = self._texts
-        scores = self._scores([(row[0], row[1]) for row in page])
+    def _records(self, page: list[Row], of_page: str, *, texts: bool = True) -> Iterator[Record]:
+        known = self._texts if texts else None
+        scores = self._scores(page, of_page)
         for system_key, case_key, case, response, error, *_ in page:
             what = f"case {(name := name_of(case_key, self.path))!r}"
             yield Record(
                 system_id=name_of(system_key, self.path),
-                case=self._case(case or "", what, texts),
+                case=self._case(case or "", what, known),
                 response=(
                     None
                     if response is None
-                    else decode(response, Response, self.path, f"the response to case {name!r}", texts)
+                    else decode(response, Response, self.path, f"the response to case {name!r}", known)
                 ),
                 error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
                 scores=scores.get((system_key, case_key), {}),
             )
 
-    def _case(self, payload: str, what: str, texts: Mapping[str, str]) -> Case:
+    def _case(self, payload: str, what: str, texts: Mapping[str, str] | None) -> Case:
         try:
             case = decode_fast(payload, Case, texts)
         except (ValueError, RecursionError):
@@ -151,7 +156,7 @@ class RecordPages:
         self._check(case.sample.meta, self._notes, "sample.meta", what)
         return case
 
-    def _unusual_case(self, payload: str, what: str, texts: Mapping[str, str]) -> Case:
+    def _unusual_case(self, payload: str, what: str, texts: Mapping[str, str] | None) -> Case:
         """A case that may be damaged: its fields are checked before the whole, so that the error names one of them."""
         fields = decode(payload, dict[str, Any], self.path, what, texts)
         sample = fields.get("sample")
@@ -170,22 +175,32 @@ class RecordPages:
             problem = problem[:1].lower() + problem[1:]
             raise DataError(self.path, f"the file is damaged: {what}: {problem}.", field=field) from error
 
-    def _scores(self, keys: Sequence[Key]) -> dict[Key, dict[str, Score]]:
-        """All scores of these records, with their verdicts restored."""
-        listed = json.dumps(keys)
+    def _scores(self, page: list[Row], of_page: str) -> dict[Key, dict[str, Score]]:
+        """All scores of the records of a page, with their verdicts restored."""
+        keys = [(row[0], row[1]) for row in page]
+        # The keys of a page in their order, of one system, are a range.
+        in_range = of_page == _SPAN and bool(keys) and keys[0][0] == keys[-1][0]
+        of_page, values = (_SPAN, (*keys[0], keys[-1][1])) if in_range else (_OF_KEYS, (json.dumps(keys),))
         verdicts: dict[Key, dict[str, Any]] = {}
-        query = f"SELECT r.system_id, r.case_id, r.digest, r.payload {_OF_KEYS.format('verdicts')}"
-        for system, case, digest, payload in self._all(query, listed):
+        query = f"SELECT r.system_id, r.case_id, r.digest, r.payload {of_page.format('verdicts')}"
+        for system, case, digest, payload in self._all(query, *values):
             verdict = decode(payload, object, self.path, f"a verdict on case {case!r}")
             verdicts.setdefault((system, case), {})[digest] = verdict
         scores: dict[Key, dict[str, Score]] = {}
+        names: dict[str, str] = {}
         columns = "r.system_id, r.case_id, r.metric, r.metric_version"
-        query = f"SELECT {columns}, r.payload, r.verdicts {_OF_KEYS.format('scores')} ORDER BY {columns}"
-        for system, case, metric, _, payload, digests in self._all(query, listed):
-            score = decode(payload, Score, self.path, f"a score of case {case!r}")
-            by_digest = verdicts.get((system, case), {})
-            score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])
-            scores.setdefault((system, case), {})[name_of(metric, self.path)] = score
+        query = f"SELECT {columns}, r.payload, r.verdicts {of_page.format('scores')} ORDER BY {columns}"
+        for system, case, metric, _, payload, digests in self._all(query, *values):
+            try:
+                score = decode_fast(payload, Score, None)
+            except (ValueError, RecursionError):
+                score = decode(payload, Score, self.path, f"a score of case {case!r}")
+            if digests:
+                by_digest = verdicts.get((system, case), {})
+                score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])
+            if metric not in names:
+                names[metric] = name_of(metric, self.path)
+            scores.setdefault((system, case), {})[names[metric]] = score
         return scores
 
     def _all(self, query: str, *values: str) -> list[Any]:

@@ -1,6 +1,6 @@
 """Records of MIRAGE made by hand: questions whose labels are told, so that every share is known beforehand."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.planless import Planless
@@ -20,9 +20,12 @@ class HandmadeRun(Planless):
         self.systems: Mapping[str, Mapping[str, Any]] = {name: {} for name in {r.system_id for r in self._records}}
         self.passes = 0
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
         self.passes += 1
-        return (one for one in self._records if system in (None, one.system_id))
+        found = (one for one in self._records if system in (None, one.system_id))
+        return (one for one in found if cases is None or one.case.id in cases)
 
 
 def record(

@@ -1,7 +1,7 @@
 """What the tables and maps of a needle run say, from synthetic answers whose truth is known."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -48,7 +48,9 @@ class SyntheticRun(Planless):
         self.meta: Mapping[str, Any] = {}
         self.systems: Mapping[str, Mapping[str, Any]] = {"m": {}}
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
         return iter(self._records)
 
 

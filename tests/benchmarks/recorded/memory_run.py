@@ -1,6 +1,6 @@
 """Runs of `eval` held in memory, for tests of what is said about them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.planless import Planless
@@ -18,8 +18,11 @@ class MemoryRun(Planless):
         self.meta: Mapping[str, Any] = meta
         self.systems: Mapping[str, Mapping[str, Any]] = {one.system_id: {} for one in records}
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
-        return (one for one in self._records if system in (None, one.system_id))
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
+        found = (one for one in self._records if system in (None, one.system_id))
+        return (one for one in found if cases is None or one.case.id in cases)
 
 
 def record(

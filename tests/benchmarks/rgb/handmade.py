@@ -1,6 +1,6 @@
 """Runs made by hand, so that every number of a table can be checked by hand."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.planless import Planless
@@ -25,9 +25,12 @@ class HandRun(Planless):
         self.systems: Mapping[str, Mapping[str, Any]] = {record.system_id: {} for record in order}
         self.reads = 0
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
         self.reads += 1
-        return iter([record for record in self._records if system is None or record.system_id == system])
+        found = (one for one in self._records if system in (None, one.system_id))
+        return (one for one in found if cases is None or one.case.id in cases)
 
 
 class HandBenchmark:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -340,7 +340,9 @@ class Answered(Planless):
         self.meta: Mapping[str, Any] = {"options": benchmark.options}
         self.systems: Mapping[str, Mapping[str, Any]] = {"one": {}}
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
         official = RgbOfficial()
         for case in self.benchmark.cases():
             response = Response("It was Anna 0.")

@@ -53,6 +53,7 @@ class Interventions(BaseBenchmark):
     citation: ClassVar[str] = ""
     leads: ClassVar[tuple[str, ...]] = ("diagnosis-stages",)
     growing: ClassVar[tuple[str, ...]] = ("rows",)
+    reads_texts: ClassVar[bool] = False
 
     questions: Sequence[Question] = ()
     data_name: str = ""

@@ -41,7 +41,7 @@ def _causes(run: Run, system: str) -> dict[str, str]:
     """The primary cause of each question."""
     return {
         record.case.sample.id: name.removeprefix(_PREFIX)
-        for record in run.records(system=system)
+        for record in run.records(system=system, texts=False)
         for name, score in record.scores.items()
         if name.startswith(_PREFIX) and score.value == 1
     }

@@ -1,6 +1,6 @@
 """A run of interventions as gates, slices and comparisons read it: the answers as is, each with its cause."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,10 @@ class AsIsRun:
             for item in self._benchmark.diagnosed(self._run, system, sure=False)
         }
 
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
-        for record in self._run.records(system=system):
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
+        for record in self._run.records(system=system, cases=cases, texts=texts):
             cause = self._causes.get((record.system_id, record.case.id))
             if cause is not None:
                 scores = {f"cause.{name}": Score.of(name == cause) for name in CAUSES}

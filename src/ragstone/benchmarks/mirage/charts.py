@@ -31,7 +31,11 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     meta = run.meta
     ks = options_of(meta).get("ks", ())
     drawer = _MirageCharts(
-        tally_records(run.records()), headline_of(meta), messages(__name__, language), ks, meta.get("preparation")
+        tally_records(run.records(texts=False)),
+        headline_of(meta),
+        messages(__name__, language),
+        ks,
+        meta.get("preparation"),
     )
     drawn = [drawer.grid(), *drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
     return [chart for chart in drawn if chart.series]

@@ -19,7 +19,7 @@ _Pair = tuple[str, Condition]
 
 def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
     """Under "" the best pair, if there are several systems; and the verdict of each system."""
-    writer = _Verdicts(tally_records(run.records(), plans=run.plans()), run.meta, language)
+    writer = _Verdicts(tally_records(run.records(texts=False), plans=run.plans()), run.meta, language)
     if not writer.right:
         return {}
     by_system = {system: Summary("", writer.of(system)) for system in dict.fromkeys(name for name, _ in writer.right)}

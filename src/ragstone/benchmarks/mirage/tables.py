@@ -38,7 +38,7 @@ _SETTINGS = tuple(condition.setting for condition in _FIXED)
 
 def tables(run: Run, *, language: str = "en") -> list[Table]:
     """All tables of a run that have rows, in the language of the report ("en" or "zh")."""
-    tally = tally_records(run.records(), plans=run.plans())
+    tally = tally_records(run.records(texts=False), plans=run.plans())
     meta = run.meta
     writer = _MirageTables(tally, meta, language)
     preparation = meta.get("preparation")

@@ -124,7 +124,7 @@ class NeedleTally:
 def tally_needles(run: Run) -> dict[NeedleKey, NeedleTally]:
     """The tally of each key of the run, in order."""
     tallies: dict[NeedleKey, NeedleTally] = {}
-    for record in run.records():
+    for record in run.records(texts=False):
         key = _key(record.system_id, record.case.condition)
         published = run.systems.get(record.system_id, {}).get("kind") == PUBLISHED
         _add(tallies.setdefault(key, NeedleTally(published=published)), record)

@@ -139,6 +139,7 @@ class NIAH(BaseBenchmark):
     name: ClassVar[str] = "niah"
     version: ClassVar[int] = 1
     gives_passages: ClassVar[bool] = True
+    reads_texts: ClassVar[bool] = False
     license: ClassVar[str] = ""
     citation: ClassVar[str] = (
         "Greg Kamradt: LLMTest_NeedleInAHaystack (2023). Aparna Dhinakaran: The Needle in a Haystack Test (2024)."

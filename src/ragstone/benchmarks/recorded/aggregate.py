@@ -93,7 +93,7 @@ def _tally(run: Run, plans: Mapping[str, Plan]) -> dict[str, ScoreTally]:
     options = run.meta.get("options", {})
     columns = tuple(options.get("group_by", ())) if isinstance(options, Mapping) else ()
     repeated = isinstance(options, Mapping) and options.get("repeat", 1) != 1
-    for record in run.records():
+    for record in run.records(texts=False):
         tally = tallies.setdefault(record.system_id, ScoreTally())
         _add(tally, record, columns)
         if repeated and record.response is not None and "judge_repeat" not in record.case.condition:

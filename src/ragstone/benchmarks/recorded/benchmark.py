@@ -65,6 +65,7 @@ class RecordedAnswers(BaseBenchmark):
         "eval-advice", "eval-cost",
     )  # fmt: skip
     growing: ClassVar[tuple[str, ...]] = ("repeat", "group_by")
+    reads_texts: ClassVar[bool] = False
 
     rows: Sequence[RecordedRow] = ()
     data_name: str = ""

@@ -45,7 +45,8 @@ def explain(record: Record, *, language: str = "en", gates: Mapping[str, float] 
     deciding = _deciding(scores, gates or {})
     misses = {name: _miss(name, scores[name], least) for name, least in deciding.items()}
     missed = {name: miss for name, miss in misses.items() if miss is not None and miss > 0}
-    possible, refused = answerable(record.case), declined(record.response, scores.values())
+    possible = answerable(record.case)
+    refused = (missed or possible is not None) and declined(record.response, scores.values())  # which takes time
     if possible is False and refused:
         return Diagnosis(True, "", reason=texts["refused_rightly"])
     if failed := [name for name, miss in misses.items() if miss is None]:

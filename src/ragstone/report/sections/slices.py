@@ -37,7 +37,7 @@ _NAME = 120
 def _body(view: View) -> Markup | None:
     w = messages(__name__, view.language)
     total = view.digest.total
-    records = thinned(view.benchmark.view(view.run).records(), total)
+    records = thinned(view.benchmark.view(view.run).records(texts=view.benchmark.reads_texts), total)
     results = find_slices(records, lambda record: view.benchmark.classify(record).right)
     results = [result for result in results if any(result.tested)]
     tables = slice_tables(results, language=view.language)
