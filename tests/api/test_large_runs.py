@@ -10,7 +10,7 @@ import pytest
 import ragstone
 from ragstone.api.compare_flips import compared_flips
 from ragstone.api.open_run import OpenRun, read_run
-from ragstone.runs import record_pages
+from ragstone.runs import text_store
 
 ROWS, PASSAGES = 90, 3
 
@@ -40,13 +40,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def texts_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that are read from run files."""
     read: list[str] = []
-    fetch = record_pages.fetch
+    fetch = text_store.fetch
 
     def spy(connection: Any, digests: Iterable[str], **more: Any) -> dict[str, str]:
         read.extend(wanted := list(digests))
         return fetch(connection, wanted, **more)
 
-    monkeypatch.setattr(record_pages, "fetch", spy)
+    monkeypatch.setattr("ragstone.runs.record_pages.fetch", spy)
     return read
 
 
@@ -97,12 +97,13 @@ def test_records_without_texts_are_the_same_but_for_the_long_ones(runs: tuple[Pa
         found = {record.case.id: record for record in run.run.records()}
         short = {record.case.id: record for record in run.run.records(texts=False)}
     assert found.keys() == short.keys()
-    names = {}
+    names = dict[str, str]()
     for case, record in found.items():
         assert (short[case].case, short[case].scores) == (record.case, record.scores)
-        assert record.response is not None
-        assert short[case].response is not None
-        for one, other in zip(record.response.passages, short[case].response.passages, strict=True):
+        long, brief = record.response, short[case].response
+        assert long is not None
+        assert brief is not None
+        for one, other in zip(long.passages, brief.passages, strict=True):
             assert (other.id, len(other.text) < 60) == (one.id, True)
             assert names.setdefault(one.text, other.text) == other.text  # the same text, the same name
     assert len({*names.values()}) == len(names) == ROWS * PASSAGES

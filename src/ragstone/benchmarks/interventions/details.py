@@ -68,7 +68,8 @@ def _lost_words(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterato
     for item in items:
         first = item.evidence.first
         if first is not None and (rewritten := rewritten_of(first)):
-            lost.update({*words(item.evidence.sample.question)} - {*words(rewritten)})
+            kept = {*words(rewritten)}
+            lost.update([word for word in dict.fromkeys(words(item.evidence.sample.question)) if word not in kept])
     if lost:
         yield texts["words"].format(names=_counted(lost, texts))
 
