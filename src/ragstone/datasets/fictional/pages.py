@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ragstone.datasets.fictional.parts import Document, GeneratedItem, Stuck, chance, pick, shuffled
 from ragstone.text import sentences
 
-__all__ = ["DECOYS", "DIFFICULTIES", "About", "Beside", "Difficulty", "Item", "cut_pages", "with_pages"]
+__all__ = ["DECOYS", "DIFFICULTIES", "IN_BLOCK", "About", "Beside", "Difficulty", "Item", "cut_pages", "with_pages"]
 
 Difficulty: TypeAlias = Literal["easy", "news", "adversarial"]
 DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "news", "adversarial")
@@ -28,6 +28,8 @@ Item: TypeAlias = Literal["report", "preview", "around"]
 ITEMS: tuple[Item, ...] = ("report", "preview", "around")
 About: TypeAlias = Literal["event", "rival", "other"]
 Beside: TypeAlias = Callable[[Item, About], str]
+IN_BLOCK = "\v"
+"""The line break within a table or a list, which no cut goes through."""
 _OWN: dict[str, Item] = {"rumour": "preview", "related": "around"}  # of every other kind: a report
 
 
@@ -90,25 +92,40 @@ def _cut(rng: Random, document: Document, at: int | None, depth: float, code: st
         report, others = others[0], [report, *others[1:]]
     own = [report]
     at = int(rng.random() * len(report)) if at is None else at
-    texts = [own, *([sentence.strip() for sentence in sentences(text)] for text in others)]
+    texts = [own, *map(_units, others)]
     joint, best, least = "\n" if code == "zh" else "\n\n", "", 2.0
     space = "" if code == "zh" else " "
     for order in shuffled(rng, permutations(texts)):
         for first in _without(order[0], own, head=True):
             for last in _without(order[-1], own, head=False):
-                parts = [space.join(part) for part in (first, *order[1:-1], last)]
+                parts = [
+                    space.join(part).replace(f"{space}\n", "\n").strip("\n") for part in (first, *order[1:-1], last)
+                ]
                 place = [first, *order[1:-1], last].index(own)
                 before = sum(len(part) + len(joint) for part in parts[:place])
                 text_length = sum(map(len, parts)) + len(joint) * (len(parts) - 1)
                 off = abs((before + at) / text_length - depth)
                 if off < least:
                     best, least = joint.join(parts), off
-    return Document(best, document.kind)
+    return Document(best.replace(IN_BLOCK, "\n"), document.kind)
+
+
+def _units(text: str) -> list[str]:
+    """What a text can be cut between: its sentences, and each table or list as a whole. A line break belongs to what
+    follows it."""
+    units: list[str] = []
+    for line in text.split("\n"):
+        parts = [line] if IN_BLOCK in line else [sentence.strip() for sentence in sentences(line)]
+        units += [f"\n{part}" if units and not at else part for at, part in enumerate(parts)]
+    return units
 
 
 def _without(part: list[str], own: list[str], *, head: bool) -> Iterator[list[str]]:
-    """The part whole, and without sentences at its head or its end as long as one is left; the own one always whole."""
+    """The part whole, and without sentences at its head or its end as long as one is left and none of them is a table
+    or a list; the own one always whole."""
     yield part
     if part is not own:
         for count in range(1, len(part)):
+            if IN_BLOCK in part[count - 1 if head else -count]:
+                break
             yield part[count:] if head else part[:-count]

@@ -6,7 +6,7 @@ from functools import cache
 from ragstone.datasets.fictional.en.collect import collect_one, collect_two
 from ragstone.datasets.fictional.en.domain import EnglishDomain, read_domain
 from ragstone.datasets.fictional.en.facts import facts
-from ragstone.datasets.fictional.en.items import one_answer, two_answers
+from ragstone.datasets.fictional.en.items import ROW_KEYS, one_answer, two_answers
 from ragstone.datasets.fictional.language import Language
 from ragstone.datasets.fictional.parts import between, seeded, strong
 
@@ -22,10 +22,10 @@ _DOMAINS = (
 @cache
 def _varied(name: str) -> EnglishDomain:
     """The domain with the values that differ from world to world."""
-    rng, domain = seeded("ragstone", "varied", name), read_domain(name)
+    rng, domain = seeded("ragstone", "varied", name), read_domain(name, news=True)
     series = [domain.worlds.series(rng) for _ in range(_WORLDS)]
     worlds = [domain.worlds.edition(rng, each, year=between(rng, *domain.years)) for each in series]
-    return replace(domain, strong=strong(worlds))
+    return replace(domain, strong=strong(worlds) | ROW_KEYS)
 
 
 LANGUAGE = Language(

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ragstone.datasets.fictional.en.grammar import Day, Person
-from ragstone.datasets.fictional.en.names import VOCABULARY
+from ragstone.datasets.fictional.en.names import NEWS_VOCABULARY, VOCABULARY
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
 
 __all__ = ["EnglishDomain", "Kind", "World", "aliases", "near_aliases", "read_domain"]
 
 World: TypeAlias = dict[str, "str | Person | Day"]
-Kind = Literal["person", "name", "thing", "money", "price", "number", "date", "percent"]
+Kind = Literal["person", "name", "title", "thing", "money", "price", "number", "date", "percent"]
 
 
 @dataclass(frozen=True)
@@ -20,27 +20,41 @@ class EnglishDomain:
     """A kind of event. `answers`: the fields that questions ask for, with their kinds; `pairs`: fields asked for
     together; `serial`: fields asked for in two editions or two categories. `worlds` draws series, siblings (another
     category) and editions. `years`: the range of years of the editions asked about; `steps`: how many years misleading
-    editions are away; `strong`: values with which a sentence seldom recurs, where others are to be
-    left out (see `grammar.load`)."""
+    editions are away; `labels`: what tables call the fields and the editions ("key"), and how a sentence names an
+    edition ("at") and an event ("named");
+    `strong`: values with which a sentence seldom recurs, where others are to be left out (see `grammar.load`)."""
 
     name: str
     worlds: WorldFile
     answers: Mapping[str, Kind]
     pairs: tuple[tuple[str, str], ...]
     serial: tuple[str, ...]
+    labels: Mapping[str, str]
     years: tuple[int, int] = (1990, 2020)
     steps: tuple[int, ...] = (-4, -3, -2, -1, 1, 2, 3, 4)
     strong: frozenset[str] = frozenset()
 
 
-def read_domain(name: str) -> EnglishDomain:
-    """The domain of a file in `worlds/`, with what all domains share."""
+def read_domain(name: str, *, news: bool = False) -> EnglishDomain:
+    """The domain of a file in `worlds/`, with what all domains share. With `news`, in the worlds of difficult data,
+    whose editions go together: lines of `[news.TABLE]` stand in the place of those that TABLE has under the same name
+    (an empty one: none), and the others before them."""
     common, own = read_toml("en", "worlds/common"), read_toml("en", f"worlds/{name}")
     constants = common["constants"] | own.pop("constants", {})
+    labels = {"key": "Year", "at": "in ", "named": "{}", **own.pop("labels")}
+    for table, lines in own.pop("news", {}).items():
+        if news and isinstance(lines, dict):
+            if table == "constants":
+                constants |= lines
+            else:
+                first = {key: line for key, line in lines.items() if key not in own[table]}
+                own[table] = {key: line for key, line in (first | own[table] | lines).items() if line != ""}
+        elif news:
+            own[table] = lines
     answers, pairs = own.pop("answers"), tuple((first, second) for first, second in own.pop("pairs"))
-    worlds = WorldFile({**common, **own, "constants": constants}, VOCABULARY)
+    worlds = WorldFile({**common, **own, "constants": constants}, NEWS_VOCABULARY if news else VOCABULARY)
     header: dict[str, Any] = {key: tuple(value) for key, value in worlds.header.items()}
-    return EnglishDomain(name, worlds, answers, pairs, **header)
+    return EnglishDomain(name, worlds, answers, pairs, labels=labels, **header)
 
 
 def aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:

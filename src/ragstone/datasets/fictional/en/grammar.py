@@ -7,6 +7,7 @@ A grammar file has sections (`== name`) of templates, one a line; `#` starts a c
     [won|took|]                          one of these; the empty one leaves it out; they nest
     {~20-400}  {~person}                 drawn anew wherever it stands (see `parts.Drawn`)
     <said>                               any template of another section
+    ¶¶  ¶  ¦                             a line break around a block, one within it, and a stroke between two columns
 
 A template whose values the world does not have is passed over, so one file serves worlds that differ.
 """
@@ -18,6 +19,7 @@ from importlib.resources import files
 from random import Random
 from typing import NamedTuple, TypeAlias
 
+from ragstone.datasets.fictional.pages import IN_BLOCK
 from ragstone.datasets.fictional.parts import Deck, Unmet, shuffled
 
 __all__ = ["Day", "Grammar", "Person", "Story", "World", "load", "parse", "spelt", "with_article"]
@@ -57,6 +59,11 @@ MENTION = re.compile("\x02([^\x03]*)\x03([^\x04\x05]*)([\x04\x05])(, (?:an?|the)
 # Sections whose sentences tell of one edition only: those of other years have others.
 PARTED = ("detail", "scene", "quote")
 MAIN_SHARE = 0.55
+# Values of other editions (1 to 3): what names one, its date, how a sentence names it, its value; what they are
+# editions of, in a heading and in a sentence, and what tables call the value and the name.
+ROWS = frozenset(
+    {"of", "theof", "label", "key", *(f"{name}{place}" for name in ("k", "d", "at", "v") for place in (1, 2, 3))}
+)
 # Sections that a passage can do without; how often a sentence of them may be written in one row.
 FREE = ("detail", "scene", "quote", "bg", "react", "pre", "prequote", "source")
 MOST_USES = 3
@@ -140,28 +147,55 @@ def _sequence(tokens: Sequence[str], at: int) -> tuple[tuple[Part, ...], int]:
 @cache
 def load(name: str, strong: frozenset[str] = frozenset()) -> Grammar:
     """The grammar of a domain with the common one under it: sections of both are joined, unless the domain's name ends
-    in `!`, which puts it in the place of the common one. `strong`: with the templates of `grammar/news`, and without
-    those that have none of these values and would read the same in many passages."""
+    in `!`, which puts it in the place of the common one. `strong`: with the templates of `grammar/news`, with its
+    mends, and without those that have none of these values and would read the same in many passages."""
     folder = files("ragstone.datasets.fictional.en") / "grammar"
-    sections = parse((folder / f"{name}.txt").read_text(encoding="utf-8"))
-    more = folder / "news" / f"{name}.txt"
-    if strong and more.is_file():
-        news = parse(more.read_text(encoding="utf-8"))
+    text = (folder / f"{name}.txt").read_text(encoding="utf-8")
+    if not strong:
+        sections = parse(text)
+    else:
+        more, _, mends = (folder / "news" / f"{name}.txt").read_text(encoding="utf-8").partition("== mends\n")
+        sections, news = parse(mended(text, mends.splitlines())), parse(more)
         sections = {key: (*sections.get(key, ()), *news.get(key, ())) for key in dict.fromkeys([*sections, *news])}
     if name == "common":
         return sections
     common = load("common", strong)
+    if strong:
+        own = {f"own{key[4:]}": _own_rows(lines) for key, lines in common.items() if key.startswith("back")}
+        common = {**common, **own}
     joined = {
         key: sections.get(key, ()) + common.get(key, ())
         for key in dict.fromkeys([*sections, *common])
         if key[-1] != "!"
     }
+    joined |= {key: (*joined[key], *common["rumour"]) for key in joined if strong and key.startswith("rumour.")}
     joined |= {key[:-1]: lines for key, lines in sections.items() if key[-1] == "!"}
     if name in FESTIVE:
         joined["react"] += common["crowd"]
     if strong:
         joined = {key: tuple(line for line in lines if _varies(line, strong)) or lines for key, lines in joined.items()}
     return joined
+
+
+def _own_rows(lines: tuple[tuple[Part, ...], ...]) -> tuple[tuple[Part, ...], ...]:
+    """The templates of a look back with the rows of which one is the report's own edition."""
+    return tuple(
+        tuple(
+            part._replace(key=f"o{part.key}") if isinstance(part, Var) and part.key in ROWS else part for part in line
+        )
+        for line in lines
+    )
+
+
+def mended(text: str, mends: Iterable[str]) -> str:
+    """A grammar file with parts of it in other words, for difficult data: `old => new` a line; a template of which
+    nothing is left goes. Raises ValueError for a part that the file does not have."""
+    for line in filter(None, map(str.strip, mends)):
+        old, _, new = line.partition("=>")
+        if old.strip() not in text:
+            raise ValueError(f"nothing to mend: {line}")
+        text = text.replace(old.strip(), new.strip())
+    return text
 
 
 def _varies(parts: tuple[Part, ...], strong: frozenset[str]) -> bool:
@@ -212,6 +246,7 @@ def _capital(text: str) -> str:
 
 # Where another sentence follows within a template.
 SENTENCE_ENDS = re.compile(r"[.!?]\"? \"?(?=[A-Z]|$)")
+BLOCK_ENDS = re.compile(" *¶¶(?: *¶¶)* *")
 # Amounts that newspapers write in different ways begin like this.
 AMOUNT = frozenset("$0123456789")
 MONEY = re.compile(r"\$([\d.]+) (million|billion)")
@@ -240,6 +275,11 @@ def spelt(text: str) -> str:
         return surname + (introduction if mark == "\x05" else "")
 
     return MENTION.sub(spell, text)
+
+
+def laid_out(text: str) -> str:
+    """The text with its marks as line breaks: `¶¶` around a block, `¶` within one, where a page is not cut."""
+    return BLOCK_ENDS.sub("\n", text).strip("\n").replace("¶", IN_BLOCK).replace("¦", "|")
 
 
 class Story:
@@ -389,4 +429,5 @@ class Story:
                 length += len(text) + 1
             else:
                 stars = [other for other in stars if other[0] is not piece]
-        return spelt(" ".join(text for piece in pieces for text in piece))
+        text = spelt(" ".join(text for piece in pieces for text in piece))
+        return laid_out(text) if "¶" in text else text

@@ -1,13 +1,14 @@
 """Questions with their passages: the world, the question, and the passages of every kind about it."""
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragstone.datasets.fictional.en.domain import EnglishDomain, World, aliases, near_aliases
-from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load, spelt
-from ragstone.datasets.fictional.en.names import DRAWS, number
+from ragstone.datasets.fictional.en.grammar import ROWS, Grammar, Part, Story, load, spelt
+from ragstone.datasets.fictional.en.names import NEWS_DRAWS, number
 from ragstone.datasets.fictional.pages import DECOYS, About, Beside, Difficulty, Item, with_pages
 from ragstone.datasets.fictional.parts import (
     Deck,
@@ -24,9 +25,18 @@ from ragstone.datasets.fictional.parts import (
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import EventSeries
 
-__all__ = ["RowWriter", "another_category", "hidden_parts", "one_answer", "other_years", "start_row", "two_answers"]
+__all__ = [
+    "ROW_KEYS", "RowWriter", "another_category", "hidden_parts", "one_answer", "other_years", "start_row",
+    "two_answers",
+]  # fmt: skip
 
-FORMS: dict[str, list[str]] = read_toml("en", "frames")["forms"]
+_FRAMES = read_toml("en", "frames")
+FORMS: dict[str, list[str]] = _FRAMES["forms"]
+NEWS_FORMS: dict[str, list[str]] = FORMS | _FRAMES["news"]
+# How reports that state something are written, and the kind they count as.
+STATEMENTS = {"plain": "plain", "far": "far", "brief": "brief", "talk": "plain", "notice": "plain", "own": "brief"}
+# The rows of a look back, and of a table that has the report's own edition among them.
+ROW_KEYS = ROWS | {f"o{key}" for key in ROWS} | {"ev", "told_guess"}
 # Two passages of a row should not have more than this share of the shorter one in common; so many attempts are made.
 COMMON, TRIES = 0.42, 4
 # The parts of a page are shorter than passages of one report.
@@ -35,7 +45,11 @@ TARGETS_ON_PAGES = {
     "far": (300, 480),
     "brief": (120, 260),
     "rumour": (180, 380),
-    "related": (180, 380),
+    "related": (180, 330),
+    "confused": (180, 330),
+    "talk": (240, 420),
+    "notice": (200, 360),
+    "own": (200, 360),
 }
 TARGETS = {"plain": (360, 1100), "far": (620, 1120), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
 
@@ -52,17 +66,44 @@ class RowWriter:
     used_templates: list[dict[int, int]] = dataclasses.field(default_factory=list)
     targets: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=lambda: TARGETS)
     uses: dict[int, int] = dataclasses.field(default_factory=dict)
+    rivals: Sequence[World] = ()
+    siblings: Sequence[World] = ()
 
     def story(
-        self, world: World, field: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
-    ) -> Story:
-        """Stories of this world, the main one or another; `before` puts the report before the event."""
+        self, world: World, field: str, avoid: Iterable[str], *, side: str = "main", before: bool = False,
+        back: str = "",
+    ) -> Story:  # fmt: skip
+        """Stories of this world, the main one or another; `before` puts the report before the event. `back`: what the
+        editions of a look back are compared by, if it is not the field."""
         extra = {"guess": world[f"{field}_guess"], "pub": world["early"] if before else world["pub"]}
-        values = Drawn({**world, **extra}, self.rng, DRAWS, number)
+        if self.rivals:
+            series = self.siblings if any(world is other for other in self.siblings) else self.rivals
+            own = [other for other in series if other is not world]
+            extra |= self._rows(sample(self.rng, self.rivals, 3), back or field)
+            extra["told_guess"] = self._told(field, extra["guess"])
+            extra["ev"] = self.domain.labels["named"].format(world["event"])
+            extra |= {f"o{key}": value for key, value in self._rows([world, *sample(self.rng, own, 2)], field).items()}
+        values = Drawn({**world, **extra}, self.rng, NEWS_DRAWS, number)
         return Story(
             self.grammar, values, self.rng, self.decks, field=field, side=side, avoid=avoid,
             varied=bool(self.domain.strong), uses=self.uses,
         )  # fmt: skip
+
+    def _rows(self, worlds: Sequence[World], field: str) -> dict[str, Any]:
+        """Values that a template names: of each world in the order of time, by its place from 1."""
+        labels = self.domain.labels
+        of = labels["named"].format(re.sub(r" \d+$", "", str(worlds[0]["event"])))
+        found: dict[str, Any] = {"of": of.removeprefix("the "), "theof": of}
+        found |= {"label": labels[field], "key": labels["key"]}
+        for place, world in enumerate(sorted(worlds, key=lambda world: int(str(world["year"]))), 1):
+            name = str(world["event" if labels["key"] != "Year" else "year"])
+            found |= {f"k{place}": name, f"d{place}": world["date"], f"at{place}": labels["at"] + name}
+            found[f"v{place}"] = self._told(field, world[field])
+        return found
+
+    def _told(self, field: str, value: Any) -> Any:
+        """A value of the field as it stands in a sentence."""
+        return f'"{value}"' if self.domain.answers[field] == "title" else value
 
     def around(
         self, world: World, field: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
@@ -78,7 +119,8 @@ class RowWriter:
         for kind in kinds:
             deck = self.decks.get(f"form {kind}")
             if deck is None:
-                deck = self.decks[f"form {kind}"] = Deck(self.rng, FORMS[kind])  # type: ignore[arg-type]
+                forms = NEWS_FORMS if self.rivals else FORMS
+                deck = self.decks[f"form {kind}"] = Deck(self.rng, forms[kind])  # type: ignore[arg-type]
             text, templates = self._passage(story, deck, field, between(self.rng, *self.targets[kind]))
             self.used_templates.append(templates)
             documents.append(Document(text, label or kind))
@@ -147,13 +189,15 @@ def _beside(
             return writer.documents(writer.story(world, field, avoid, before=True), field, ["rumour"])[0].text
         if item == "around":
             return _around(writer, world, field, avoid, side).text
-        return writer.documents(writer.story(world, field, avoid, side=side), field, [_statement(rng)])[0].text
+        return _statement(writer, writer.story(world, field, avoid, side=side), field).text
 
     return item
 
 
-def _statement(rng: Random) -> str:
-    return pick(rng, ("plain", "plain", "far", "far", "brief"))
+def _statement(writer: RowWriter, story: Story, field: str, label: str = "") -> Document:
+    """A report that states the field."""
+    kind = pick(writer.rng, list(STATEMENTS))
+    return writer.documents(story, field, [kind], label or STATEMENTS[kind])[0]
 
 
 def _around(writer: RowWriter, world: World, field: str, avoid: list[str], side: str = "main") -> Document:
@@ -162,7 +206,8 @@ def _around(writer: RowWriter, world: World, field: str, avoid: list[str], side:
     if fields and chance(writer.rng, 0.5):
         other = pick(writer.rng, fields)
         try:
-            return writer.documents(writer.story(world, other, avoid, side=side), other, ["plain"], "related")[0]
+            story = writer.story(world, other, avoid, side=side, back=field)
+            return writer.documents(story, other, ["confused"], "related")[0]
         except Unmet:
             pass
     return writer.documents(writer.story(world, field, avoid, side=side), field, ["related"])[0]
@@ -175,18 +220,21 @@ def _one_on_pages(rng: Random, domain: EnglishDomain, difficulty: Difficulty) ->
     world = domain.worlds.edition(rng, series, year=year)
     avoid = hidden_parts(domain, field, world)
     sibling = another_category(writer, series)
-    editions = [domain.worlds.edition(rng, series, year=other) for other in other_years(rng, domain, year, 3)]
-    siblings = [domain.worlds.edition(rng, sibling, year=year + step) for step in (0, pick(rng, (1, -1)))]
+    editions = [domain.worlds.edition(rng, series, year=other) for other in other_years(rng, domain, year, 4)]
+    step = pick(rng, (1, -1))
+    siblings = [domain.worlds.edition(rng, sibling, year=year + by) for by in (0, step, 2 * step)]
+    writer.rivals, writer.siblings = editions, siblings
     story = writer.story(world, field, ())
     query = spelt(story.draw(f"q.{field}"))
-    positive = writer.documents(story, field, [_statement(rng) for _ in range(between(rng, 5, 7))])
+    positive = [_statement(writer, story, field) for _ in range(between(rng, 5, 7))]
     negative = writer.documents(writer.story(world, field, avoid, before=True), field, ["rumour"] * between(rng, 2, 3))
     negative += [_around(writer, world, field, avoid) for _ in range(3)]
     for worlds, label in ((editions, "other_year"), (siblings, "other_category")):
         for other in worlds[: between(rng, 2, 3)]:
             told = writer.story(other, field, avoid, side="other")
-            negative += writer.documents(told, field, [_statement(rng)], label)
-    beside = _beside(writer, [(world, field)], [*editions, *siblings], avoid)
+            negative.append(_statement(writer, told, field, label))
+    others = shuffled(rng, [*editions, *siblings, *siblings])
+    beside = _beside(writer, [(world, field)], others, avoid)
     both = with_pages(rng, [*positive, *shuffled(rng, negative)], beside, DECOYS[difficulty])
     slot = aliases(domain.answers[field], world[field])
     return GeneratedItem(query, (slot,), (tuple(both[: len(positive)]),), tuple(both[len(positive) :]), domain.name)
@@ -234,24 +282,74 @@ def one_answer(rng: Random, domain: EnglishDomain, difficulty: Difficulty) -> Ge
     )
 
 
+class _Pair(NamedTuple):
+    """What a question with two answers asks: each world with its field; `form`: about one event ("pair"), about two
+    editions of it ("years") or about two categories ("cats")."""
+
+    query: str
+    first: tuple[World, str]
+    second: tuple[World, str]
+    second_series: EventSeries
+    form: str
+
+
+def _pair(writer: RowWriter, series: EventSeries, year: int) -> _Pair:
+    rng, domain = writer.rng, writer.domain
+    first = domain.worlds.edition(rng, series, year=year)
+    form = pick(rng, ["pair"] * len(domain.pairs) + ["years", "cats"] * len(domain.serial))
+    if form == "pair":
+        first_field, second_field = pick(rng, domain.pairs)
+        query = spelt(writer.story(first, first_field, ()).draw(f"q2.{first_field}+{second_field}"))
+        return _Pair(query, (first, first_field), (first, second_field), series, form)
+    field = pick(rng, domain.serial)
+    second_series = series if form == "years" else another_category(writer, series)
+    second_year = other_years(rng, domain, year, 1)[0] if form == "years" else year
+    second = domain.worlds.edition(rng, second_series, year=second_year)
+    questioned = {**first, "event2": second["event"], "year2": second["year"]}
+    query = spelt(writer.story(questioned, field, ()).draw(f"q2.{form}.{field}"))
+    return _Pair(query, (first, field), (second, field), second_series, form)
+
+
+def _two_on_pages(rng: Random, domain: EnglishDomain, difficulty: Difficulty) -> GeneratedItem:
+    """A question with two answers, as `two_answers`, with passages of pages."""
+    writer, series, year = start_row(rng, domain, TARGETS_ON_PAGES)
+    pair = _pair(writer, series, year)
+    second = pair.second[0]
+    years = [other for other in other_years(rng, domain, year, 4) if str(other) != second["year"]]
+    writer.rivals = [domain.worlds.edition(rng, series, year=other) for other in years]
+    if pair.form == "cats":
+        more = [domain.worlds.edition(rng, pair.second_series, year=year + step) for step in (1, 2)]
+        writer.siblings = [second, *more]
+    slots, hidden, groups, negative = [], [], [], list[Document]()
+    for world, field in (pair.first, pair.second):
+        slots.append(aliases(domain.answers[field], world[field]))
+        hidden.append(hidden_parts(domain, field, world))
+    avoid = hidden[0] + hidden[1]
+    for (world, field), other in zip((pair.first, pair.second), reversed(hidden), strict=True):
+        side = "main" if world is pair.first[0] else "other"
+        story = writer.story(world, field, other, side=side)
+        groups.append([_statement(writer, story, field) for _ in range(between(rng, 3, 5))])
+        rumours = 1 + between(rng, 0, 1)
+        early = writer.story(world, field, avoid, side=side, before=True)
+        negative += writer.documents(early, field, ["rumour"] * rumours)
+        negative += [_around(writer, world, field, avoid, side) for _ in range(3 - rumours)]
+    for rival in writer.rivals[:2]:
+        story = writer.story(rival, pair.first[1], avoid, side="other")
+        negative.append(_statement(writer, story, pair.first[1], "other_year"))
+    beside = _beside(writer, (pair.first, pair.second), writer.rivals, avoid)
+    paged = [tuple(with_pages(rng, group, beside, DECOYS[difficulty])) for group in groups]
+    negative = with_pages(rng, negative, beside, DECOYS[difficulty])
+    return GeneratedItem(pair.query, tuple(slots), tuple(paged), tuple(shuffled(rng, negative)), domain.name)
+
+
 def two_answers(rng: Random, domain: EnglishDomain, difficulty: Difficulty) -> GeneratedItem:
     """A question with two answers: about one event, about two editions of it, or about two categories. Each group has 3
     to 5 passages that hold its answer and not the other's."""
-    writer, series, year = start_row(rng, domain, TARGETS if difficulty == "easy" else TARGETS_ON_PAGES)
-    first = domain.worlds.edition(rng, series, year=year)
-    forms = ["pair"] * len(domain.pairs) + ["years", "cats"] * len(domain.serial)
-    form = pick(rng, forms)
-    if form == "pair":
-        first_field, second_field = pick(rng, domain.pairs)
-        second, second_series = first, series
-        query = spelt(writer.story(first, first_field, ()).draw(f"q2.{first_field}+{second_field}"))
-    else:
-        first_field = second_field = pick(rng, domain.serial)
-        second_series = series if form == "years" else another_category(writer, series)
-        second_year = other_years(rng, domain, year, 1)[0] if form == "years" else year
-        second = domain.worlds.edition(rng, second_series, year=second_year)
-        questioned = {**first, "event2": second["event"], "year2": second["year"]}
-        query = spelt(writer.story(questioned, first_field, ()).draw(f"q2.{form}.{first_field}"))
+    if difficulty != "easy":
+        return _two_on_pages(rng, domain, difficulty)
+    writer, series, year = start_row(rng, domain)
+    pair = _pair(writer, series, year)
+    (first, first_field), (second, second_field) = pair.first, pair.second
     hidden_first, hidden_second = (hidden_parts(domain, first_field, first), hidden_parts(domain, second_field, second))
     groups = []
     for world, field, avoid in ((first, first_field, hidden_second), (second, second_field, hidden_first)):
@@ -268,13 +366,8 @@ def two_answers(rng: Random, domain: EnglishDomain, difficulty: Difficulty) -> G
     for other_year in years:
         story = writer.story(domain.worlds.edition(rng, series, year=other_year), first_field, avoid, side="other")
         negative += writer.documents(story, first_field, [pick(rng, ("plain", "brief"))], "other_year")
-    if difficulty != "easy":
-        others = [domain.worlds.edition(rng, series, year=other) for other in years]
-        beside = _beside(writer, [(first, first_field), (second, second_field)], others, avoid)
-        groups = [tuple(with_pages(rng, group, beside, DECOYS[difficulty])) for group in groups]
-        negative = with_pages(rng, negative, beside, DECOYS[difficulty])
     slots = (
         aliases(domain.answers[first_field], first[first_field]),
         aliases(domain.answers[second_field], second[second_field]),
     )
-    return GeneratedItem(query, slots, tuple(groups), tuple(shuffled(rng, negative)), domain.name)
+    return GeneratedItem(pair.query, slots, tuple(groups), tuple(shuffled(rng, negative)), domain.name)

@@ -3,15 +3,30 @@ Surnames and places are put together from morphemes (`names.toml`), so that ther
 hardly any is a real one."""
 
 import datetime as dt
+import re
+from collections.abc import Callable
 from random import Random
+from typing import Any, TypeVar
 
 from ragstone.datasets.fictional.en.grammar import Day, Person, with_article
 from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = ["DRAWS", "VOCABULARY", "day", "money", "ordinal", "person", "place", "title"]
+__all__ = [
+    "DRAWS",
+    "NEWS_DRAWS",
+    "NEWS_VOCABULARY",
+    "VOCABULARY",
+    "day",
+    "money",
+    "ordinal",
+    "person",
+    "place",
+    "title",
+]
 
+T = TypeVar("T")
 _INVENTORY = read_toml("en", "names")
 _CULTURES, _REGIONS = (
     [{name: str(words).split() for name, words in group.items()} for group in _INVENTORY.pop(groups)]
@@ -172,12 +187,48 @@ def clock(rng: Random) -> str:
     return f"{hour}.{5 * between(rng, 1, 11):02} {pick(rng, ('am', 'pm'))}"
 
 
+HARD = re.compile(r"(?!ght)[b-df-hj-np-tv-xz]{4}|(?i:([a-z])\1\1)|\bA [AEIOUÉ]")
+"""Four consonants in a row, three equal letters, or a title with the wrong article: no name that a reader can read."""
+
+
+def readable(draw: Callable[..., T]) -> Callable[..., T]:
+    """The draw, until what it gives can be read."""
+
+    def drawn(*arguments: Any) -> T:
+        while True:
+            value = draw(*arguments)
+            if not HARD.search(value.name if isinstance(value, Person) else str(value)):
+                return value
+
+    return drawn
+
+
+def people_of_news(rng: Random, *roles: str) -> dict[str, Person]:
+    """An invented person for each role, all with readable names and surnames of their own."""
+    made: dict[str, Person] = {}
+    draw = readable(person)
+    while len(made) < len(roles):
+        someone = draw(rng)
+        if all(someone.s != other.s for other in made.values()):
+            made[roles[len(made)]] = someone
+    return made
+
+
+def amount(millions: float) -> str:
+    """An amount in dollars of three digits: `$8.42 million`, `$84.2 million`, `$842 million`, `$8.42 billion`."""
+    value, unit = (millions / 1000, "billion") if millions >= 999.5 else (millions, "million")
+    return f"${value:.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f} {unit}"
+
+
 # What stands for `~name` in a template.
 DRAWS = {
     "person": lambda rng: person(rng).name, "surname": lambda rng: person(rng).s, "town": place, "street": street,
     "firm": firm, "weekday": lambda rng: pick(rng, _WORDS["weekdays"]), "time": clock,
     "month": lambda rng: pick(rng, _WORDS["months"]), "paper": lambda rng: newspaper(rng, place(rng)),
 }  # fmt: skip
+NEWS_DRAWS = {name: readable(draw) for name, draw in DRAWS.items()} | {
+    "year": lambda rng: str(between(rng, 1880, 1975)),
+}
 VOCABULARY = Vocabulary(
     draws={
         function.__name__: function
@@ -192,3 +243,12 @@ VOCABULARY = Vocabulary(
         "title_noun": title_noun, "titlecased": str.title,
     },
 )  # fmt: skip
+NEWS_VOCABULARY = Vocabulary(
+    draws={
+        **VOCABULARY.draws,
+        **{draw.__name__: readable(draw) for draw in (coined, country, newspaper, person, place, title)},
+        "people": people_of_news,
+        "other_money": lambda rng, millions: amount(apart(rng, millions)),
+    },
+    forms={**VOCABULARY.forms, "max": max, "money": amount},
+)
