@@ -12,7 +12,7 @@ from tests.benchmarks.factory import make
 
 from ragstone.benchmarks.niah.benchmark import NIAH, expand_query, rng_for
 from ragstone.benchmarks.niah.make import grid_of
-from ragstone.benchmarks.niah.needles import KINDS, cities, make_needle, read_needles
+from ragstone.benchmarks.niah.needles import KINDS, cities, make_needle
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.text import estimate_tokens, words
 from ragstone.types import Case
@@ -162,21 +162,6 @@ def test_bad_options_are_one_clear_line(options: dict[str, Any], told: str) -> N
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        '{"needle": "", "question": "Where?", "answer": "tuba"}', '{"needle": "On the tuba.", "question": "Where?"}',
-        '{"needle": "On the tuba.", "question": "Where?", "answer": null}', '["needle", "question", "answer"]',
-        r'{"needle": "On the \ud800 tuba.", "question": "Where?", "answer": "tuba"}', "[" * 100_000, "needle",
-    ],
-    ids=["empty", "no answer", "null", "list", "half a character", "deep", "no JSON"],
-)  # fmt: skip
-def test_a_broken_needle_is_told_with_its_line(row: str, tmp_path: Path) -> None:
-    (tmp_path / "needles.jsonl").write_text(f"\n{row}\n")
-    with pytest.raises(DataError, match="line 2: expected needle, question and answer"):
-        make("niah", lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
-
-
 def test_a_needle_that_is_longer_than_its_context_is_told(tmp_path: Path) -> None:
     row = {"needle": "A very long needle, " * 400, "question": "What?", "answer": "long"}
     (tmp_path / "needles.jsonl").write_text(json.dumps(row))
@@ -195,33 +180,6 @@ def test_two_templates_of_one_name_are_not_taken_for_one(tmp_path: Path) -> None
     (tmp_path / "simple.txt").write_text("{context} {question}")
     with pytest.raises(UsageError, match="another template is also called 'simple'"):
         make("niah", lengths="1000", depths="50", templates=["simple", str(tmp_path / "simple.txt")])
-
-
-def test_needles_of_the_users_own_are_hidden(tmp_path: Path) -> None:
-    path = tmp_path / "needles.jsonl"
-    path.write_text(
-        '{"needle": "The cat sleeps on the tuba.", "question": "Where does the cat sleep?", "answer": "tuba"}\n'
-    )
-    made = make("niah", lengths="1000", depths="50", needles=["file"], needle_file=path, control="none")
-    ((case, text),) = prompts(made)
-    assert "The cat sleeps on the tuba." in text
-    assert case.sample.references == (("tuba",),)
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("{", "line 1"),
-        ('{"needle": "x"}', "line 1"),
-        ("", "no needle"),
-        ('{"needle": "", "question": "q", "answer": "a"}', "empty"),
-    ],
-)
-def test_a_file_of_needles_says_what_is_wrong(tmp_path: Path, line: str, told: str) -> None:
-    path = tmp_path / "needles.jsonl"
-    path.write_text(line + "\n")
-    with pytest.raises(DataError, match=told):
-        read_needles(path)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH, CellPlan
 from ragstone.benchmarks.niah.contexts import Haystack
 from ragstone.benchmarks.niah.kinds import Kind, Maker
-from ragstone.benchmarks.niah.needles import KINDS, make_needle, read_needles
+from ragstone.benchmarks.niah.needle_files import read_needles
+from ragstone.benchmarks.niah.needles import KINDS, TOPICS, make_needle
 from ragstone.benchmarks.niah.planner import Planner, count_haystacks
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher
 from ragstone.benchmarks.niah.suites import SUITES
@@ -141,6 +142,8 @@ def _kinds(options: "NeedleOptions") -> Iterator[Kind]:
         elif name == "file":
             several = any(len(needle.needles) > 1 for needle in file_needles)
             yield Kind(name, _maker(name, from_file=file_needles), "spread" if several else "")
+        elif name == "topic":
+            yield Kind(name, _maker(name), f"topics={TOPICS}")
         else:
             yield Kind(name, _maker(name), fresh=name == "number")
 

@@ -5,25 +5,24 @@ in each cell (Dhinakaran 2024). Multiple needles follow RULER (Hsieh et al. 2024
 question follow NoLiMa (Modarressi et al. 2025); their texts are ragstone's. A cell's needle depends only on the seed
 and the cell."""
 
-import json
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 
 import msgspec
 
-from ragstone.errors import DataError, UnknownName, UsageError
-from ragstone.storage import check_regular
+from ragstone.errors import UnknownName, UsageError
 from ragstone.structs import Frozen
 
-__all__ = ["KINDS", "MOST_HOPS", "NeedleQuestion", "cities", "make_needle", "read_needles"]
+__all__ = ["KINDS", "MOST_HOPS", "TOPICS", "NeedleQuestion", "cities", "make_needle"]
 
 KINDS = ("number", "sandwich", "topic", "multi", "distractor", "chain", "paraphrase", "file")
 MOST_HOPS = 8
+TOPICS = 30
+_DRAWN: Mapping[str, Sequence[int]] = {"year": range(1701, 1981), "count": range(211, 988)}  # values of a topic
 
 
 class NeedleQuestion(Frozen, frozen=True):
@@ -83,13 +82,26 @@ class _Texts(Frozen, frozen=True):
     people: tuple[str, ...]
     paraphrase: tuple[tuple[str, str], ...]
     sandwich: NeedleQuestion
-    topic: tuple[NeedleQuestion, ...]
+
+
+class _Topics(Frozen, frozen=True):
+    """The topics of one language (`topics.toml`), by the type of their value: needles with their questions. `values`:
+    what can be said, and what an answer has to state of it."""
+
+    topics: dict[str, tuple[tuple[str, str], ...]]
+    values: dict[str, tuple[tuple[str, ...], ...]]
 
 
 @cache
 def _texts(language: str) -> _Texts:
     text = (files("ragstone.benchmarks.niah") / "needles.toml").read_text(encoding="utf-8")
     return msgspec.convert(tomllib.loads(text)[language], _Texts)
+
+
+@cache
+def _topics(language: str) -> _Topics:
+    text = (files("ragstone.benchmarks.niah") / "topics.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text)[language], _Topics)
 
 
 @cache
@@ -120,7 +132,7 @@ def make_needle(
     if kind == "sandwich":
         return texts.sandwich
     if kind == "topic":
-        return rng.choice(texts.topic)
+        return _topic(_topics(language), rng, excluded)
     if kind == "file":
         if not from_file:
             raise UsageError("--needle file needs a file: add --needle-file FILE.")
@@ -138,6 +150,17 @@ def make_needle(
     if kind == "chain":
         return _chain(texts, rng, numbers_of, hops)
     return _several(texts, rng, numbers_of, queries) if kind == "multi" else _of_numbers(texts, numbers_of)
+
+
+def _topic(texts: _Topics, rng: random.Random, excluded: frozenset[str]) -> NeedleQuestion:
+    """One of the topics with a new value of its type."""
+    kind, needle, question = rng.choice([(kind, *pair) for kind, pairs in texts.topics.items() for pair in pairs])
+    if kind in _DRAWN:
+        (text,) = aliases = (str(rng.choice([number for number in _DRAWN[kind] if str(number) not in excluded])),)
+    else:
+        text, *stated = rng.choice(texts.values[kind])
+        aliases = (stated[0] if stated else text,)
+    return NeedleQuestion(question, (needle.format(value=text),), (aliases,))
 
 
 def _check_counts(
@@ -212,34 +235,3 @@ def _chain(texts: _Texts, rng: random.Random, numbers_of: Mapping[str, Sequence[
         question.format(city=city), rows[0], ((number,),), decoys=tuple(rows[1:]),
         keys=(city,) if others else (), others=tuple((numbers[0], other) for other, numbers in others),
     )  # fmt: skip
-
-
-def read_needles(path: Path) -> tuple[NeedleQuestion, ...]:
-    """The user's needles: JSON lines of `{"needle": text or list, "question": …, "answer": text or list of aliases}`.
-
-    Raises DataError with the line."""
-    questions = []
-    try:
-        check_regular(path)
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(path, f"cannot be read ({error}).") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            needles, aliases = row["needle"], row["answer"]
-            needles = (needles,) if isinstance(needles, str) else tuple(needles)
-            aliases = (aliases,) if isinstance(aliases, str) else tuple(aliases)
-            question = NeedleQuestion(row["question"], needles, (aliases,))
-            texts = (question.question, *needles, *aliases)
-            if not needles or not aliases or not all(isinstance(text, str) and text.strip() for text in texts):
-                raise ValueError("a text is empty or missing")
-            "".join(texts).encode()  # a lone surrogate cannot be sent
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise DataError(path, f"expected needle, question and answer ({error}).", line=number) from None
-        questions.append(question)
-    if not questions:
-        raise DataError(path, "contains no needle.")
-    return tuple(questions)

