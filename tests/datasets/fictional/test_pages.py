@@ -50,7 +50,7 @@ def test_a_part_of_an_integration_question_is_answered_by_its_own_group_alone(co
 def test_the_parts_of_a_page_stand_in_any_order_and_no_passage_comes_twice(code: str) -> None:
     row = next(fictional_rgb(code, seed=1, size=1, difficulty="news"))
     texts = [*row["positive"], *row["negative"]]
-    assert all(len(text.split("\n\n" if code == "en" else "\n")) == 3 for text in texts)
+    assert all(len(text.split("\n\n")) == 3 for text in texts)
     assert len(set(texts)) == len(texts)
 
 

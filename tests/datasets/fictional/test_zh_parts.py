@@ -35,21 +35,21 @@ def test_decimals_are_spelled_with_a_point() -> None:
 @given(st.integers())
 def test_names_of_people_and_places_are_well_formed(seed: int) -> None:
     rng = random.Random(seed)
-    assert len(set(names.person(rng))) == 3
-    assert len(names.place(rng)) == 2
-    full, family = names.foreigner(rng)
+    assert len(set(names.EASY.person(rng))) == 3
+    assert len(names.EASY.place(rng)) == 2
+    full, family = names.EASY.foreigner(rng)
     assert full.endswith("·" + family)
-    assert names.title(rng)
+    assert names.EASY.title(rng)
 
 
 def test_no_place_is_one_that_exists() -> None:
     rng = random.Random(1)
-    assert not {names.place(rng) for _ in range(5000)} & set(names.WORDS["real_places"])
+    assert not {names.EASY.place(rng) for _ in range(5000)} & set(names.EASY.words["real_places"])
 
 
 def test_inventories_hold_no_word_twice() -> None:
     for name in ("surnames", "first", "second", "place_first", "given_foreign", "family_foreign", "team_words"):
-        counts = Counter(names.WORDS[name])
+        counts = Counter(names.EASY.words[name])
         assert max(counts.values()) == 1, (name, counts.most_common(1))
 
 

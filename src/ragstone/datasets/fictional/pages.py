@@ -93,7 +93,7 @@ def _cut(rng: Random, document: Document, at: int | None, depth: float, code: st
     own = [report]
     at = int(rng.random() * len(report)) if at is None else at
     texts = [own, *map(_units, others)]
-    joint, best, least = "\n" if code == "zh" else "\n\n", "", 2.0
+    joint, best, least = "\n\n", "", 2.0
     space = "" if code == "zh" else " "
     for order in shuffled(rng, permutations(texts)):
         for first in _without(order[0], own, head=True):

@@ -2,7 +2,7 @@
 
 from ragstone.datasets.fictional.language import Language
 from ragstone.datasets.fictional.zh.collect import collect_one, collect_two
-from ragstone.datasets.fictional.zh.domains import read_domain
+from ragstone.datasets.fictional.zh.domains import read_domain, read_news
 from ragstone.datasets.fictional.zh.facts import facts
 from ragstone.datasets.fictional.zh.items import one_answer, two_answers
 
@@ -25,5 +25,5 @@ LANGUAGE = Language(
     two_answers,
     collect_one,
     collect_two,
-    lambda domain: domain.varied,
+    read_news,
 )

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragstone.datasets.fictional.parts import seeded, strong
 from ragstone.datasets.fictional.texts import read_sections, read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
-from ragstone.datasets.fictional.zh.names import VOCABULARY
+from ragstone.datasets.fictional.zh.names import EASY, NEWS, Names
 from ragstone.datasets.fictional.zh.patterns import EMPTY, PatternPool, World
 
-__all__ = ["ChineseDomain", "QuestionType", "make_domain", "read_domain"]
+__all__ = ["ChineseDomain", "QuestionType", "make_domain", "read_domain", "read_news"]
 
 POOLS = ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside")
-ASK_POOLS = ("query", "head", "state", "say", "far", "qa", "rumour")
-# What a passage has besides its world, another of each in nearly every one.
-FRAME = frozenset(("报", "记者", "甲", "乙"))
-_WORLDS = 30
+# Of news alone: rows of tables, lines of chronologies, of notices, questions with replies.
+FORM_POOLS = ("table", "record", "notice", "talk")
+ASK_POOLS = ("query", "head", "state", "say", "far", "qa", "rumour", "guess", "when")
 # Life in any town, for the background of any report.
 COMMON = PatternPool(*read_sections("zh", "patterns/common")[""])
 
@@ -30,7 +28,8 @@ class QuestionType:
     `field` holds the answer in a world, `field + "#"` further spellings separated by "|"; `revealing` are the other
     fields that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names event and answer,
     `say` only the answer (the event was named before), `far` is "opening without the answer||ending with it", `qa` is
-    "question||reply", `rumour` names a candidate, `head` is a headline with the answer."""
+    "question||reply", `rumour` names a candidate, `head` is a headline with the answer. In news, `guess` is a candidate
+    without a sentence and `when` says when the answer was known: a date, or days from that of the event."""
 
     field: str
     noun: str
@@ -42,6 +41,8 @@ class QuestionType:
     rumour: PatternPool
     qa: PatternPool = EMPTY
     head: PatternPool = EMPTY
+    guess: PatternPool = EMPTY
+    when: PatternPool = EMPTY
     revealing: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -78,52 +79,57 @@ class ChineseDomain:
     aside: PatternPool
     title: PatternPool
     common: PatternPool = COMMON
+    table: PatternPool = EMPTY
+    record: PatternPool = EMPTY
+    notice: PatternPool = EMPTY
+    talk: PatternPool = EMPTY
+    names: Names = EASY
     file: str = ""
-
-    @functools.cached_property
-    def varied(self) -> "ChineseDomain":
-        """The same with the patterns of `patterns/news`, and without those that read the same wherever they stand."""
-        news, common = _news(self.file), _news("common")
-        rng = seeded("ragstone", "varied", self.file)
-        series = [self.worlds.series(rng) for _ in range(_WORLDS)]
-        fields = FRAME | strong(self.worlds.edition(rng, each, _years=0, _other=False) for each in series)
-        pools: dict[str, Any] = {
-            name: getattr(self, name).varied([*news.get(name, ()), *common.get(name, ())], fields) for name in POOLS
-        }
-        pools["common"] = self.common.varied(common.get("", ()), fields)
-        pools["question_types"] = tuple(
-            dataclasses.replace(
-                asked, **{name: getattr(asked, name).varied((), fields | asked.blocked, 4) for name in ASK_POOLS[1:]}
-            )
-            for asked in self.question_types
-        )
-        return dataclasses.replace(self, **pools)
 
 
 def read_domain(file: str) -> ChineseDomain:
     """The domain of that file in `worlds/` and `patterns/`."""
-    worlds = WorldFile(read_toml("zh", f"worlds/{file}"), VOCABULARY)
+    worlds = WorldFile(read_toml("zh", f"worlds/{file}"), EASY.vocabulary)
     return dataclasses.replace(make_domain(worlds, read_sections("zh", f"patterns/{file}")), file=file)
 
 
-def _news(file: str) -> Mapping[str, list[str]]:
-    """More patterns, by pool, for data in which sentences seldom recur."""
-    try:
-        return read_sections("zh", f"patterns/news/{file}")
-    except FileNotFoundError:
-        return {}
+@functools.cache
+def read_news(domain: ChineseDomain) -> ChineseDomain:
+    """The same domain as papers would tell of it: with the sentences of `patterns/news`, the names of common characters
+    and the tables of `worlds/news`, which take the place of those in `worlds/` (constants are added to them)."""
+    tables = read_toml("zh", f"worlds/{domain.file}")
+    for name, changed in read_toml("zh", f"worlds/news/{domain.file}").items():
+        tables[name] = tables["constants"] | changed if name == "constants" else changed
+    sections = read_sections("zh", f"patterns/news/{domain.file}")
+    common = {name: lines for name, lines in read_sections("zh", "patterns/news/common").items() if name}
+    for name in POOLS:
+        sections[name] = [*sections.get(name, ()), *common.get(name, ())]
+    news = make_domain(WorldFile(tables, NEWS.vocabulary), sections)
+    asked = {question_type.field: question_type for question_type in domain.question_types}
+    types = tuple(_completed(question_type, asked[question_type.field]) for question_type in news.question_types)
+    return dataclasses.replace(news, question_types=types, names=NEWS, common=EMPTY, file=domain.file)
+
+
+def _completed(news: QuestionType, easy: QuestionType) -> QuestionType:
+    """A question type of news with the wordings of the easy one where it has none, and what it need not say."""
+    return dataclasses.replace(
+        news,
+        query=news.query if news.query.sources else easy.query,
+        guess=news.guess if news.guess.sources else PatternPool(f"{{{news.field}传}}"),
+        when=news.when if news.when.sources else PatternPool("0"),
+    )
 
 
 def make_domain(worlds: WorldFile, sections: Mapping[str, Sequence[str]]) -> ChineseDomain:
     """A domain of its worlds and its patterns: a section is a pool, `abroad` (leaves out the common background of a
     town at home) or a question, `ask field | noun | wh | further fields that give it away`. ValueError for others."""
     pools = {name: lines for name, lines in sections.items() if not name.startswith("ask ") and name != "abroad"}
-    if unknown := [name for name in pools if name not in POOLS]:
+    if unknown := [name for name in pools if name not in (*POOLS, *FORM_POOLS)]:
         raise ValueError(f"{worlds.header['name']}: no pool {unknown[0]!r}")
     question_types = tuple(
         make_question_type(name[4:], lines) for name, lines in sections.items() if name.startswith("ask ")
     )
-    filled: dict[str, Any] = {name: PatternPool(*pools.get(name, ())) for name in POOLS}
+    filled: dict[str, Any] = {name: PatternPool(*pools.get(name, ())) for name in (*POOLS, *FORM_POOLS)}
     return ChineseDomain(
         worlds.header["name"], worlds, question_types, common=EMPTY if "abroad" in sections else COMMON, **filled
     )

@@ -112,7 +112,7 @@ def years_apart(rng: random.Random) -> tuple[int, int]:
 
 def statement(rng: random.Random) -> str:
     """How a report of a page states what is asked."""
-    return pick(rng, ("plain", "plain", "far", "far", "brief"))
+    return pick(rng, ("plain", "plain", "plain", "far", "brief"))
 
 
 def around(

@@ -6,110 +6,18 @@ from surnames and uncommon pairs of characters (`names.toml`). Everything is dra
 """
 
 import datetime as dt
+import functools
 import random
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = ["DRAWS", "VOCABULARY", "WORDS", "foreigner", "han", "han_decimal", "newspaper", "person", "place", "title"]
+__all__ = ["EASY", "NEWS", "Names", "han", "han_decimal"]
 
-WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in read_toml("zh", "names").items()}
 DIGITS = "零一二三四五六七八九"
-
-
-def place(rng: random.Random) -> str:
-    """Two characters that name no real place, such as 澜堰."""
-    while True:
-        name = pick(rng, WORDS["place_first"]) + pick(rng, WORDS["place_second"])
-        if name not in WORDS["real_places"]:
-            return name
-
-
-def towns(rng: random.Random, count: int) -> list[str]:
-    """`count` places that begin with different characters."""
-    chosen: list[str] = []
-    while len(chosen) < count:
-        town = place(rng)
-        if all(town[0] != earlier[0] for earlier in chosen):
-            chosen.append(town)
-    return chosen
-
-
-def person(rng: random.Random) -> str:
-    """A surname and two characters, none of the three twice."""
-    while True:
-        name = pick(rng, WORDS["surnames"]) + pick(rng, WORDS["first"]) + pick(rng, WORDS["second"])
-        if len(dict.fromkeys(name)) == 3:
-            return name
-
-
-def people(rng: random.Random, *fields: str) -> dict[str, str]:
-    """Different people for these fields."""
-    chosen: dict[str, str] = {}
-    for field in fields:
-        name = person(rng)
-        while name in chosen.values():
-            name = person(rng)
-        chosen[field] = name
-    return chosen
-
-
-def foreigner(rng: random.Random) -> tuple[str, str]:
-    """A foreign person, transliterated: the full name with its dot, and the family name as used on second mention."""
-    family = pick(rng, WORDS["family_foreign"])
-    return pick(rng, WORDS["given_foreign"]) + "·" + family, family
-
-
-def candidates(rng: random.Random) -> tuple[str, str, str]:
-    """Two foreign people of different families: the first, the family of the first, the second."""
-    winner, family = foreigner(rng)
-    loser, _ = foreigner(rng)
-    while loser.endswith(family):
-        loser, _ = foreigner(rng)
-    return winner, family, loser
-
-
-def country(rng: random.Random) -> str:
-    """A country that is on no map."""
-    return pick(rng, WORDS["country_first"]) + pick(rng, WORDS["country_second"])
-
-
-def elegant(rng: random.Random) -> str:
-    """A two-character name for a cup, a prize, a ship: 青岬, 衔烛."""
-    return pick(rng, WORDS["elegant_first"]) + pick(rng, WORDS["elegant_second"])
-
-
-def brand(rng: random.Random) -> str:
-    """A company name of two different characters."""
-    while True:
-        name = pick(rng, WORDS["brand_first"]) + pick(rng, WORDS["brand_second"])
-        if name[0] != name[1]:
-            return name
-
-
-def newspaper(rng: random.Random, home: str) -> str:
-    """A paper of that place: 《澜堰晚报》 without its marks."""
-    return home + pick(rng, WORDS["papers"])
-
-
-def clubs(rng: random.Random, count: int) -> list[str]:
-    """`count` different clubs, each a place and an animal or a word of strength."""
-    chosen: list[str] = []
-    while len(chosen) < count:
-        club = place(rng) + pick(rng, WORDS["team_words"])
-        if club not in chosen:
-            chosen.append(club)
-    return chosen
-
-
-def title(rng: random.Random) -> str:
-    """A title of a work without its marks: 雾隐渡, 最后一班夜车."""
-    pattern = pick(rng, WORDS["title_patterns"])
-    inventories = {"a": "title_a", "b": "title_b", "p": "title_persons", "q": "title_places", "v": "title_vehicles"}
-    words = {field: pick(rng, WORDS[inventory]) for field, inventory in inventories.items()}
-    return pattern.format(**words, n=pick(rng, "二三五七九"))
 
 
 def han(number: int) -> str:
@@ -187,34 +95,146 @@ def takings(amount: int) -> tuple[str, str]:
     return spellings if amount > 100 else spellings[::-1]
 
 
-def shop(rng: random.Random) -> str:
-    """A small shop of any town: 澜堰面馆."""
-    return place(rng) + pick(rng, ("面馆", "茶馆", "书店", "照相馆", "旅社", "杂货店", "早点铺", "理发店"))
+class Names:
+    """The names that are put together from one set of word lists."""
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self.words: dict[str, tuple[str, ...]] = {name: tuple(text.split()) for name, text in words.items()}
+
+    @functools.cached_property
+    def draws(self) -> Mapping[str, Callable[[random.Random], str]]:
+        """What stands for `~name` in a pattern."""
+        return {
+            "人": self.person, "地": self.place, "店": self.shop, "路": self.street, "企": self.company,
+            "报": lambda rng: self.newspaper(rng, self.place(rng)),
+            "校": self.school, "周": lambda rng: "周" + pick(rng, "一二三四五六日"), "时": hour,
+        }  # fmt: skip
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The functions of world files, with these names."""
+        draws = (
+            self.brand, self.candidates, self.clubs, self.country, self.elegant, self.foreigner, self.people,
+            self.person, self.place, self.title, self.towns, dated, millions, random_day,
+        )  # fmt: skip
+        return Vocabulary({function.__name__: function for function in draws}, FORMS)
+
+    def place(self, rng: random.Random) -> str:
+        """Two characters that name no real place, such as 澜堰."""
+        while True:
+            name = pick(rng, self.words["place_first"]) + pick(rng, self.words["place_second"])
+            if name not in self.words["real_places"]:
+                return name
+
+    def towns(self, rng: random.Random, count: int) -> list[str]:
+        """`count` places that begin with different characters."""
+        chosen: list[str] = []
+        while len(chosen) < count:
+            town = self.place(rng)
+            if all(town[0] != earlier[0] for earlier in chosen):
+                chosen.append(town)
+        return chosen
+
+    def person(self, rng: random.Random) -> str:
+        """A surname and two characters, none of the three twice."""
+        while True:
+            name = pick(rng, self.words["surnames"]) + pick(rng, self.words["first"]) + pick(rng, self.words["second"])
+            if len(dict.fromkeys(name)) == 3:
+                return name
+
+    def people(self, rng: random.Random, *fields: str) -> dict[str, str]:
+        """Different people for these fields."""
+        chosen: dict[str, str] = {}
+        for field in fields:
+            name = self.person(rng)
+            while name in chosen.values():
+                name = self.person(rng)
+            chosen[field] = name
+        return chosen
+
+    def foreigner(self, rng: random.Random) -> tuple[str, str]:
+        """A foreign person, transliterated: the full name with its dot, and the family name."""
+        family = pick(rng, self.words["family_foreign"])
+        return pick(rng, self.words["given_foreign"]) + "·" + family, family
+
+    def candidates(self, rng: random.Random) -> tuple[str, str, str]:
+        """Two foreign people of different families: the first, the family of the first, the second."""
+        winner, family = self.foreigner(rng)
+        loser, _ = self.foreigner(rng)
+        while loser.endswith(family):
+            loser, _ = self.foreigner(rng)
+        return winner, family, loser
+
+    def country(self, rng: random.Random) -> str:
+        """A country that is on no map."""
+        return pick(rng, self.words["country_first"]) + pick(rng, self.words["country_second"])
+
+    def elegant(self, rng: random.Random) -> str:
+        """A two-character name for a cup, a prize, a ship: 青岬, 衔烛."""
+        return pick(rng, self.words["elegant_first"]) + pick(rng, self.words["elegant_second"])
+
+    def brand(self, rng: random.Random) -> str:
+        """A company name of two different characters."""
+        while True:
+            name = pick(rng, self.words["brand_first"]) + pick(rng, self.words["brand_second"])
+            if name[0] != name[1]:
+                return name
+
+    def newspaper(self, rng: random.Random, home: str) -> str:
+        """A paper of that place: 《澜堰晚报》 without its marks."""
+        return home + pick(rng, self.words["papers"])
+
+    def clubs(self, rng: random.Random, count: int) -> list[str]:
+        """`count` different clubs, each a place and an animal or a word of strength."""
+        chosen: list[str] = []
+        while len(chosen) < count:
+            club = self.place(rng) + pick(rng, self.words["team_words"])
+            if club not in chosen:
+                chosen.append(club)
+        return chosen
+
+    def title(self, rng: random.Random) -> str:
+        """A title of a work without its marks: 雾隐渡, 最后一班夜车."""
+        pattern = pick(rng, self.words["title_patterns"])
+        inventories = {"a": "title_a", "b": "title_b", "p": "title_persons", "q": "title_places", "v": "title_vehicles"}
+        words = {field: pick(rng, self.words[inventory]) for field, inventory in inventories.items()}
+        return pattern.format(**words, n=pick(rng, "二三五七九"))
+
+    def company(self, rng: random.Random) -> str:
+        """A company of any trade: 青杉物流公司."""
+        return self.brand(rng) + pick(rng, self.words["sectors"]) + pick(rng, ("公司", "公司", "集团"))
+
+    def school(self, rng: random.Random) -> str:
+        """A school of any town."""
+        return self.place(rng) + pick(rng, ("中学", "第一中学", "实验小学", "职业技术学校", "第二小学"))
+
+    def shop(self, rng: random.Random) -> str:
+        """A shop or a hotel of any town: 枫浦书店."""
+        return self.place(rng) + pick(rng, ("宾馆", "书店", "饭店", "酒店", "超市", "餐厅"))
+
+    def street(self, rng: random.Random) -> str:
+        """A street of any town."""
+        return self.place(rng) + pick(rng, ("路", "街", "大道", "东路", "北街", "南路"))
 
 
-def street(rng: random.Random) -> str:
-    """A street of any town."""
-    return place(rng) + pick(rng, ("路", "街", "巷", "大道", "胡同", "广场"))
+def near(rng: random.Random, amount: float, *shares: int) -> float:
+    """An amount of one of these percentages of another."""
+    return amount * pick(rng, shares) / 100
 
 
-# What stands for `~name` in a pattern.
-DRAWS = {
-    "人": person, "地": place, "店": shop, "路": street,
-    "企": lambda rng: brand(rng) + pick(rng, ("公司", "集团", "厂")), "报": lambda rng: newspaper(rng, place(rng)),
-    "汉": lambda rng: han(between(rng, 3, 90)), "周": lambda rng: "周" + pick(rng, "一二三四五六日"),
-    "时": lambda rng: f"{between(rng, 1, 23)}时{between(rng, 2, 58)}分",
+def hour(rng: random.Random) -> str:
+    """A time of day as papers write it: 上午9时20分."""
+    when = between(rng, 7, 22)
+    part = "上午" if when < 12 else "下午" if when < 18 else "晚上"
+    minutes = between(rng, 0, 11) * 5
+    return f"{part}{when - 12 * (when > 12)}时" + (f"{minutes:02}分" if minutes else "")
+
+
+FORMS: Mapping[str, Callable[..., Any]] = {
+    "counted": counted, "general": lambda number: f"{number:g}", "han": han, "han_decimal": han_decimal,
+    "replace": str.replace, "reversed_score": lambda score: "比".join(reversed(score.split("比"))), "round": round,
+    "takings": takings, "yuan": yuan,
 }  # fmt: skip
-VOCABULARY = Vocabulary(
-    draws={
-        function.__name__: function
-        for function in (
-            brand, candidates, clubs, country, dated, elegant, foreigner, millions, people, person, place, random_day,
-            title, towns,
-        )
-    },
-    forms={
-        "counted": counted, "general": lambda number: f"{number:g}", "han": han, "han_decimal": han_decimal,
-        "replace": str.replace, "reversed_score": lambda score: "比".join(reversed(score.split("比"))), "round": round,
-        "takings": takings, "yuan": yuan,
-    },
-)  # fmt: skip
+EASY = Names(read_toml("zh", "names"))
+NEWS = Names(read_toml("zh", "names") | read_toml("zh", "names_news"))
+"""Of common characters alone (the first 3,500 of the table of general characters)."""

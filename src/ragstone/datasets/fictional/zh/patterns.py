@@ -9,7 +9,6 @@ passage about another year or another category is written from the same pools wi
 import functools
 import itertools
 import re
-from collections.abc import Sequence
 from typing import TypeAlias
 
 __all__ = ["EMPTY", "Pattern", "PatternPool", "World"]
@@ -17,7 +16,6 @@ __all__ = ["EMPTY", "Pattern", "PatternPool", "World"]
 World: TypeAlias = dict[str, str]
 
 FIELD = re.compile(r"\{([^{}]+)\}")
-SENTENCE = re.compile("[^。！？]{4,}")
 CHOICE = re.compile(r"<([^<>]*)>")
 
 
@@ -52,16 +50,6 @@ class PatternPool:
     def patterns(self) -> list[Pattern]:
         """The compiled patterns, in the order of their file."""
         return [Pattern(source, order) for order, source in enumerate(self.sources)]
-
-    def varied(self, more: Sequence[str], strong: frozenset[str], least: int = 1) -> "PatternPool":
-        """The patterns of this and of `more` that have, in each sentence, a field of `strong` or one drawn anew; itself
-        where there are not `least` of them."""
-
-        def varies(sentence: str) -> bool:
-            return any(field in strong or field[0] == "~" for field in FIELD.findall(sentence))
-
-        kept = [source for source in (*self.sources, *more) if all(map(varies, SENTENCE.findall(source) or [source]))]
-        return PatternPool(*kept) if len(kept) >= least else self
 
 
 EMPTY = PatternPool()

@@ -3,20 +3,23 @@
 import random
 import re
 
-from ragstone.datasets.fictional.parts import Document, Drawn, pick, weighted
+from ragstone.datasets.fictional.parts import Document, Drawn, Stuck, chance, pick, weighted
 from ragstone.datasets.fictional.texts import read_toml
-from ragstone.datasets.fictional.zh import names
-from ragstone.datasets.fictional.zh.domains import FRAME, ChineseDomain, QuestionType
+from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
+from ragstone.datasets.fictional.zh.forms import FORMS, Role, write_form
 from ragstone.datasets.fictional.zh.patterns import Pattern, PatternPool, World
 
 __all__ = ["PassageWriter"]
 
 FRAMES = read_toml("zh", "frames")
 DATELINES, EARLY_DATELINES, TAILS = (PatternPool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
-VARIED_TAILS = TAILS.varied((), FRAME)
+NEWS_DATELINES, NEWS_EARLY_DATELINES = (
+    PatternPool(*FRAMES[name]) for name in ("news_datelines", "news_early_datelines")
+)
 MOST_USES = 3  # of a sentence that a passage can do without, in one row whose sentences are to vary
 PARAGRAPH = "　　"
 AMOUNT = re.compile("[0-9一二三四五六七八九十]|百分之")
+SHARE_OF_FORMS = {"answer": 0.6, "guess": 0.45, "around": 0.45}  # that are no reports, of varied parts of pages
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
 Menu = tuple[tuple[float, PatternPool], ...]
 
@@ -79,12 +82,17 @@ class PassageWriter:
 
     def begin(self, world: World, secret: frozenset[str]) -> None:
         """Start a passage about this world, by a new paper with new people; the paper's name reveals no secret."""
-        rng = self.rng
+        rng, names = self.rng, self.domain.names
         self.used = []
         local = "外" not in world and "地" not in secret and self.random() < 0.5
         home = world["地"].removesuffix("市") if local else names.place(rng)
-        around = {"报": names.newspaper(rng, home), "记者": names.person(rng), "乙": names.person(rng)}
-        self.world = Drawn({**world, **around}, rng, names.DRAWS, str)
+        around = {
+            "报": names.newspaper(rng, home),
+            "记者": names.person(rng),
+            "乙": names.person(rng),
+            "日": world["月日"],
+        }
+        self.world = Drawn({**world, **around}, rng, names.draws, str)
         if self.respell:
             self.world.update({key: self.respelt(world, key) for key in world if key + "#" in world})
         self.world["甲"] = self.stranger()
@@ -92,7 +100,11 @@ class PassageWriter:
     def respelt(self, world: World, key: str) -> str:
         """An amount in one of its spellings that end in the same unit; anything else as it is."""
         value = world[key]
-        others = [other for other in world[key + "#"].split("|") if AMOUNT.match(other) and other[-1:] == value[-1:]]
+        others = [
+            other
+            for other in world[key + "#"].split("|")
+            if AMOUNT.match(other) and other[-1:] == value[-1:] and other[:2] != "0."
+        ]
         return pick(self.rng, [value, *others]) if AMOUNT.match(value) else value
 
     def target(self, least: int, span: int) -> float:
@@ -103,11 +115,17 @@ class PassageWriter:
 
     def stranger(self) -> str:
         """A name of the country where the event takes place."""
+        names = self.domain.names
         return names.foreigner(self.rng)[0] if "外" in self.world else names.person(self.rng)
 
     # Pieces of passages
 
-    def opening(self, blocked: frozenset[str], datelines: PatternPool = DATELINES) -> str:
+    def opening(self, blocked: frozenset[str], *, early: bool = False) -> str:
+        """Where and when a report was written, or nothing."""
+        if self.respell:
+            datelines = NEWS_EARLY_DATELINES if early else NEWS_DATELINES
+        else:
+            datelines = EARLY_DATELINES if early else DATELINES
         return self.sentence(datelines, blocked) if self.random() < 0.5 else ""
 
     def sentences(self, blocked: frozenset[str], target: float, length: float, menu: Menu) -> list[str]:
@@ -147,7 +165,7 @@ class PassageWriter:
         return "".join(blocks).replace(PARAGRAPH * 2, PARAGRAPH).strip("　")
 
     def tail(self) -> str:
-        return self.sentence(VARIED_TAILS if self.respell else TAILS, frozenset()) if self.random() < 0.1 else ""
+        return "" if self.respell else self.sentence(TAILS, frozenset()) if self.random() < 0.1 else ""
 
     # Passages that state the answer (of the world's event: negatives, when the world is another year's)
 
@@ -158,7 +176,7 @@ class PassageWriter:
         if head:
             text = (f"【{head}】" if self.random() < 0.6 else head + PARAGRAPH) + state
         else:
-            flash = pick(self.rng, FRAMES["flashes"]).format_map(self.world)
+            flash = pick(self.rng, FRAMES["news_flashes" if self.respell else "flashes"]).format_map(self.world)
             text = flash + state
         domain = self.domain
         menu = ((3.0, domain.detail), (1.0, domain.close))
@@ -200,7 +218,7 @@ class PassageWriter:
         lead = self.sentence(domain.lead, quiet)
         if pattern is None:
             return [lead, self.sentence(qtype.say, avoid)]
-        before, between = pick(self.rng, FRAMES["questions"])
+        before, between = pick(self.rng, FRAMES["news_questions" if self.respell else "questions"])
         talk = (
             before.format_map(self.world) + self.fill(pattern) + between.format_map(self.world) + self.fill(pattern, 1)
         )
@@ -228,7 +246,7 @@ class PassageWriter:
     def rumour(self, qtype: QuestionType, avoid: frozenset[str]) -> str:
         """A report from before the event: guesses that name a candidate."""
         domain, quiet = self.domain, avoid | qtype.blocked
-        blocks = [self.opening(quiet | {"电日"}, EARLY_DATELINES) + self.sentence(domain.pre, quiet)]
+        blocks = [self.opening(quiet | {"电日"}, early=True) + self.sentence(domain.pre, quiet)]
         if self.random() < 0.5:
             blocks.append(self.sentence(domain.wait, quiet))
         blocks.append(self.sentence(qtype.rumour, quiet))
@@ -269,18 +287,34 @@ class PassageWriter:
     def document(self, kind: str, qtype: QuestionType, world: World, avoid: frozenset[str] = frozenset()) -> Document:
         """A passage of this kind about the world's event, without the fields to avoid."""
         self.begin(world, avoid | qtype.blocked)
+        if self.respell:
+            return Document(self.varied(kind, qtype, avoid), kind)
+        return Document(self.report(kind, qtype, avoid), kind)
+
+    def varied(self, kind: str, qtype: QuestionType, avoid: frozenset[str]) -> str:
+        """A passage of this kind in one of many forms, paragraphs on lines of their own."""
+        role: Role = "guess" if kind == "rumour" else "around" if kind == "related" else "answer"
+        if kind not in ("brief", "far") and chance(self.rng, SHARE_OF_FORMS[role]):
+            used = self.used.copy()
+            try:
+                return write_form(self, pick(self.rng, FORMS), role, qtype, avoid)
+            except Stuck:
+                self.used = used
+        return self.report(kind, qtype, avoid).replace(PARAGRAPH, "\n")
+
+    def report(self, kind: str, qtype: QuestionType, avoid: frozenset[str]) -> str:
+        """A report of this kind in the present world."""
         if kind == "plain":
-            text = self.plain(qtype, avoid)
-        elif kind == "brief":
-            text = self.brief(qtype, avoid)
-        elif kind == "far":
-            text = self.far(qtype, avoid)
-        elif kind == "rumour":
-            text = self.rumour(qtype, avoid)
-        elif kind == "related":
-            text = self.related(avoid | qtype.blocked)
-        else:  # another year or category: written as any answer would be, but for another event
-            style = self.random()
-            write = self.plain if style < 0.55 else self.brief if style < 0.75 else self.far
-            text = write(qtype, avoid)
-        return Document(text, kind)
+            return self.plain(qtype, avoid)
+        if kind == "brief":
+            return self.brief(qtype, avoid)
+        if kind == "far":
+            return self.far(qtype, avoid)
+        if kind == "rumour":
+            return self.rumour(qtype, avoid)
+        if kind == "related":
+            return self.related(avoid | qtype.blocked)
+        # another year or category: written as any answer would be, but for another event
+        style = self.random()
+        write = self.plain if style < 0.55 else self.brief if style < 0.75 else self.far
+        return write(qtype, avoid)
