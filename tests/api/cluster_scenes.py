@@ -1,6 +1,6 @@
 """Scenes with a real Ray cluster, for tests/api/test_cluster.py: nodes on this machine, commands that use them, kills.
 
-    unshare -n sh -c 'ip link set lo up && python -m tests.api.cluster_scenes FOLDER'
+    unshare -n sh -c 'ip link set lo up && python -m tests.api.cluster_scenes FOLDER [SCENE…]'
 
 Prints what each scene saw as one JSON document. No test of its own.
 """
@@ -21,6 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.cluster import nodes, workers_of
+from tests.api.test_evaluate import rows
+from tests.builders.test_questions import documents
+from tests.cli.test_eval import judging
 from tests.cli.tools import command, environment
 
 from ragstone.api.cluster import Cluster
@@ -32,6 +35,12 @@ EMBEDDER = """
 def embed(texts):
     return [[float(text.split()[-1]), 1.0, 2.0] for text in texts]
 """
+# Embeds by the length of a text.
+LENGTHS = """
+def embed(texts):
+    return [[float(len(text)), 1.0 + text.count(" "), 2.0] for text in texts]
+"""
+FRUITS = ("plum", "pear", "apple", "quince")
 KEY = "sk-cluster-0123456789abcdefghijkl"
 COUNT = 120
 GIVE_UP = 90.0  # seconds
@@ -54,6 +63,9 @@ class Endpoint(BaseHTTPRequestHandler):
             status, reply = 401, b'{"error": {"message": "Who are you?"}}'
         else:
             self.asked[body["messages"][-1]["content"]] += 1
+            if body["model"] == "judge":
+                verdict: Any = judging(body)  # a text, or all of a reply
+                reply = chat(verdict if isinstance(verdict, str) else json.dumps(verdict))
             if self.asked.total() > self.free:
                 self.gate.wait(GIVE_UP)
         self.send_response(status)
@@ -109,7 +121,7 @@ class Scenes:
     """Commands in a folder, with a cluster at `address`."""
 
     def __init__(self, folder: Path, cluster: Any, url: str) -> None:
-        self.folder, self.cluster = folder, cluster
+        self.folder, self.cluster, self.url = folder, cluster, url
         rows = "".join(f"q{at},What is number {at}?,7\n" for at in range(COUNT))
         (folder / "q.csv").write_text(f"id,question,reference\n{rows}")
         (folder / "app.py").write_text("def ask(question):\n    return 'It is ' + question[-3:]\n")
@@ -189,6 +201,47 @@ class Scenes:
         there, here = asyncio.run(embedded(options)), asyncio.run(embedded(ModelOptions()))
         return {"same": bool((there == here).all()), "shape": list(there.shape), "asked": cluster.asked}
 
+    def both(self, name: str, *words: str) -> dict[str, Any]:
+        """The same command on the cluster and on one machine, each into a run file of its own."""
+        there = self.run(*words, "--quiet", "--json", "--run", f"{name}-there.run", *self.on_cluster)
+        here = self.run(*words, "--quiet", "--json", "--run", f"{name}-here.run")
+        exports = [untimed(self.exported(f"{name}-{place}.run")) for place in ("there", "here")]
+        return {"codes": [there[0], here[0]], "err": there[2] + here[2], "records": len(exports[0]),
+                "same": exports[0] == exports[1], "left": len([*self.folder.glob("*-shards-*")])}  # fmt: skip
+
+    def scored(self) -> dict[str, Any]:
+        """Recorded answers, with a judge behind an endpoint and the user's own embedder."""
+        Endpoint.begin(free=10**6)
+        (self.folder / "lengths.py").write_text(LENGTHS)
+        data = [row | {"id": f"{at}-{copy}"} for copy in range(8) for at, row in enumerate(rows())]
+        (self.folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
+        metrics = "faithfulness,answer_relevancy,answer_correctness,context_recall,token_f1"
+        return self.both("eval", "eval", "answers.jsonl", "--judge", "compat/judge", "--judge-base-url", self.url,
+                         "--embedder", "lengths.py:embed", "--metrics", metrics, "--no-cache")  # fmt: skip
+
+    def diagnosed(self) -> dict[str, Any]:
+        """A system over documents, under every condition."""
+        documents = self.folder / "docs"
+        documents.mkdir()
+        asked = ["id,question,reference,document"]
+        for at in range(12):
+            text = f"The {FRUITS[at % 4]} orchard number {at} was founded in the year {1800 + at} by its neighbours."
+            (documents / f"d{at}.txt").write_text(text)
+            asked.append(f"q{at},When was orchard number {at} founded?,{1800 + at},d{at}.txt")
+        (self.folder / "gold.csv").write_text("\n".join(asked))
+        return self.both("diagnose", "diagnose", "gold.csv", "--corpus", "docs", "--plan", "full")
+
+    def built(self) -> dict[str, Any]:
+        """Questions made from the documents."""
+        (self.folder / "texts").mkdir()
+        for passage in documents(8):
+            (self.folder / "texts" / f"{passage.meta['document']}.md").write_text(
+                f"# {passage.title}\n\n{passage.text}"
+            )
+        seen = self.both("build", "build", "questions", "texts", "-o", "made", "--model", "local/template",
+                         "--size", "4", "--type", "single=1")  # fmt: skip
+        return seen | {"questions": len((self.folder / "made" / "questions.jsonl").read_text().splitlines())}
+
     def secrets(self, places: list[Path]) -> dict[str, Any]:
         """The files that hold the key: of Ray's session and of the runs."""
         found, seen = [], 0
@@ -203,7 +256,9 @@ def untimed(lines: str) -> list[Any]:
     """An export without the times of its answers, which no two runs share."""
     records = [json.loads(line) for line in lines.splitlines()]
     for record in records:
-        (record["record"].get("response") or {}).pop("seconds", None)
+        response = record["record"].get("response") or {}
+        for timed in (response, *response.get("steps", ())):
+            timed.pop("seconds", None)
         record["record"].pop("system_id", None)
     return records
 
@@ -215,7 +270,10 @@ def main() -> int:
     seen: dict[str, Any] = {}
     with nodes(2, 2, folder) as cluster:
         scenes = Scenes(folder, cluster, f"http://127.0.0.1:{server.server_address[1]}/v1")
-        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills, scenes.embedding):
+        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills, scenes.embedding, scenes.scored,
+                      scenes.diagnosed, scenes.built):  # fmt: skip
+            if sys.argv[2:] and scene.__name__ not in sys.argv[2:]:
+                continue
             started = time.monotonic()
             seen[scene.__name__] = scene() | {"seconds": round(time.monotonic() - started, 1)}
             print(json.dumps(seen[scene.__name__]), file=sys.stderr, flush=True)

@@ -13,15 +13,20 @@ from typing import Any
 import pytest
 
 from ragstone.api.cluster import Cluster
+from ragstone.api.cluster_keys import keys_for, keys_of
 from ragstone.api.cluster_limits import LimitKeeper, limited_by
 from ragstone.api.cluster_serve import serving
 from ragstone.api.evaluate import read_data
 from ragstone.api.execute import Shell
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions, run_questions
+from ragstone.api.workload import Workload
 from ragstone.errors import AllowanceSpent, EndpointRefused, MissingExtra, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
+from ragstone.systems.http import HttpTarget
+from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
+from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import Query, Response, Usage
 
 ROOT = Path(__file__).parents[2]
@@ -99,6 +104,22 @@ def test_a_refusal_comes_home_from_a_worker_as_it_was(error: EndpointRefused) ->
     assert (type(back), str(back), back.answered, back.exit_code) == (
         type(error), str(error), error.answered, error.exit_code
     )  # fmt: skip
+
+
+def test_the_keys_of_all_that_workers_open_travel_and_no_other_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {
+        "OPENAI_API_KEY": "a", "JINA_API_KEY": "b", "QDRANT_API_KEY": "c", "ELASTIC_PASSWORD": "d", "MY_TOKEN": "e",
+        "MY_SEARCH": "f", "MY_VECTORS": "g", "MY_OTHER": "no",
+    }  # fmt: skip
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    asked = HttpTarget("http://127.0.0.1:9/ask", headers={"Authorization": "Bearer $MY_TOKEN"})
+    target = SystemTarget(asked, 'http(http://127.0.0.1:9,headers={"X-Key": "$MY_SEARCH"})')
+    judging = Judging("openai/m", embedder='http(http://127.0.0.1:9,headers={"X-Key": "${MY_VECTORS}"})')
+    systems = [target, "openai/m", RagTarget("docs", "rerank(bm25,jina/m)")]
+    workload = Workload("x", systems, (), (), judging, ModelOptions(), RAG_TEMPLATE, {})
+    assert keys_of(workload) == {name: value for name, value in secrets.items() if value != "no"}
+    assert "MY_VECTORS" not in keys_for(["openai/m"])
 
 
 class Locked:
@@ -198,7 +219,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Any:
     inside = f"ip link set lo up && exec {sys.executable} -m tests.api.cluster_scenes {folder}"
     try:
         done = subprocess.run(
-            ["unshare", "-n", "sh", "-c", inside], cwd=ROOT, capture_output=True, text=True, check=False, timeout=280
+            ["unshare", "-n", "sh", "-c", inside], cwd=ROOT, capture_output=True, text=True, check=False, timeout=420
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -234,6 +255,16 @@ def test_a_pool_that_workers_embed_has_the_vectors_of_one_machine(scenes: Any) -
     assert {name: scenes["embedding"][name] for name in ("same", "shape", "asked")} == {
         "same": True, "shape": [700, 3], "asked": 1
     }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scene", "records"), [("scored", 48), ("diagnosed", 100), ("built", 20)])
+def test_what_workers_score_diagnose_and_build_is_what_one_machine_does(scenes: Any, scene: str, records: int) -> None:
+    seen = scenes[scene]
+    assert seen["codes"] == [0, 0], seen["err"]
+    assert (seen["same"], seen["left"]) == (True, 0)
+    assert seen["records"] >= records
+    assert seen.get("questions", 4) == 4
 
 
 @pytest.mark.slow

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragstone.api.cluster_embedding import embed_on
+from ragstone.api.cluster_keys import keys_for, keys_of
 from ragstone.api.cluster_limits import LimitKeeper, value_of
 from ragstone.api.cluster_serve import serving
 from ragstone.api.cluster_worker import Errand, ShardWorker
 from ragstone.api.workload import Workload
 from ragstone.errors import RagstoneError, Unfinished, UsageError
 from ragstone.models import ModelOptions
-from ragstone.models.providers import PLUGINS
 from ragstone.report.optional import load
 from ragstone.runs import RunFile
 from ragstone.runs.owners import is_dead
@@ -79,7 +79,7 @@ class Cluster:
             if limits.allowance or limits.requests_per_minute or limits.tokens_per_minute:
                 keeper = _keeper(ray, workload)
             workload = replace(workload, options=replace(workload.options, spread=None))
-            errand = Errand(workload, concurrency, folder, token, Path.cwd(), _keys())
+            errand = Errand(workload, concurrency, folder, token, Path.cwd(), keys_of(workload))
             pool = _RayPool(ray, self, ray.put(errand), keeper, folder, self._count(ray), concurrency)
             try:
                 await pool.begin()
@@ -110,7 +110,9 @@ class Cluster:
 
         def work() -> Any:
             with self._connected(ray):
-                return embed_on(ray, name, options, texts, kind, _keys(), workers=self._count(ray), gpus=self.gpus)
+                return embed_on(
+                    ray, name, options, texts, kind, keys_for([name]), workers=self._count(ray), gpus=self.gpus
+                )
 
         return await asyncio.to_thread(work)
 
@@ -295,12 +297,6 @@ async def _settle(keeper: Any, workload: Workload) -> None:
     if (allowance := workload.options.allowance) is not None:
         with contextlib.suppress(Exception):  # the cluster is gone: the limit of the next run begins anew
             allowance.spent.requests, allowance.spent.cost = await value_of(keeper.spent.remote())
-
-
-def _keys() -> dict[str, str]:
-    """The providers' keys that are set here."""
-    names = {provider.key for provider in PLUGINS.values() if provider.key}
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def _check_sendable(ray: Any, workload: Workload) -> None:

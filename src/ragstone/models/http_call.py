@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Read: TypeAlias = "Callable[[aiohttp.ClientResponse, float], Awaitable[T]]"
 
-__all__ = ["HttpCall", "check_address", "compiled_path", "named_call"]
+__all__ = ["HttpCall", "check_address", "compiled_path", "named_call", "variables_in"]
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password|credential", re.IGNORECASE)
@@ -64,7 +64,7 @@ class HttpCall:
         text = url + (body if method != "GET" else "")
         self.uses = frozenset(name for name in names if f"{{{name}}}" in text)
         self._headers = {name: _header(name, value, header_option) for name, value in headers.items()}
-        variables = (match[1] or match[2] for value in headers.values() for match in _VARIABLE.finditer(value))
+        variables = (name for value in headers.values() for name in variables_in(value))
         self._secrets = (*self._headers.values(), *(os.environ[name] for name in variables))
         self._refusals = Refusals()
         self._limiter, self._patience = limiter_for(options, self._refusals), patience_for(options)
@@ -227,6 +227,11 @@ def compiled_path(text: str) -> Callable[[Any], Any]:
             return None
 
     return search
+
+
+def variables_in(text: str) -> list[str]:
+    """The environment variables that a header names."""
+    return [match[1] or match[2] for match in _VARIABLE.finditer(text)]
 
 
 def _header(name: str, text: str, advice: str) -> str:

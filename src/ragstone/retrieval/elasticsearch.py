@@ -279,7 +279,10 @@ def _connect(*variables: str, is_open: bool) -> Callable[[EngineTarget], Any]:
 def _kind(name: str, label: str, *variables: str) -> EngineKind:
     connect = _connect(*variables, is_open=name == "opensearch")
     key = variables[0] or variables[2]
-    return EngineKind(name, label, connect, key, f"{name}(http://localhost:9200)", words=True, options=("vector",))
+    return EngineKind(
+        name, label, connect, key, f"{name}(http://localhost:9200)", words=True, options=("vector",),
+        more_keys=variables[1:],
+    )  # fmt: skip
 
 
 PLUGINS = {

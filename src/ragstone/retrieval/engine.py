@@ -29,14 +29,24 @@ from ragstone.models import ModelOptions, open_embedder
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec
 from ragstone.retrieval.embedders import embed_all
-from ragstone.retrieval.open import Building, Opener
+from ragstone.retrieval.open import Building
 from ragstone.text.redaction import redact, secrets_of, shown_url
 from ragstone.types import Embedder, Passage, Retriever
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Engine", "EngineKind", "EngineTarget", "Fields", "Hit", "load_library", "opener_of", "similarity"]
+__all__ = [
+    "Engine",
+    "EngineKind",
+    "EngineOpener",
+    "EngineTarget",
+    "Fields",
+    "Hit",
+    "load_library",
+    "opener_of",
+    "similarity",
+]
 
 _IN_FLIGHT = 8  # concurrent searches
 _SHARED = ("collection", "embedder", "embedder_url", "id", "text", "title")
@@ -96,6 +106,7 @@ class Engine(Protocol):
 class EngineKind:
     """A kind of engine. `label`: its name in errors. `key`: the environment variable of its key or password. `schemes`:
     of its addresses. `local`: it can run in this process. `words`: it searches words if no embedder is named.
+    `more_keys`: further variables of a user and a password.
     `unreachable`, `unauthorized`: the names of its client's exceptions for these."""
 
     name: str
@@ -107,6 +118,7 @@ class EngineKind:
     local: bool = False
     words: bool = False
     options: tuple[str, ...] = ()
+    more_keys: tuple[str, ...] = ()
     unreachable: tuple[str, ...] = ()
     unauthorized: tuple[str, ...] = ()
 
@@ -161,42 +173,52 @@ class EngineRetriever:
         return sorted(found.values(), key=lambda item: (-(item.score or 0.0), self._places.get(item.id, last)))
 
 
-def opener_of(kind: EngineKind) -> Opener:
+@dataclass(frozen=True)
+class EngineOpener:
+    """Opens a retriever of this kind by its name."""
+
+    kind: EngineKind
+
+    def __call__(self, spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
+        return _open_engine(self.kind, spec, building)
+
+
+def opener_of(kind: EngineKind) -> EngineOpener:
     """What opens a retriever of this kind by its name."""
+    return EngineOpener(kind)
 
-    @contextlib.asynccontextmanager
-    async def open_engine(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-        """Raises UsageError, MissingExtra, DataError, the embedder's errors, and Unreachable."""
-        place = _checked_place(kind, spec)
-        pool = [passage for passage in building.pool if passage.text.strip()]
-        async with contextlib.AsyncExitStack() as stack:
-            embedder: Embedder | None = None
-            if name := spec.options.get("embedder"):
-                url = spec.options.get("embedder_url")
-                options = replace(building.options, base_url=url) if url else building.options
-                embedder = await stack.enter_async_context(open_embedder(name, options))
-            started, scratch = time.perf_counter(), ""
-            if not place:
-                place = scratch = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
-            fields = Fields(**{key: spec.options[key] for key in ("id", "text", "title", "vector")
-                               if key in spec.options})  # fmt: skip
-            target = EngineTarget(place, fields, spec.options, building.options)
-            with _errors(kind, spec.name):
-                engine = await stack.enter_async_context(kind.connect(target))
-            collection = await _collection(kind, spec, engine, embedder, pool)
-            with _errors(kind, spec.name):
-                count = await engine.count(collection)
-            facts: dict[str, Any] = {
-                "library": engine.library, "collection": collection, "passages": count,
-                "build_seconds": time.perf_counter() - started,
-            }  # fmt: skip
-            if embedder is not None:
-                facts["embedder"] = embedder.id
-            if scratch:
-                facts["index_bytes"] = _bytes(Path(scratch))
-            yield EngineRetriever(kind, spec.name, engine, collection, embedder, building.pool, facts)
 
-    return open_engine
+@contextlib.asynccontextmanager
+async def _open_engine(kind: EngineKind, spec: Spec, building: Building) -> AsyncIterator[Retriever]:
+    """Opens a retriever. Raises UsageError, MissingExtra, DataError, the embedder's errors, and Unreachable."""
+    place = _checked_place(kind, spec)
+    pool = [passage for passage in building.pool if passage.text.strip()]
+    async with contextlib.AsyncExitStack() as stack:
+        embedder: Embedder | None = None
+        if name := spec.options.get("embedder"):
+            url = spec.options.get("embedder_url")
+            options = replace(building.options, base_url=url) if url else building.options
+            embedder = await stack.enter_async_context(open_embedder(name, options))
+        started, scratch = time.perf_counter(), ""
+        if not place:
+            place = scratch = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
+        fields = Fields(**{key: spec.options[key] for key in ("id", "text", "title", "vector")
+                           if key in spec.options})  # fmt: skip
+        target = EngineTarget(place, fields, spec.options, building.options)
+        with _errors(kind, spec.name):
+            engine = await stack.enter_async_context(kind.connect(target))
+        collection = await _collection(kind, spec, engine, embedder, pool)
+        with _errors(kind, spec.name):
+            count = await engine.count(collection)
+        facts: dict[str, Any] = {
+            "library": engine.library, "collection": collection, "passages": count,
+            "build_seconds": time.perf_counter() - started,
+        }  # fmt: skip
+        if embedder is not None:
+            facts["embedder"] = embedder.id
+        if scratch:
+            facts["index_bytes"] = _bytes(Path(scratch))
+        yield EngineRetriever(kind, spec.name, engine, collection, embedder, building.pool, facts)
 
 
 def _checked_place(kind: EngineKind, spec: Spec) -> str:

@@ -6,7 +6,7 @@ which runs in this process; an HTTP address; or a name that another package regi
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -17,7 +17,16 @@ from ragstone.registry import is_place
 from ragstone.systems.accepted import ACCEPTED, accepts_of
 from ragstone.types import Sampling, System, Template
 
-__all__ = ["ACCEPTED", "accepts_of", "is_address", "is_registered", "open_system", "system_name", "system_settings"]
+__all__ = [
+    "ACCEPTED",
+    "accepts_of",
+    "is_address",
+    "is_registered",
+    "open_system",
+    "system_name",
+    "system_settings",
+    "texts_of",
+]
 
 _DEFAULT = ModelOptions()
 
@@ -97,6 +106,23 @@ async def _opened(
     local = name.startswith(("local/", "scripted/"))  # the base URL is for the command's other models
     endpoint = shown_url(normal_base_url(options.address)) if options.address and not local else ""
     return Reader(model, template, sampling, endpoint=endpoint)
+
+
+def texts_of(system: Any) -> Iterator[str]:
+    """The names and headers by which a system is opened, before it is."""
+    from ragstone.systems.http import HttpTarget  # noqa: PLC0415
+    from ragstone.systems.rag import RagTarget  # noqa: PLC0415
+    from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
+
+    if isinstance(system, str):
+        yield system
+    elif isinstance(system, HttpTarget):
+        yield from system.headers.values()
+    elif isinstance(system, RagTarget):
+        yield from (name for name in (system.retriever, system.model) if isinstance(name, str))
+    elif isinstance(system, SystemTarget):
+        yield from texts_of(system.system)
+        yield from texts_of(system.retriever)
 
 
 def _live(target: Any, name: str, options: ModelOptions) -> System:
