@@ -27,6 +27,7 @@ from tests.cli.test_eval import judging
 from tests.cli.tools import command, environment
 
 from ragstone.api.cluster import Cluster
+from ragstone.api.evaluate import evaluate
 from ragstone.models import ModelOptions, open_embedder
 from ragstone.retrieval.embedders import embed_all
 
@@ -216,8 +217,12 @@ class Scenes:
         data = [row | {"id": f"{at}-{copy}"} for copy in range(8) for at, row in enumerate(rows())]
         (self.folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
         metrics = "faithfulness,answer_relevancy,answer_correctness,context_recall,token_f1"
-        return self.both("eval", "eval", "answers.jsonl", "--judge", "compat/judge", "--judge-base-url", self.url,
-                         "--embedder", "lengths.py:embed", "--metrics", metrics, "--no-cache")  # fmt: skip
+        done = evaluate(data, ["token_f1"], run=self.folder / "py.run", cluster=self.cluster.address, workers=2)
+        with done.open() as run:
+            seen = {"python": len([*run.run.records()])}
+        judge = ("--judge", "compat/judge", "--judge-base-url", self.url, "--no-cache")
+        words = ("answers.jsonl", "--metrics", metrics, "--embedder", "lengths.py:embed", *judge)
+        return seen | self.both("eval", "eval", *words)
 
     def diagnosed(self) -> dict[str, Any]:
         """A system over documents, under every condition."""

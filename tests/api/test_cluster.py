@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from ragstone import bench, diagnose, evaluate
+from ragstone import run as ask
 from ragstone.api.cluster import Cluster
 from ragstone.api.cluster_keys import keys_for, keys_of
 from ragstone.api.cluster_limits import LimitKeeper, limited_by
@@ -160,6 +162,30 @@ async def test_an_address_where_nothing_answers_is_one_line(tmp_path: Path) -> N
         await asked_on_a_cluster("local/extractive", tmp_path / "a.run")
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ({"workers": 2}, "`workers` needs a `cluster`."),
+        ({"cluster": "everywhere"}, "`cluster` 'everywhere': expected auto, local or ray://HOST:PORT."),
+        ({"cluster": "local", "workers": 0}, "`workers` 0: expected 1 or more."),
+        ({"cluster": "127.0.0.1:1"}, "nothing answers there"),
+    ],
+)
+def test_a_wrong_cluster_from_python_is_one_line_with_keywords(
+    tmp_path: Path, words: dict[str, Any], line: str
+) -> None:
+    rows = [{"question": "What is 7?", "answer": "7", "reference": "7"}]
+    for call in (
+        lambda: evaluate(rows, ["answer_match"], run=tmp_path / "a.run", **words),
+        lambda: ask(rows, "local/extractive", ["answer_match"], run=tmp_path / "b.run", **words),
+        lambda: diagnose(rows, "local/extractive", run=tmp_path / "c.run", **words),
+        lambda: bench("rgb", model="local/extractive", fictional_size=2, limit=1, run=tmp_path / "d.run", **words),
+    ):
+        with pytest.raises(UsageError) as caught:
+            call()
+        assert line in str(caught.value)
+
+
 class FakeServe:
     """Ray Serve and its LLM API, as far as they are called: what they are told."""
 
@@ -264,7 +290,7 @@ def test_what_workers_score_diagnose_and_build_is_what_one_machine_does(scenes: 
     assert seen["codes"] == [0, 0], seen["err"]
     assert (seen["same"], seen["left"]) == (True, 0)
     assert seen["records"] >= records
-    assert seen.get("questions", 4) == 4
+    assert (seen.get("questions", 4), seen.get("python", 48)) == (4, 48)
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.errors import UnknownName, UsageError
-from ragstone.messages import checked_language
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import PROVIDERS, ModelOptions
 from ragstone.prices import read_price
@@ -141,11 +140,12 @@ async def run_bench(
 ) -> BenchResult:
     """Runs the plan into the file `run`; by default its name is derived from the settings."""
     benchmark, calling = plan.benchmark, plan.model_options
-    path = default_run(plan) if run is None else Path(run)
+    shell = shell or Shell()
+    path = shell.path(run, lambda: default_run(plan))
     at_once = concurrency or concurrency_of(plan.models, min(calling.in_flight, _MOST))
     info = {"benchmark_at": plan.place} if plan.place else {}
     job = Job(benchmark, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)
-    done = await execute(job, shell or Shell())
+    done = await execute(job, shell)
     return BenchResult(path, done.outcome, (*benchmark.warnings, *done.notes), plan.plugin)
 
 
@@ -176,6 +176,9 @@ async def bench_async(
     concurrency: int | None = None,
     language: str | None = None,
     otlp: str = "",
+    cluster: str = "",
+    workers: int | None = None,
+    shard: str = "",
     **options: Any,
 ) -> BenchResult:
     """Run a benchmark on one or more systems and keep everything in one run file; results already in the file are not
@@ -190,8 +193,9 @@ async def bench_async(
     see `Judging`. `run`: the run file; by default its name is derived from the settings. `sampling`: `temperature`,
     `top_p`, `max_tokens`, `seed`, overriding the template's. `language`: language of tables and reports, "en" or "zh".
     `max_requests`, `max_cost` (at `price`, `judge_price`: "IN/OUT[/CACHED]" per million tokens): the run stops there.
-    `otlp`: an endpoint that spans of the answers with their scores are sent to. `options`: the benchmark's own, listed
-    by `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
+    `otlp`: an endpoint that spans of the answers with their scores are sent to. `cluster`, `workers`, `shard`: as in
+    `evaluate`, for the cases. `options`: the benchmark's own, listed by `ragstone bench NAME --help`. Raises
+    `RagstoneError`s, one line each.
     """
     plugin = BENCHMARKS.get(benchmark)
     with keywords_in_errors(_keywords(plugin)):
@@ -200,7 +204,8 @@ async def bench_async(
             embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
             price=read_price(judge_price, "judge_price"), combine=combine,
         )  # fmt: skip
-        calling = model_options or ModelOptions(cache=cache_folder())
+        shell = Shell.of(language=language, otlp=otlp, cluster=cluster, workers=workers, shard=shard)
+        calling = replace(model_options or ModelOptions(cache=cache_folder()), spread=shell.cluster)
         if timeout is not None:
             calling = replace(calling, deadline=timeout, timeout=min(timeout, calling.timeout))
         plan = await plan_bench(
@@ -212,7 +217,6 @@ async def bench_async(
             sampling=sampling,
             model_options=limited(calling, max_requests, max_cost, read_price(price, "price")),
         )
-        shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
         return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)
 
 

@@ -57,8 +57,13 @@ class Cluster:
     least: ClassVar[int] = 5_000  # texts: fewer are embedded sooner than workers start
 
     @classmethod
-    def checked(cls, address: str, workers: int | None, gpus: float, *, serves: bool = False) -> Self:
-        """The cluster of a command. MissingExtra without Ray."""
+    def checked(cls, address: str, workers: int | None, gpus: float = 0.0, *, serves: bool = False) -> Self:
+        """The cluster of a command. UsageError for an address that none can have, MissingExtra without Ray."""
+        host, colon, port = address.removeprefix("ray://").rpartition(":")
+        if address not in ("auto", "local") and not (host and colon and port.isdecimal() and "/" not in host):
+            raise UsageError(f"--cluster {address!r}: expected auto, local or ray://HOST:PORT.")
+        if workers is not None and workers < 1:
+            raise UsageError(f"--workers {workers}: expected 1 or more.")
         _ray()
         return cls(address, workers, gpus, serves)
 

@@ -28,7 +28,7 @@ from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
 from ragstone.display import Table
 from ragstone.errors import UsageError
-from ragstone.messages import checked_language, messages, preferred_language
+from ragstone.messages import messages, preferred_language
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.models import ModelOptions
 from ragstone.prices import read_price
@@ -278,6 +278,8 @@ async def diagnose_async(
     concurrency: int | None = None,
     max_requests: int | None = None,
     gates: Mapping[str, float] | None = None,
+    cluster: str = "",
+    workers: int | None = None,
 ) -> DiagnosisResult:
     """Ask a system the user's questions under changed conditions, name the cause of each wrong answer, and price fixes.
 
@@ -312,7 +314,8 @@ async def diagnose_async(
         most = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=most)
     model_options = limited(model_options, max_requests, budget, read_price(price))
-    shell = Shell(language=checked_language(language) if language else None)
+    shell = Shell.of(language=language, cluster=cluster, workers=workers)
+    model_options = dataclasses.replace(model_options, spread=shell.cluster)
     return await run_diagnosis(
         planned, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell
     )

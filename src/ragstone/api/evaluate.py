@@ -210,7 +210,8 @@ async def run_evaluation(
     shell: Shell | None = None,
 ) -> EvalResult:
     """Runs the plan into the file `run`; by default its name is derived from the settings."""
-    path = Path(run) if run is not None else default_run(plan)
+    shell = shell or Shell()
+    path = shell.path(run, lambda: default_run(plan))
     plan, growth = fitted(plan, path)
     options = model_options or ModelOptions(cache=cache_folder())
     price = price_in_batches(price, plan.judging.judges, batch=options.batch is not None)
@@ -219,7 +220,7 @@ async def run_evaluation(
         plan.metrics, plan.judging, options,
         info=prices_and_gates(price, gates), replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
-    done = await execute(job, shell or Shell())
+    done = await execute(job, shell)
     return EvalResult(path, done.outcome, (*plan.warnings, *done.notes), system=plan.system.id)
 
 
@@ -263,6 +264,9 @@ async def evaluate_async(
     references: Any = None,
     seed: int = 0,
     otlp: str = "",
+    cluster: str = "",
+    workers: int | None = None,
+    shard: str = "",
 ) -> EvalResult:
     """Score existing answers and keep everything in one run file; results already in the file are not computed again.
 
@@ -282,7 +286,9 @@ async def evaluate_async(
     `sep`: separator of several contexts in one cell; `sheet`: of a spreadsheet; `split`: of a data set with several;
     `qrels`, `corpus`: relevance labels and documents of a TREC run file. `references`: a file (or other data) with the
     references of these questions, joined by question or id. `otlp`: an endpoint that spans of the
-    answers with their scores are sent to. Raises `RagstoneError`s, one line each.
+    answers with their scores are sent to. `cluster`: has `workers` (one for each CPU) of a Ray cluster score: "local",
+    "auto" or "ray://HOST:PORT". `shard`: "1/4" scores that quarter of the samples, and `merge` joins the four run
+    files. Raises `RagstoneError`s, one line each.
     """
     read_price(price, "price")
     reading = {
@@ -305,8 +311,9 @@ async def evaluate_async(
         repeat=repeat,
         system_model=system_model,
     )
-    shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
+    shell = Shell.of(language=language, otlp=otlp, cluster=cluster, workers=workers, shard=shard)
     calling = limited(model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, read_price(price))
+    calling = dataclasses.replace(calling, spread=shell.cluster)
     return await run_evaluation(
         plan, run=run, model_options=calling, concurrency=concurrency, price=price, gates=gates, shell=shell
     )

@@ -6,20 +6,22 @@ import contextlib
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import platformdirs
 
 from ragstone.api.judging import Judging, Opened
 from ragstone.api.otlp_export import exporting
+from ragstone.api.portion import Portion
 from ragstone.api.rounds import in_rounds
 from ragstone.api.run_info import GROWING, joined_info
 from ragstone.api.workload import Workload, all_local
 from ragstone.errors import Unfinished, UsageError
+from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
@@ -55,8 +57,8 @@ def limited(options: ModelOptions, requests: int | None, cost: float | None, pri
 @dataclass(frozen=True)
 class Shell:
     """What the command line adds: the command for the run file, the progress display, the event that stops the run, the
-    language of the output, which the run file remembers (None: unchanged), the endpoint that spans are sent to, and the
-    cluster whose workers ask (None: this process)."""
+    language of the output, which the run file remembers (None: unchanged), the endpoint that spans are sent to, the
+    cluster whose workers ask (None: this process), and the portion of the cases that is asked (None: all)."""
 
     command: str = ""
     progress: Progress | None = None
@@ -64,6 +66,29 @@ class Shell:
     language: str | None = None
     otlp: str = ""
     cluster: "Cluster | None" = None
+    portion: Portion | None = None
+
+    @classmethod
+    def of(
+        cls, *, language: str | None = None, otlp: str = "", cluster: str = "", workers: int | None = None,
+        shard: str = "",
+    ) -> Self:  # fmt: skip
+        """That of a call from Python. Raises UsageError, and MissingExtra for a cluster without Ray."""
+        opened = None
+        if cluster:
+            from ragstone.api.cluster import Cluster  # noqa: PLC0415  (it imports what opens every model)
+
+            opened = Cluster.checked(cluster, workers)
+        elif workers is not None:
+            raise UsageError("--workers needs a --cluster.")
+        spoken = checked_language(language) if language else None
+        return cls(language=spoken, otlp=otlp, cluster=opened, portion=Portion.read(shard))
+
+    def path(self, run: str | Path | None, default: Callable[[], Path]) -> Path:
+        """The run file: the one that was named, else the default, which says of which portion it is."""
+        if run is not None:
+            return Path(run)
+        return default() if self.portion is None else self.portion.path(default())
 
 
 @dataclass(frozen=True)
@@ -131,7 +156,7 @@ async def execute(job: Job, shell: Shell) -> Executed:
                 async with _pool(shell, job, workload, file) as pool:
                     return await run_cases(
                         file,
-                        benchmark.cases,
+                        benchmark.cases if shell.portion is None else shell.portion.of(benchmark.cases),
                         systems=here.systems,
                         metrics=here.metrics,
                         concurrency=job.concurrency,
@@ -144,7 +169,13 @@ async def execute(job: Job, shell: Shell) -> Executed:
 
         outcome = await in_rounds(job.model_options, run, shell.stop)
     note = export.note(shell.otlp) if export is not None else ""
-    return Executed(outcome, here.metrics, tuple(specs), (note,) if note else ())
+    part = "" if shell.portion is None else _part(shell.portion, shell.language)
+    return Executed(outcome, here.metrics, tuple(specs), tuple(filter(None, (note, part))))
+
+
+def _part(portion: Portion, language: str | None) -> str:
+    texts = messages(__name__, language or preferred_language())
+    return texts["part"].format(number=portion.number, parts=portion.parts)
 
 
 def default_name(name: str, question: object) -> Path:

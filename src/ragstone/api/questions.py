@@ -121,7 +121,8 @@ async def run_questions(
 ) -> EvalResult:
     """Runs the plan into the file `run`; by default its name is derived from the questions and the system. `price`: of
     the system's models and, unless `judge_price` says otherwise, of the judge."""
-    path = Path(run) if run is not None else default_question_run(plan)
+    shell = shell or Shell()
+    path = shell.path(run, lambda: default_question_run(plan))
     most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
     plan, growth = fitted_questions(plan, path)
@@ -132,7 +133,7 @@ async def run_questions(
         plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info,
         replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
-    done = await execute(job, shell or Shell())
+    done = await execute(job, shell)
     return EvalResult(path, done.outcome, (*plan.benchmark.warnings, *done.notes), system=done.systems[0])
 
 
@@ -175,6 +176,9 @@ async def run_async(
     references: Any = None,
     seed: int = 0,
     otlp: str = "",
+    cluster: str = "",
+    workers: int | None = None,
+    shard: str = "",
 ) -> EvalResult:
     """Ask a system the user's questions, score its answers, and keep everything in one run file.
 
@@ -213,7 +217,8 @@ async def run_async(
         in_flight = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
     model_options = limited(model_options, max_requests, max_cost, read_price(price or judge_price))
-    shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
+    shell = Shell.of(language=language, otlp=otlp, cluster=cluster, workers=workers, shard=shard)
+    model_options = dataclasses.replace(model_options, spread=shell.cluster)
     return await run_questions(
         plan, run=run, model_options=model_options, concurrency=concurrency, price=price, judge_price=judge_price,
         gates=gates, shell=shell,

@@ -26,10 +26,12 @@ from ragstone.cli.options import (
     limit_options,
     metrics_option,
     otlp_option,
+    portion_of,
     quiet_option,
     rate_options,
     report_option,
     run_option,
+    shard_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from ragstone.api.bench import BenchPlan, BenchResult
     from ragstone.api.cluster import Cluster
     from ragstone.api.judging import Judging
+    from ragstone.api.portion import Portion
     from ragstone.models import ModelOptions
     from ragstone.prices import Price
 
@@ -73,6 +76,7 @@ model_options = both(
     ),
     rate_options,
     cluster_options,
+    shard_option,
     click.option(
         "--deadline", "--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
         help="Time limit of an answer, including its retries, in seconds.",
@@ -124,6 +128,7 @@ class SharedOptions(NamedTuple):
     as_json: bool
     otlp: str
     cluster: "Cluster | None"
+    portion: "Portion | None"
 
 
 def read_shared_options(values: dict[str, Any]) -> SharedOptions:
@@ -151,7 +156,8 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
         "temperature": values.pop("temperature"), "top_p": values.pop("top_p"),
         "max_tokens": values.pop("max_tokens"), "seed": values.pop("sampling_seed"),
     }  # fmt: skip
-    cluster = cluster_of(values)
+    cluster, portion = cluster_of(values), portion_of({**values, "dry_run": dry_run})
+    del values["shard"]
     for name in CLUSTER_VALUES:
         del values[name]
     calling = ModelOptions(
@@ -176,7 +182,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     return SharedOptions(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
         dry_run, read_price(own), own, read_price(judges), judges if judge_text else "", share, report_file,
-        values.pop("language"), values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster,
+        values.pop("language"), values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster, portion,
     )  # fmt: skip
 
 
@@ -205,7 +211,11 @@ async def _bench(plan: "BenchPlan", shared: SharedOptions) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
 
     async with opened_shell(
-        quiet=shared.quiet, language=shared.language, otlp=shared.otlp, cluster=shared.cluster
+        quiet=shared.quiet,
+        language=shared.language,
+        otlp=shared.otlp,
+        cluster=shared.cluster,
+        portion=shared.portion,
     ) as shell:
         result = await run_bench(plan, run=shared.run_file, concurrency=shared.concurrency, shell=shell)
     return _say_result(result, shared)

@@ -30,12 +30,14 @@ from ragstone.cli.options import (
     no_judge,
     once,
     otlp_option,
+    portion_of,
     quiet_option,
     rate_options,
     references_option,
     report_option,
     run_option,
     seed_option,
+    shard_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
@@ -88,6 +90,7 @@ call_options = both(
                  help="Time limit of a call including its retries, in seconds."),
     rate_options,
     cluster_options,
+    shard_option,
     cache_option,
     batch_option,
     limit_options,
@@ -130,6 +133,7 @@ def command(**values: Any) -> int:
 
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"], values["run_file"])  # before anything is spent
+    portion_of(values)
     language = values["data_language"] or ""
     judging = judging_of(values, protocol=values["judge_protocol"], language=language)
     if judging.model is None and values["repeat"] > 1:
@@ -181,7 +185,11 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
 
     cluster = cluster_of(values)
     async with opened_shell(
-        quiet=values["quiet"], language=values["language"], otlp=values["otlp"], cluster=cluster
+        quiet=values["quiet"],
+        language=values["language"],
+        otlp=values["otlp"],
+        cluster=cluster,
+        portion=portion_of(values),
     ) as shell:
         result = await run_evaluation(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],

@@ -13,13 +13,14 @@ from ragstone.messages import LANGUAGES
 if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
     from ragstone.api.judging import Judging
+    from ragstone.api.portion import Portion
 
 __all__ = [
     "CLUSTER_VALUES", "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText",
     "asking_options",
     "batch_option", "both", "cache_option", "cluster_of", "cluster_options", "json_option", "judge_options",
     "judging_of", "language_option", "limit_options", "max_requests_option", "metrics_option", "no_judge", "once",
-    "quiet_option", "rate_options", "report_option", "run_option", "where_option",
+    "portion_of", "quiet_option", "rate_options", "report_option", "run_option", "shard_option", "where_option",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -143,21 +144,9 @@ batch_option = click.option(
 )  # fmt: skip
 
 
-class ClusterAddress(click.ParamType[str]):
-    """Which Ray cluster: auto, local, ray://HOST:PORT or HOST:PORT."""
-
-    name = "auto|local|ray://HOST:PORT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        host, colon, port = str(value).removeprefix("ray://").rpartition(":")
-        if value not in ("auto", "local") and not (host and colon and port.isdecimal() and "/" not in host):
-            self.fail(f"{value!r}: expected auto, local or ray://HOST:PORT.", param, ctx)
-        return str(value)
-
-
 CLUSTER_VALUES = ("cluster", "workers", "gpus_per_worker", "serve_vllm")
 cluster_options = both(
-    click.option("--cluster", type=ClusterAddress(), metavar=ClusterAddress.name,
+    click.option("--cluster", metavar="auto|local|ray://HOST:PORT",
                  help="Have the workers of a Ray cluster ask the cases: the one that runs here (auto), one that is "
                  "started for this command (local), or one elsewhere."),
     click.option("--workers", type=click.IntRange(1, 10_000),
@@ -187,6 +176,21 @@ limit_options = both(
     max_requests_option,
     click.option("--max-cost", type=Number(0, min_open=True), help="Stop when --price times the tokens reaches this."),
 )  # fmt: skip
+
+
+shard_option = click.option(
+    "--shard", metavar="NUMBER/PARTS", default="",
+    help="Only a part of the cases, such as 2/4, for one of several machines; `ragstone merge` joins their run files.",
+)  # fmt: skip
+
+
+def portion_of(values: Mapping[str, Any]) -> "Portion | None":
+    """The portion of the cases that `--shard` names. Raises UsageError, also for a dry run, which counts all cases."""
+    from ragstone.api.portion import Portion  # noqa: PLC0415
+
+    if values["shard"] and values["dry_run"]:
+        raise UsageError("--dry-run counts all cases: leave --shard out.")
+    return Portion.read(values["shard"])
 
 
 def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":

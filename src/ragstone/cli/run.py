@@ -27,10 +27,12 @@ from ragstone.cli.options import (
     metrics_option,
     once,
     otlp_option,
+    portion_of,
     references_option,
     report_option,
     run_option,
     seed_option,
+    shard_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
@@ -76,6 +78,7 @@ question_options = both(
 @click.option("--judge-price", type=PriceText(), default="", help="The judge's price, likewise.  [default: --price]")
 @language_option
 @asking_options
+@shard_option
 @limit_options
 @otlp_option
 @gate_options
@@ -92,6 +95,7 @@ def command(**values: Any) -> int:
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
+    portion_of(values)
     judge_price = read_price(values["judge_price"])
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"], values["run_file"])  # before anything is asked
@@ -123,6 +127,7 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
         otlp=values["otlp"],
         arguments=arguments,
         cluster=cluster_of(values),
+        portion=portion_of(values),
     ) as shell:
         result = await run_questions(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],

@@ -12,6 +12,7 @@ from ragstone.messages import messages, preferred_language
 if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
     from ragstone.api.execute import Shell
+    from ragstone.api.portion import Portion
 
 __all__ = ["command_line", "keeping", "opened_shell"]
 
@@ -24,6 +25,7 @@ async def opened_shell(
     otlp: Any = None,
     arguments: Sequence[str] | None = None,
     cluster: "Cluster | None" = None,
+    portion: "Portion | None" = None,
 ) -> AsyncIterator["Shell"]:
     """The shell while the block runs: a signal finishes what is in flight, a second one leaves. `arguments`: the words
     of the command for the run file, by default those of this process."""
@@ -34,7 +36,7 @@ async def opened_shell(
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))
     with keeping(language):
         async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-            yield Shell(called, make_progress(quiet=quiet, language=language), stop, language, otlp, cluster)
+            yield Shell(called, make_progress(quiet=quiet, language=language), stop, language, otlp, cluster, portion)
 
 
 @contextlib.contextmanager

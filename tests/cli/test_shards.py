@@ -1,0 +1,132 @@
+"""`--shard`: several machines without a cluster, each with its part of the cases; their files merge into one run."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.test_evaluate import rows
+from tests.cli.test_eval import ran
+from tests.cli.test_merge import exported
+from tests.cli.tools import SMALL, Told, command, environment, one_line
+from tests.servers.fake_endpoint import Act, FakeEndpoint
+
+from ragstone import bench as run_benchmark
+from ragstone import evaluate, merge
+from ragstone.api.portion import Portion
+from ragstone.errors import UsageError
+from ragstone.runs import open_run
+from ragstone.types import Case, Query, Sample
+
+Ragstone = Callable[..., Told]
+NEEDLES = ("bench", "niah", "--model", "local/extractive", "--lengths", "400,600", "--depths", "0,50,100", "--quiet")
+RGB = ("bench", "rgb", "--model", "local/extractive", "--fictional-size", "6", "--limit", "4", "--quiet")
+
+
+def in_parts(ragstone: Ragstone, words: tuple[str, ...], parts: int) -> tuple[str, str]:
+    """The export of the merged parts, and of the same on one machine."""
+    files = []
+    for number in range(1, parts + 1):
+        told = ragstone(*words, "--shard", f"{number}/{parts}", "--run", f"{number}.run")
+        assert told.code == 0, told.err
+        files.append(f"{number}.run")
+    assert ragstone(*words, "--run", "whole.run").code == 0
+    told = ragstone("merge", *files, "-o", "merged.run")
+    assert told.code == 0, told.err
+    assert ragstone(*words, "--run", "merged.run", "--json").document["asked"] == 0
+    return exported(ragstone, "merged.run"), exported(ragstone, "whole.run")
+
+
+@pytest.mark.parametrize("words", [RGB, NEEDLES])
+def test_parts_of_a_benchmark_become_the_run_of_one_machine(ragstone: Ragstone, words: tuple[str, ...]) -> None:
+    merged, whole = in_parts(ragstone, words, 4)
+    assert merged == whole
+    assert whole.count("\n") >= 8
+    shown = ragstone("show", "merged.run", "--all").out.replace("merged.run", "whole.run")
+    assert shown == ragstone("show", "whole.run", "--all").out
+
+
+def test_parts_of_questions_become_the_run_of_one_machine(ragstone: Ragstone) -> None:
+    Path("q.csv").write_text("id,question,reference\n" + "".join(f"q{at},What is {at}?,{at}\n" for at in range(20)))
+    Path("docs").mkdir()
+    Path("docs/a.txt").write_text("The number is 7, says the report.")
+    system = ("run", "q.csv", "--corpus", "docs", "--metrics", "answer_match", "--no-cache", "--quiet")
+    for number in (1, 2):
+        told = ragstone(*system, "--shard", f"{number}/2")
+        assert f"part {number} of 2 of the cases: `ragstone merge` joins the parts." in told.out + told.err
+    first, second = sorted(path.name for path in Path().glob("*-of-2.run"))
+    assert ragstone("merge", first, second, "-o", "m.run").code == 0
+    with open_run(Path("m.run")) as run:
+        assert sum(counts.records for counts in run.counts().values()) == 20
+
+
+def test_parts_of_answers_from_python_merge_too(tmp_path: Path) -> None:
+    data = [row | {"id": f"{at}"} for at, row in enumerate(rows() * 4)]
+    files = [tmp_path / f"{number}.run" for number in (1, 2, 3)]
+    for number, file in enumerate(files, 1):
+        evaluate(data, ["token_f1"], run=file, shard=f"{number}/3")
+    whole = evaluate(data, ["token_f1"], run=tmp_path / "whole.run")
+    with merge(files, tmp_path / "m.run").open() as merged, whole.open() as other:
+        assert merged.run.counts() == other.run.counts()
+    with pytest.raises(UsageError, match="shard"):
+        run_benchmark("rgb", model="local/extractive", shard="4/3")
+
+
+async def test_a_part_that_was_killed_goes_on_and_merges(tmp_path: Path) -> None:
+    half, gate = asyncio.Event(), asyncio.Event()
+
+    def slowly(number: int, _: Any) -> Act:
+        if number >= 5:
+            half.set()
+        return Act() if number < 5 or gate.is_set() else Act("hang")
+
+    async with FakeEndpoint(slowly) as endpoint:
+        words = ("bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--fictional-size", "6",
+                 "--limit", "6", "--no-cache", "--quiet", "--concurrency", "2")  # fmt: skip
+        killed = await asyncio.create_subprocess_exec(
+            *command(*words, "--shard", "1/2", "--run", "1.run"), cwd=tmp_path,
+            env=environment(tmp_path, COMPAT_API_KEY="k"), stderr=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        await half.wait()
+        killed.send_signal(signal.SIGKILL)
+        await killed.wait()
+        gate.set()
+        for number in (1, 2):
+            told = await ran(tmp_path, *words, "--shard", f"{number}/2", "--run", f"{number}.run")
+            assert told.code == 0, told.err
+        asked = len(endpoint.seen)
+    merge([tmp_path / "1.run", tmp_path / "2.run"], tmp_path / "m.run")
+    with open_run(tmp_path / "m.run") as run:
+        counts = run.counts()["compat/m"]
+    assert counts.answered == counts.records
+    assert counts.records <= asked <= counts.records + 2  # what was in flight
+
+
+def test_what_is_no_part_is_one_line(ragstone: Ragstone) -> None:
+    for text in ("0/4", "5/4", "1", "a/b", "1/0", "1/4/2", "-1/4", "1/99999"):
+        one_line(ragstone(*RGB, f"--shard={text}"), f"--shard {text}: expected NUMBER/PARTS")
+    one_line(ragstone(*RGB, "--shard", "1/4", "--dry-run"), "--dry-run counts all cases: leave --shard out.")
+    assert not list(Path().glob("*.run"))
+
+
+def test_a_part_keeps_lanes_together_and_does_not_change_with_the_grid() -> None:
+    cases = [Case(f"c{at}", Sample(f"s{at}", "?"), {}, Query("?"), lane=f"lane {at % 7}") for at in range(300)]
+    parts = [Portion(number, 4) for number in range(1, 5)]
+    found = [[*part.of(lambda: cases)()] for part in parts]
+    assert sorted(case.id for part in found for case in part) == sorted(case.id for case in cases)
+    assert all(
+        not {case.lane for case in one} & {case.lane for case in two}
+        for one in found
+        for two in found
+        if one is not two
+    )
+    alone = [case for case in cases if Portion(1, 4).has(Case(case.id, case.sample, {}, case.query))]
+    assert 50 < len(alone) < 100
+
+
+def test_a_part_without_a_case_is_a_run_that_merges(ragstone: Ragstone) -> None:
+    words = ("bench", "rgb", "--model", "local/extractive", *SMALL, "--quiet")
+    merged, whole = in_parts(ragstone, words, 6)
+    assert merged == whole
