@@ -83,7 +83,8 @@ class NeedleFound:
         if len(keys) != len(slots):
             return Score.of(sum(map(bool, spans)) / len(spans), evidence={"spans": spans})
         others = [(str(value), str(key)) for value, key in case.sample.meta.get("others") or []]
-        return _by_keys(response.answer, [slot[0] for slot in slots], [str(key) for key in keys], others, spans)
+        values, names = [slot[0] for slot in slots], [str(key) for key in keys]
+        return _by_keys(response.answer, values, names, others, spans, language)
 
 
 def _spans(alias: str, answer: str, language: str) -> list[tuple[int, int]]:
@@ -93,11 +94,12 @@ def _spans(alias: str, answer: str, language: str) -> list[tuple[int, int]]:
 
 
 def _by_keys(
-    answer: str, values: list[str], keys: list[str], others: list[tuple[str, str]], spans: list[list[list[int]]]
-) -> Score:
+    answer: str, values: list[str], keys: list[str], others: list[tuple[str, str]], spans: list[list[list[int]]],
+    language: str,
+) -> Score:  # fmt: skip
     """The score where a value must stand with its own key."""
-    spans_of = {value: number_spans(value, answer) for value in dict.fromkeys([*values, *(v for v, _ in others)])}
-    known = list(dict.fromkeys([*keys, *(key for _, key in others)]))
+    spans_of = {value: _spans(value, answer, language) for value in dict.fromkeys([*values, *(v for v, _ in others)])}
+    known = list(dict.fromkeys([*keys, *(key for _, key in others if key)]))
     with_keys: dict[str, set[str]] = {value: set() for value in spans_of}
     alone = len(set(keys)) == 1
     for mention, key, carried in bindings(answer, known, spans_of):

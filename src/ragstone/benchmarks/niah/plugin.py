@@ -56,7 +56,7 @@ class NeedleOptions:
         "Kinds (comma-separated): number, sandwich, topic, multi, distractor, chain, paraphrase, file.", flag="--needle"
     )] = ("number",)  # fmt: skip
     suite: Annotated[str | None, Option(
-        "A set of tasks: ruler. With --needle only these tasks of it.", metavar="NAME"
+        "A set of tasks: ruler, ancestral or latent. With --needle only these tasks of it.", metavar="NAME"
     )] = None  # fmt: skip
     templates: Annotated[tuple[str, ...], Option(
         "Prompts (comma-separated): simple, anthropic-original, anthropic-rev2, earlier, or a file.", flag="--template"

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
+from ragstone.benchmarks.niah.ancestral import ANCESTRAL
 from ragstone.benchmarks.niah.kinds import Suite
+from ragstone.benchmarks.niah.latent import LATENT
 from ragstone.benchmarks.niah.ruler import RULER
 
 __all__ = ["SUITES"]
 
-SUITES: Mapping[str, Suite] = {suite.name: suite for suite in (RULER,)}
+SUITES: Mapping[str, Suite] = {suite.name: suite for suite in (RULER, ANCESTRAL, LATENT)}
