@@ -141,7 +141,12 @@ def listing(part: Part) -> str:
             part.some(part.quiet, 2, 2, domain.detail, domain.color), part.one(qtype.say, part.avoid)
         )  # fmt: skip
     marks = pick(part.rng, (*(f"{number}、" for number in NUMBERS[:1]), "（一）", "·"))
-    return "\n".join([part.frame(title), *(_numbered(marks, at) + item for at, item in enumerate(items))])
+    return _under(part.frame(title), [_numbered(marks, at) + item for at, item in enumerate(items)])
+
+
+def _under(title: str, lines: list[str]) -> str:
+    """Lines under a title that no cut takes from the first of them."""
+    return "\n".join([f"{title}{IN_BLOCK}{lines[0]}", *lines[1:]])
 
 
 def _numbered(mark: str, at: int) -> str:
@@ -156,14 +161,14 @@ def notice(part: Part) -> str:
         if "“" in world["说"]:
             raise Stuck
         blocks = [part.frame("guess_notices"), part.frame("guess_bodies")]
-        return "\n".join([*blocks, f"{world['主办']}　{world['前日']}"])
+        return IN_BLOCK.join([*blocks, f"{world['主办']}　{world['前日']}"])
     lines = part.some(part.quiet, 1, 2, domain.notice)
     if part.role == "answer":
         blocks = [part.frame("notice_titles"), part.frame("notice_bodies") + "".join(lines)]
     else:
         lines += part.some(part.quiet, 1, 1, domain.notice)
         blocks = [part.frame("around_notices"), "".join(lines)]
-    return "\n".join([*blocks, f"{world['主办']}　{world['电日']}"])
+    return IN_BLOCK.join([*blocks, f"{world['主办']}　{world['电日']}"])
 
 
 def record(part: Part) -> str:
@@ -185,7 +190,7 @@ def record(part: Part) -> str:
         raise Stuck
     lines.sort(key=lambda line: line[0])
     texts = [f"{_day(day, event)}　{text}" for day, text in lines]
-    return "\n".join([part.frame("record_titles"), *texts])
+    return _under(part.frame("record_titles"), texts)
 
 
 def _days(part: Part, pattern: Pattern) -> int:

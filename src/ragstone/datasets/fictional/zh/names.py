@@ -18,6 +18,15 @@ from ragstone.datasets.fictional.worlds import Vocabulary
 __all__ = ["EASY", "NEWS", "Names", "han", "han_decimal"]
 
 DIGITS = "零一二三四五六七八九"
+# What stands for `~name` in a pattern: companies by their trades, schools by their kinds.
+TRADES = {
+    "企": "机械 食品 物流 电气 纺织 环保 医药 传媒 家电", "建": "建工 建材 路桥 工程", "制": "仪器 电气 材料 精工",
+    "投": "证券 投资 咨询", "商": "食品 物流 超市",
+}  # fmt: skip
+SCHOOLS = {
+    "校": "中学 第一中学 实验小学 第二小学 实验中学", "中": "中学 第一中学 实验中学", "大": "大学 理工大学 师范大学",
+    "职": "职业技术学院 技工学校",
+}  # fmt: skip
 
 
 def han(number: int) -> str:
@@ -105,9 +114,11 @@ class Names:
     def draws(self) -> Mapping[str, Callable[[random.Random], str]]:
         """What stands for `~name` in a pattern."""
         return {
-            "人": self.person, "地": self.place, "店": self.shop, "路": self.street, "企": self.company,
+            "人": self.person, "地": self.place, "店": self.shop, "路": self.street,
+            **{name: functools.partial(self.company, trades=trades) for name, trades in TRADES.items()},
+            **{name: functools.partial(self.school, kinds=kinds) for name, kinds in SCHOOLS.items()},
             "报": lambda rng: self.newspaper(rng, self.place(rng)),
-            "校": self.school, "周": lambda rng: "周" + pick(rng, "一二三四五六日"), "时": hour,
+            "周": lambda rng: "周" + pick(rng, "一二三四五六日"), "时": hour,
         }  # fmt: skip
 
     @functools.cached_property
@@ -200,13 +211,13 @@ class Names:
         words = {field: pick(rng, self.words[inventory]) for field, inventory in inventories.items()}
         return pattern.format(**words, n=pick(rng, "二三五七九"))
 
-    def company(self, rng: random.Random) -> str:
-        """A company of any trade: 青杉物流公司."""
-        return self.brand(rng) + pick(rng, self.words["sectors"]) + pick(rng, ("公司", "公司", "集团"))
+    def company(self, rng: random.Random, trades: str) -> str:
+        """A company of one of these trades: 青杉物流公司."""
+        return self.brand(rng) + pick(rng, trades.split()) + pick(rng, ("公司", "公司", "集团"))
 
-    def school(self, rng: random.Random) -> str:
-        """A school of any town."""
-        return self.place(rng) + pick(rng, ("中学", "第一中学", "实验小学", "职业技术学校", "第二小学"))
+    def school(self, rng: random.Random, kinds: str) -> str:
+        """A school of one of these kinds, in any town."""
+        return self.place(rng) + pick(rng, kinds.split())
 
     def shop(self, rng: random.Random) -> str:
         """A shop or a hotel of any town: 枫浦书店."""
@@ -225,7 +236,7 @@ def near(rng: random.Random, amount: float, *shares: int) -> float:
 def hour(rng: random.Random) -> str:
     """A time of day as papers write it: 上午9时20分."""
     when = between(rng, 7, 22)
-    part = "上午" if when < 12 else "下午" if when < 18 else "晚上"
+    part = "上午" if when < 12 else "中午" if when == 12 else "下午" if when < 18 else "晚上"
     minutes = between(rng, 0, 11) * 5
     return f"{part}{when - 12 * (when > 12)}时" + (f"{minutes:02}分" if minutes else "")
 

@@ -20,6 +20,7 @@ MOST_USES = 3  # of a sentence that a passage can do without, in one row whose s
 PARAGRAPH = "　　"
 AMOUNT = re.compile("[0-9一二三四五六七八九十]|百分之")
 SHARE_OF_FORMS = {"answer": 0.6, "guess": 0.45, "around": 0.45}  # that are no reports, of varied parts of pages
+UNUSUAL = re.compile(r"^0\.|[百千](?!分)")  # an amount that no paper spells like this
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
 Menu = tuple[tuple[float, PatternPool], ...]
 
@@ -91,6 +92,7 @@ class PassageWriter:
             "记者": names.person(rng),
             "乙": names.person(rng),
             "日": world["月日"],
+            "驻": home,
         }
         self.world = Drawn({**world, **around}, rng, names.draws, str)
         if self.respell:
@@ -98,12 +100,12 @@ class PassageWriter:
         self.world["甲"] = self.stranger()
 
     def respelt(self, world: World, key: str) -> str:
-        """An amount in one of its spellings that end in the same unit; anything else as it is."""
+        """An amount in one of its spellings that papers use and that end in the same unit; anything else as it is."""
         value = world[key]
         others = [
             other
             for other in world[key + "#"].split("|")
-            if AMOUNT.match(other) and other[-1:] == value[-1:] and other[:2] != "0."
+            if AMOUNT.match(other) and other[-1:] == value[-1:] and not UNUSUAL.search(other)
         ]
         return pick(self.rng, [value, *others]) if AMOUNT.match(value) else value
 
@@ -300,7 +302,7 @@ class PassageWriter:
                 return write_form(self, pick(self.rng, FORMS), role, qtype, avoid)
             except Stuck:
                 self.used = used
-        return self.report(kind, qtype, avoid).replace(PARAGRAPH, "\n")
+        return self.report(kind, qtype, avoid).replace(PARAGRAPH, "\n").strip("\n")
 
     def report(self, kind: str, qtype: QuestionType, avoid: frozenset[str]) -> str:
         """A report of this kind in the present world."""
