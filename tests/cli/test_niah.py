@@ -97,6 +97,15 @@ def test_the_run_file_holds_recipes_and_no_contexts(ragstone: Callable[..., Told
         assert all(not (record.case.query.passages or ())[0].text for record in run.records())
 
 
+def test_a_dry_run_says_which_contexts_repeat_their_haystack(ragstone: Callable[..., Told]) -> None:
+    grid = ("bench", "niah", "--model", "local/extractive", "--lengths", "10k,40k", "--depths", "0,50", "--dry-run")
+    told = ragstone(*grid, "--haystack", "essays")
+    assert told.code == 0
+    assert re.fullmatch(r"3 contexts repeat their haystack of 14,3\d\d tokens, .* --haystack DIR .*\.\n", told.err)
+    assert ragstone(*grid).err == ""
+    assert ragstone(*grid, "--json").document["warnings"] == []
+
+
 def test_a_dry_run_counts_without_making_any_context(ragstone: Callable[..., Told]) -> None:
     told = ragstone("bench", "niah", "--model", "openai/gpt-4o-mini", "--lengths", "1k:200k:35", "--depths", "0:100:35",
                     "--dry-run", "--json")  # fmt: skip

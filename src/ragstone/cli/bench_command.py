@@ -287,6 +287,7 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
         "cases": cases, "done": done, "requests": requests + judged,
         "prompt_tokens": prompt, "cached_tokens": cached, "completion_tokens": answer * requests,
         "judge_requests": judged, "judge_tokens": judge_prompt, "cost": None, "judge_cost": None,
+        "warnings": list(benchmark.warnings),
     }  # fmt: skip
     if benchmark.prepares:
         document["retrievers"] = [
@@ -334,6 +335,8 @@ def _say_dry_run(expected: Mapping[str, Any], shared: SharedOptions, language: s
         expected["cost"], shared.price_text, language, judge=judge, cached=expected["cached_tokens"],
         share=shared.batch_share,
     )  # fmt: skip
+    for warning in expected["warnings"]:
+        say(warning, err=True)
 
 
 def say_cost(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from tests.benchmarks.factory import make
+from tests.benchmarks.niah.test_tables import SyntheticRun, by_id, record
 
 from ragstone.benchmarks.niah.benchmark import NIAH, expand_query
 from ragstone.text import estimate_tokens, sentences
@@ -60,3 +61,12 @@ def test_only_what_the_grid_needs_is_counted() -> None:
     assert few.text == many.text[: len(few.text)]
     assert few.tokens[-1] < 20_000
     assert 60_000 <= many.tokens[-1] < 66_000
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "2 contexts are longer than"), ("zh", "有 2 个上下文比文本库更长")]
+)
+def test_the_report_says_how_many_contexts_repeat_their_haystack(language: str, told: str) -> None:
+    within, beyond = record(1000, 50.0, 1.0), [record(4000, depth, 1.0, passes=2) for depth in (0.0, 50.0)]
+    assert any(note.startswith(told) for note in by_id(SyntheticRun(within, *beyond), language)["niah-summary"].notes)
+    assert not any(told[2:] in note for note in by_id(SyntheticRun(within), language)["niah-summary"].notes)

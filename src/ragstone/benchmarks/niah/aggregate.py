@@ -109,6 +109,7 @@ class NeedleTally:
     disagreements: list[tuple[str, float, float]] = field(default_factory=list)  # case, by rule, by the judge
     answers: dict[str, float] = field(default_factory=dict)  # sample of a cell and repeat → found, for paired tests
     errors: int = 0
+    repeating: int = 0  # contexts longer than their haystack
     prompt_tokens: list[tuple[int, int]] = field(default_factory=list)  # (by our tokenizer, by the endpoint)
     tokenizers: set[str] = field(default_factory=set)
     published: bool = False
@@ -170,6 +171,7 @@ def _add(group: NeedleTally, record: Record) -> None:
     condition = record.case.condition
     cell = _place(condition)
     group.tokenizers.add(str(condition.get("tokenizer", "")))
+    group.repeating += "passes" in condition
     if record.response is None:
         group.errors += 1
         return

@@ -152,6 +152,8 @@ class _NeedleTables(TableWriter):
             yield self.words["given_note"]
         if any(group.retrieved.values for group in self.groups.values()):
             yield self.words["rag_note"]
+        if repeating := sum(group.repeating for group in self.groups.values()):
+            yield self.words["repeating_note"].format(n=repeating)
         names = sorted({name for group in self.groups.values() for name in group.tokenizers if name})
         if names:
             yield self.words["tokenizer_note"].format(names=", ".join(names))
