@@ -46,7 +46,7 @@ def refused(a: Side, b: Side, scores_a: SideScores, scores_b: SideScores) -> dic
     versions_a, versions_b = (side.run.meta.get("metrics", {}) for side in (a, b))
     judge_a, judge_b = _judge(a), _judge(b)
     reasons: dict[str, Reason] = {}
-    for name in sorted(scores_a.metrics & scores_b.metrics):
+    for name in sorted(scores_a.metrics.keys() & scores_b.metrics.keys()):
         if versions := _both(versions_a, versions_b, name):
             reasons[name] = Reason("version", name, *versions)
         elif reason := _judge_reason(name, name in scores_a.judged | scores_b.judged, judge_a, judge_b):

@@ -7,17 +7,21 @@ over all quantities, separately for the primary ones. Metrics from different jud
 with the reason, unless requested.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from heapq import nsmallest
 from typing import Literal
 
+import numpy as np
+
 from ragstone.analysis.comparable import Reason, question_of, refused
-from ragstone.analysis.pairing import Pair, PairScore, Side, SideScores, read_side
+from ragstone.analysis.pairing import Indices, Pair, Side, SideScores, read_side
 from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
 from ragstone.errors import UsageError
 from ragstone.metrics import better
-from ragstone.stats import difference_interval, holm, paired_test
+from ragstone.stats import Array, difference_interval, holm, paired_test
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs", "corrected"]
 
@@ -163,50 +167,68 @@ def compare_runs(
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
     _check_benchmarks(a, b)
     scores_a, scores_b = (read_side(side, where or {}, group_by) for side in (a, b))
-    only_a = scores_a.scores.keys() - scores_b.scores.keys()
-    only_b = scores_b.scores.keys() - scores_a.scores.keys()
-    both = sorted(scores_a.scores.keys() & scores_b.scores.keys())
+    only_a, only_b = scores_a.places.keys() - scores_b.places.keys(), scores_b.places.keys() - scores_a.places.keys()
+    both = sorted(scores_a.places.keys() & scores_b.places.keys())
+    at_a, at_b = (np.array([side.places[pair] for pair in both], dtype=np.int64) for side in (scores_a, scores_b))
+    same = (scores_a.inputs(at_a) == scores_b.inputs(at_b)).all(axis=1)
     unfinished = tuple(counts for side in (a, b) if (counts := _unfinished(side, where or {})) is not None)
-    common = [pair for pair in both if scores_a.digests[pair] == scores_b.digests[pair]]
-    changed = [pair for pair in both if scores_a.digests[pair] != scores_b.digests[pair]]
+    common = [both[place] for place in np.flatnonzero(same).tolist()]
+    changed = [both[place] for place in np.flatnonzero(~same).tolist()]
     if on == "all" and (only_a or only_b or changed):
         raise UsageError(_data_differ(a, b, only_a, only_b, changed, len(common), unfinished))
     if not common:
         raise UsageError(f"{a.name} and {b.name} have no sample in common: compare runs of the same data.")
-    names = sorted(scores_a.metrics | scores_b.metrics)
+    names = sorted(scores_a.metrics.keys() | scores_b.metrics.keys())
     if unknown := [name for name in (*metrics, *primary) if name not in names]:
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; available: {', '.join(names)}.")
     reasons = {} if judges == "different" else refused(a, b, scores_a, scores_b)
     selected = [name for name in dict.fromkeys([*primary, *(metrics or names)]) if name not in reasons]
     rows: dict[Hashable, Difference] = {}
     unpaired: dict[str, tuple[int, int]] = {}
-    for group, conditions in _groups(common, scores_a):
+    for group, pairs in _groups(common, scores_a, at_a[same], at_b[same]):
         for name in [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]:
-            row, scores = _difference(name, group, conditions, scores_a, scores_b, better(name, b.run.meta))
+            row, scores = _difference(name, group, pairs, scores_a, scores_b, better(name, b.run.meta))
             row = replace(row, primary=not primary or name in primary)
             if not row.n:
                 unpaired[row.label] = (row.failed_a, row.failed_b)
-            elif (same := rows.get(key := (group, row.better, scores))) is not None:
-                rows[key] = replace(same, aliases=(*same.aliases, name))
+            elif (equal := rows.get(key := (group, row.better, scores))) is not None:
+                rows[key] = replace(equal, aliases=(*equal.aliases, name))
             else:
                 rows[key] = row
     return Comparison(
         a, b, corrected([*rows.values()]), len(common), (len(only_a), len(only_b)),
         {name: reason for name, reason in reasons.items() if not metrics or name in (*metrics, *primary)},
         unpaired=unpaired,
-        one_sided=(tuple(sorted({*selected} - scores_b.metrics)), tuple(sorted({*selected} - scores_a.metrics))),
+        one_sided=(
+            tuple(sorted({*selected} - scores_b.metrics.keys())), tuple(sorted({*selected} - scores_a.metrics.keys())),
+        ),
         judges=(scores_a.judges, scores_b.judges), changed=len(changed), differing=_differing(a, b),
         unfinished=unfinished,
         commands=(str(a.run.meta.get("command", "")), str(b.run.meta.get("command", ""))),
     )  # fmt: skip
 
 
-def _groups(common: Sequence[Pair], side: SideScores) -> list[tuple[str, dict[Pair, str]]]:
-    """The groups by name, each with its pairs and the parts of their conditions that vary within it."""
-    pairs_by_group: dict[str, list[Pair]] = {}
-    for pair in common:
-        pairs_by_group.setdefault(side.groups[pair], []).append(pair)
-    return [(group, side.varying(pairs)) for group, pairs in sorted(pairs_by_group.items())]
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs of a group, in their order: with their places on both sides, the numbers of their samples, and the
+    parts of their conditions that vary among them."""
+
+    pairs: Sequence[Pair]
+    at_a: Indices
+    at_b: Indices
+    units: Indices
+    conditions: Sequence[str]
+
+
+def _groups(common: Sequence[Pair], side: SideScores, at_a: Indices, at_b: Indices) -> Iterator[tuple[str, _Pairs]]:
+    """The groups by name, each with its pairs."""
+    numbers = np.frombuffer(side.group, dtype=np.int64)[at_a]
+    for group, number in sorted(side.groups.items()):
+        if len(chosen := np.flatnonzero(numbers == number)):
+            pairs = [common[place] for place in chosen.tolist()]
+            units: dict[str, int] = {}
+            samples = np.array([units.setdefault(sample, len(units)) for sample, _ in pairs], dtype=np.int64)
+            yield group, _Pairs(pairs, at_a[chosen], at_b[chosen], samples, side.varying(at_a[chosen]))
 
 
 def _check_benchmarks(a: Side, b: Side) -> None:
@@ -255,48 +277,39 @@ def _data_differ(
 def _difference(
     name: str,
     group: str,
-    conditions: Mapping[Pair, str],
+    pairs: _Pairs,
     scores_a: SideScores,
     scores_b: SideScores,
     direction: Literal["higher", "lower", "neither"],
-) -> tuple[Difference, tuple[tuple[Pair, float, float], ...]]:
-    """The difference of one metric over these pairs, and the pairs with both scores. If there are none, `n` is 0 and
-    the other figures are placeholders."""
-    pairs: list[tuple[Pair, float, float]] = []
-    failed_a = failed_b = lacking = only_a = only_b = 0
-    absent = PairScore(None, False)
-    for pair in conditions:
-        before, after = scores_a.scores[pair].get(name, absent), scores_b.scores[pair].get(name, absent)
-        failed_a, failed_b = failed_a + before.failed, failed_b + after.failed
-        lacking += before.failed or after.failed
-        if before.value is not None and after.value is not None:
-            pairs.append((pair, before.value, after.value))
-        elif not (before.failed or after.failed):
-            only_a, only_b = only_a + (before.value is not None), only_b + (after.value is not None)
+) -> tuple[Difference, bytes]:
+    """The difference of one metric over these pairs, and a hash of the pairs with both scores and of these. If there
+    are none, `n` is 0 and the other figures are placeholders."""
+    (before, failed_a), (after, failed_b) = scores_a.scores(name, pairs.at_a), scores_b.scores(name, pairs.at_b)
+    known, failed = ~(np.isnan(before) | np.isnan(after)), failed_a | failed_b
+    alone = ~known & ~failed
     empty = Difference(
-        name, 0, 0, 0, 0, 0, 0, "permutation", 1, 1, direction, failed_a, failed_b, group=group, lacking=lacking,
-        only_a=only_a, only_b=only_b,
+        name, 0, 0, 0, 0, 0, 0, "permutation", 1, 1, direction, int(failed_a.sum()), int(failed_b.sum()), group=group,
+        lacking=int(failed.sum()), only_a=int((alone & ~np.isnan(before)).sum()),
+        only_b=int((alone & ~np.isnan(after)).sum()),
     )  # fmt: skip
-    if not pairs:
-        return empty, ()
-    a, b = [value for _, value, _ in pairs], [value for _, _, value in pairs]
-    samples = [pair[0] for pair, _, _ in pairs]
+    places, a, b, samples = np.flatnonzero(known), before[known] + 0.0, after[known] + 0.0, pairs.units[known]
+    if not len(places):
+        return empty, b""
     test, p = paired_test(a, b, groups=samples)
-    shares = all(-1e-9 <= value <= 1 + 1e-9 for value in (*a, *b))
-    differences = [y - x for x, y in zip(a, b, strict=True)]
-    low, high = difference_interval(differences, groups=samples, shares=shares) or (None, None)
-    up, down = _moves(pairs, conditions, binary={*a, *b} <= {0.0, 1.0})
-    gained, lost = (down, up) if direction == "lower" else (up, down)
-    means = list(zip(_by_sample(samples, a), _by_sample(samples, b), strict=True))
-    higher, lower = sum(y > x for x, y in means), sum(y < x for x, y in means)
+    shares = bool(min(a.min(), b.min()) >= -1e-9 and max(a.max(), b.max()) <= 1 + 1e-9)
+    low, high = difference_interval(b - a, groups=samples, shares=shares) or (None, None)
+    moves = [_moves(pairs, places, a, b, rising=rising) for rising in (True, False)]
+    (gained, gained_total), (lost, lost_total) = reversed(moves) if direction == "lower" else moves
+    before, after = _by_sample(samples, a), _by_sample(samples, b)
+    higher, lower = int((after > before).sum()), int((after < before).sum())
     improved, worsened = (lower, higher) if direction == "lower" else (higher, lower)
+    total_a, total_b = sum(a.tolist()), sum(b.tolist())
     row = replace(
-        empty, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b), difference=(sum(b) - sum(a)) / len(a),
-        low=low, high=high, test=test, p=p, p_holm=p, gained=_listed(gained), lost=_listed(lost),
-        gained_total=sum(flip.flipped for flip in gained), lost_total=sum(flip.flipped for flip in lost),
-        samples=len(means), improved=improved, worsened=worsened, spread=spread_of(a, b, samples),
+        empty, n=len(a), a=total_a / len(a), b=total_b / len(a), difference=(total_b - total_a) / len(a), low=low,
+        high=high, test=test, p=p, p_holm=p, gained=gained, lost=lost, gained_total=gained_total, lost_total=lost_total,
+        samples=len(before), improved=improved, worsened=worsened, spread=spread_of(a, b, samples),
     )  # fmt: skip
-    return row, tuple(pairs)
+    return row, blake2b(places.tobytes() + a.tobytes() + b.tobytes(), digest_size=32).digest()
 
 
 def corrected(rows: Sequence[Difference]) -> tuple[Difference, ...]:
@@ -311,26 +324,26 @@ def corrected(rows: Sequence[Difference]) -> tuple[Difference, ...]:
     return tuple(result)
 
 
-def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:
-    grouped: dict[str, list[float]] = {}
-    for sample, value in zip(samples, values, strict=True):
-        grouped.setdefault(sample, []).append(value)
-    return [sum(group) / len(group) for group in grouped.values()]
+def _by_sample(samples: Indices, values: Array) -> Array:
+    """The mean of the values of each sample."""
+    units = np.unique(samples, return_inverse=True)[1]
+    return np.asarray(np.bincount(units, values) / np.bincount(units), dtype=np.float64)
 
 
-def _moves(
-    pairs: Sequence[tuple[Pair, float, float]], conditions: Mapping[Pair, str], *, binary: bool
-) -> tuple[list[Flip], list[Flip]]:
-    """The pairs whose score rose and those whose score fell, largest changes first."""
-    least = 1.0 if binary else FLIPPED
-    moved = [
-        Flip(pair[0], conditions[pair], before, after, flipped=abs(after - before) >= least - 1e-9)
-        for pair, before, after in pairs
-        if after != before
+def _moves(pairs: _Pairs, places: Indices, a: Array, b: Array, *, rising: bool) -> tuple[tuple[Flip, ...], int]:
+    """The pairs whose score rose, or those whose score fell: the largest changes, and the number of flips."""
+    binary = bool((np.isin(a, (0.0, 1.0)) & np.isin(b, (0.0, 1.0))).all())
+    least = (1.0 if binary else FLIPPED) - 1e-9
+    sizes = np.abs(b - a)
+
+    def order(place: int) -> tuple[float, str, str]:
+        number = int(places[place])
+        return -float(sizes[place]), pairs.pairs[number][0], pairs.conditions[number]
+
+    moved = np.flatnonzero(b > a if rising else b < a)
+    listed = [
+        Flip(order(place)[1], order(place)[2], float(a[place]), float(b[place]), flipped=bool(sizes[place] >= least))
+        for place in nsmallest(_MOST_FLIPS, moved.tolist(), key=order)
     ]
-    moved.sort(key=lambda flip: (-abs(flip.after - flip.before), flip.sample, flip.condition))
-    return [flip for flip in moved if flip.after > flip.before], [flip for flip in moved if flip.after < flip.before]
-
-
-def _listed(moves: Sequence[Flip]) -> tuple[Flip, ...]:
-    return tuple(flip for rank, flip in enumerate(moves[:_MOST_FLIPS]) if flip.flipped or rank < _LARGEST)
+    shown = (flip for rank, flip in enumerate(listed) if flip.flipped or rank < _LARGEST)
+    return tuple(shown), int((sizes[moved] >= least).sum())

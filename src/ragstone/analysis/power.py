@@ -5,13 +5,12 @@ of quantities tested together.
 """
 
 import math
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from ragstone.stats import UNSEEN, units_of
+from ragstone.stats import UNSEEN, Groups, Values, units_of
 
 __all__ = ["POWER", "Spread", "spread_of"]
 
@@ -52,11 +51,13 @@ class Spread:
         return high
 
 
-def spread_of(a: Sequence[float], b: Sequence[float], groups: Sequence[Hashable]) -> Spread:
+def spread_of(a: Values, b: Values, groups: Groups) -> Spread:
     """The spread of the paired differences b − a, with all pairs of a group as one question."""
-    sums, sizes = units_of(np.asarray(b, dtype=np.float64) - np.asarray(a, dtype=np.float64), groups=groups)
+    one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    sums, sizes = units_of(other - one, groups=groups)
     units, values = len(sums), sums / sizes.mean()
-    shares = all(0 <= value <= 1 for value in (*a, *b))
-    if {*a, *b} <= {0.0, 1.0} and units == len(a):
+    both = np.concatenate([one, other])
+    shares = bool(both.min() >= 0 and both.max() <= 1)
+    if units == len(one) and np.isin(both, (0.0, 1.0)).all():
         return Spread(units, float(np.square(values).mean()), True, True)
     return Spread(units, float((np.square(values - values.mean()).sum() + UNSEEN * shares) / units), False, shares)

@@ -10,6 +10,7 @@ from ragstone.analysis.fields import derived
 from ragstone.analysis.selection import FOUND, attributes
 from ragstone.analysis.topics import topics_of
 from ragstone.stats import Array
+from ragstone.text import Wording
 from ragstone.types import Case
 
 __all__ = ["CaseFields", "Rows"]
@@ -21,6 +22,7 @@ _NO_FIELD = ("repeat",)  # of a condition: a number of an answer, not a property
 class CaseFields:
     """The fields of samples and of conditions, which all systems share. Samples are told apart by id and question."""
 
+    wording: Wording = field(default_factory=Wording)
     units: dict[tuple[str, str], int] = field(default_factory=dict)
     samples: list[dict[str, str]] = field(default_factory=list)
     numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -33,7 +35,7 @@ class CaseFields:
         if sample not in self.units:
             self.units[sample] = len(self.samples)
             own = {name: value for name, value in values.items() if name not in case.condition}
-            self.samples.append({**derived(case), **own})
+            self.samples.append({**derived(case, wording=self.wording), **own})
         # What a retriever found is a result.
         left_out = {*_NO_FIELD, *(FOUND if case.condition.get("retriever") else ())}
         condition = {name: values[name] for name in case.condition if name in values and name not in left_out}
@@ -45,7 +47,7 @@ class CaseFields:
 
     def add_topics(self) -> None:
         """The topics of all questions so far, except where the data have a topic."""
-        topics = topics_of(question for _, question in self.units)
+        topics = topics_of((question for _, question in self.units), wording=self.wording)
         for (_, question), unit in self.units.items():
             if question in topics:
                 self.samples[unit].setdefault("topic", topics[question])

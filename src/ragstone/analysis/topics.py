@@ -9,6 +9,9 @@ two runs of the same questions have the same topics.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +20,9 @@ from ragstone.systems._cues import stop_words
 from ragstone.text import Wording, detect
 
 __all__ = ["topics_of"]
+
+Bag: TypeAlias = tuple[str, ...]
+"""The different topical words of a question."""
 
 _FITTED = 2_000  # questions from which clusters are made; all are assigned
 _WORDS = 1_000  # most frequent words that are used
@@ -34,23 +40,25 @@ _STOP_ZH = """
 _STOP = frozenset(_STOP_ZH.split())
 
 
-def topics_of(questions: Iterable[str], languages: Mapping[str, str] | None = None) -> dict[str, str]:
+def topics_of(
+    questions: Iterable[str], languages: Mapping[str, str] | None = None, *, wording: Wording | None = None
+) -> dict[str, str]:
     """Question → name of its topic, such as "refund+invoice+card". Questions without a topical word, and those of a
-    language with too few questions, have none. `languages`: of the questions where they are known."""
+    language with too few questions, have none. `languages`: of the questions where they are known. `wording`: what
+    split the questions before."""
     by_language: dict[str, list[str]] = {}
     for question in sorted({*questions}):
         by_language.setdefault((languages or {}).get(question) or detect(question), []).append(question)
     topics: dict[str, str] = {}
     for texts in by_language.values():
         if len(texts) >= 2 * _LEAST_QUESTIONS:
-            topics |= _topics(texts)
+            topics |= _topics(texts, wording or Wording())
     return topics
 
 
-def _topics(texts: Sequence[str]) -> dict[str, str]:
-    wording = Wording()
-    bags = [{word for word in wording(text) if _is_topical(word)} for text in texts]
-    frequencies = Counter(word for bag in bags for word in bag)
+def _topics(texts: Sequence[str], wording: Wording) -> dict[str, str]:
+    bags = [tuple({word for word in wording(text) if _is_topical(word)}) for text in texts]
+    frequencies = Counter(chain.from_iterable(bags))
     kept = [(-n, word) for word, n in frequencies.items() if 3 <= n <= _FREQUENT * len(texts)]
     vocabulary = [word for _, word in sorted(kept)[:_WORDS]]
     if len(vocabulary) < 2:
@@ -58,11 +66,11 @@ def _topics(texts: Sequence[str]) -> dict[str, str]:
     weights = np.array([math.log(len(texts) / frequencies[word]) for word in vocabulary])
     place = {word: number for number, word in enumerate(vocabulary)}
 
-    def vectors(some: Sequence[set[str]]) -> Array:
+    def vectors(some: Sequence[Bag]) -> Array:
         rows = np.zeros((len(some), len(vocabulary)))
         for row, bag in zip(rows, some, strict=True):
-            found = [place[word] for word in bag if word in place]
-            row[found] = weights[found]
+            if found := [place[word] for word in bag if word in place]:
+                row[found] = weights[found]
         return _unit(rows)
 
     step = -(-len(bags) // _FITTED)
@@ -77,6 +85,7 @@ def _topics(texts: Sequence[str]) -> dict[str, str]:
     return {text: names[number] for text, number in zip(texts, assigned.tolist(), strict=True) if number >= 0}
 
 
+@lru_cache(maxsize=65_536)
 def _is_topical(word: str) -> bool:
     if word.isascii():
         return len(word) > 2 and any(map(str.isalpha, word)) and word not in stop_words()
@@ -90,8 +99,12 @@ def _unit(rows: Array) -> Array:
 
 def _assigned(rows: Array, centres: Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """The number of the nearest centre of each row; -1 for a row of zeros."""
-    nearest = np.argmax(np.round(_unit(rows) @ centres.T, 9), axis=1)
-    return np.where(np.linalg.norm(rows, axis=1) > 1e-9, nearest, -1)
+    return _nearest(_unit(rows), np.linalg.norm(rows, axis=1) > 1e-9, centres)
+
+
+def _nearest(units: Array, known: Any, centres: Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """The same for rows of length 1, as far as they are `known`."""
+    return np.where(known, np.argmax(np.round(units @ centres.T, 9), axis=1), -1)
 
 
 def _best_clusters(rows: Array) -> Array:
@@ -110,8 +123,9 @@ def _clusters(rows: Array, k: int, seed: int) -> Array:
             break
         chosen.append(int(np.searchsorted(np.cumsum(distance), rng.random() * distance.sum())))
     centres, before = rows[chosen], np.empty(0, dtype=np.int64)
+    units, known = _unit(rows), np.linalg.norm(rows, axis=1) > 1e-9
     for _ in range(_ROUNDS):
-        nearest = _assigned(rows, centres)
+        nearest = _nearest(units, known, centres)
         if np.array_equal(nearest, before):
             break
         centres = np.stack([rows[nearest == number].sum(axis=0) for number in np.unique(nearest[nearest >= 0])])
@@ -127,7 +141,7 @@ def _silhouette(rows: Array, centres: Array) -> float:
     return float(np.mean((other - own) / np.maximum(np.maximum(own, other), 1e-9)))
 
 
-def _names(bags: Sequence[set[str]], assigned: Iterable[int], count: int) -> list[str]:
+def _names(bags: Sequence[Bag], assigned: Iterable[int], count: int) -> list[str]:
     """The most distinctive words of each cluster: frequent in it, and more frequent than elsewhere."""
     numbers = list(assigned)
     sizes = Counter(numbers)

@@ -58,6 +58,9 @@ COMMANDS = {
     "doctor": ("ragstone.cli.doctor", "Check what this installation can do."),
 }
 
+# Those that read runs: their small products of matrices take several times the CPU with several threads.
+READING = frozenset({"compare", "gate", "report", "show", "trend", "view"})
+
 
 @click.command(
     cls=Lazy,
@@ -103,6 +106,8 @@ def _say_error(*messages: str) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments; returns the exit code and never raises."""
     _guard_streams()
+    if READING.intersection(arguments):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
     flags = NAME_FLAGS.set(True)
     try:
         if sys.stdout is None:  # `ragstone … >&-`

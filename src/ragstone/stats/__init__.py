@@ -9,7 +9,9 @@ from ragstone.stats.estimate import Estimate
 from ragstone.stats.intervals import (
     UNSEEN,
     Array,
+    Groups,
     Interval,
+    Values,
     apart,
     decisive_interval,
     difference_interval,
@@ -26,8 +28,8 @@ from ragstone.stats.intervals import (
 from ragstone.stats.paired import cohen_kappa, holm, mcnemar_exact, paired_test, permutation_paired
 
 __all__ = [
-    "UNSEEN", "Array", "Estimate", "Interval", "apart", "at_most", "bad_interval", "cohen_kappa", "decisive_interval",
-    "difference_interval", "effective", "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval",
-    "most_trials", "paired_test", "permutation_paired", "sample_needed", "share_interval", "student_quantile",
-    "units_of", "wilson",
+    "UNSEEN", "Array", "Estimate", "Groups", "Interval", "Values", "apart", "at_most", "bad_interval", "cohen_kappa",
+    "decisive_interval", "difference_interval", "effective", "exact_interval", "gain_interval", "holm",
+    "mcnemar_exact", "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed",
+    "share_interval", "student_quantile", "units_of", "wilson",
 ]  # fmt: skip

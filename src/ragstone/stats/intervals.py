@@ -9,13 +9,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 __all__ = [
-    "ROUNDING", "UNSEEN", "Array", "Groups", "Interval", "Z", "apart", "decisive_interval", "difference_interval",
+    "ROUNDING", "UNSEEN", "Array", "Groups", "Interval", "Values", "Z", "apart", "decisive_interval",
+    "difference_interval",
     "effective", "exact_interval", "finite", "gain_interval", "mean_interval", "most_trials", "score_interval",
     "share_interval", "student_interval", "student_quantile", "units_of", "wilson",
 ]  # fmt: skip
 
 Interval: TypeAlias = tuple[float, float] | None
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+Values: TypeAlias = Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]
 Groups: TypeAlias = Sequence[Hashable] | np.ndarray[Any, np.dtype[np.int64]]
 
 Z = NormalDist().inv_cdf(0.975)
@@ -94,9 +96,7 @@ def mean_interval(values: Sequence[float], *, groups: Groups | None = None) -> I
     return score_interval(sums, sizes, trials=most_trials(numbers))
 
 
-def difference_interval(
-    differences: Sequence[float], *, groups: Sequence[Hashable] | None = None, shares: bool = True
-) -> Interval:
+def difference_interval(differences: Values, *, groups: Groups | None = None, shares: bool = True) -> Interval:
     """The 95% interval of a mean of paired differences; None for fewer than two units. `gain_interval` makes it where
     the scores are in [0, 1] (`shares`), otherwise it is Student's. `groups` as in `mean_interval`."""
     numbers = finite(differences)
@@ -195,7 +195,7 @@ def _beta_share(x: float, a: float, b: float) -> float:
     return math.exp(log_scale) / value
 
 
-def finite(values: Sequence[float]) -> Array:
+def finite(values: Values) -> Array:
     """The values as an array. ValueError if one is infinite or NaN."""
     numbers = np.asarray(values, dtype=np.float64)
     if not np.isfinite(numbers).all():

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ragstone.stats.intervals import ROUNDING, finite, units_of
+from ragstone.stats.intervals import ROUNDING, Groups, Values, finite, units_of
 
 __all__ = ["cohen_kappa", "holm", "mcnemar_exact", "paired_test", "permutation_paired"]
 
@@ -17,13 +17,14 @@ _BLOCK = 1 << 20  # numbers in memory at a time
 
 
 def paired_test(
-    a: Sequence[float], b: Sequence[float], *, groups: Sequence[Hashable] | None = None
+    a: Values, b: Values, *, groups: Groups | None = None
 ) -> tuple[Literal["mcnemar", "permutation"], float]:
     """The paired test of equal means for these scores, and its two-sided p-value: McNemar's exact test for independent
     pairs of 0 and 1, otherwise `permutation_paired` over the groups."""
-    if {*a, *b} <= {0.0, 1.0} and (groups is None or len(set(groups)) == len(groups)):
-        only_a, only_b = (sum(x > y for x, y in zip(*sides, strict=True)) for sides in ((a, b), (b, a)))
-        return "mcnemar", mcnemar_exact(only_a, only_b)
+    one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    whole = bool(np.isin(one, (0.0, 1.0)).all() and np.isin(other, (0.0, 1.0)).all())
+    if whole and (groups is None or len(set(groups)) == len(groups)):
+        return "mcnemar", mcnemar_exact(int((one > other).sum()), int((other > one).sum()))
     return "permutation", permutation_paired(a, b, groups=groups)
 
 
@@ -49,9 +50,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * math.exp(log_top) * math.fsum(ratios))
 
 
-def permutation_paired(
-    a: Sequence[float], b: Sequence[float], *, groups: Sequence[Hashable] | None = None, seed: int = 0
-) -> float:
+def permutation_paired(a: Values, b: Values, *, groups: Groups | None = None, seed: int = 0) -> float:
     """The two-sided p-value of the paired permutation test of equal means: the signs of the differences are flipped.
 
     `a` and `b` have one value per pair, in the same order. The pairs of a group are flipped together, and each pair

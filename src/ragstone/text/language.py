@@ -16,6 +16,8 @@ def detect(text: str) -> str:
     A Chinese question with Latin names thus stays Chinese, and an English one with a Chinese name English. Only the
     first 4,000 characters count. A text without letters is "en".
     """
+    if text.isascii():
+        return "en"
     units = _HAN_OR_WORD.findall(text[:_DECISIVE])
     han = sum(1 for unit in units if unit[0] > "\u2fff")
     return "zh" if units and 2 * han >= len(units) else "en"

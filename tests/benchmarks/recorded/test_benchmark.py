@@ -3,9 +3,11 @@
 from itertools import islice
 
 import pytest
+from msgspec.structs import replace
 
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
+from ragstone.benchmarks.row_names import row_number
 from ragstone.errors import UsageError
 from ragstone.structs import from_json, to_json
 from ragstone.types import Case, Passage, Resources, Response, Sample, Turn
@@ -40,6 +42,15 @@ def test_cases_are_streamed() -> None:
 def test_ids_sort_in_the_order_of_the_data() -> None:
     ids = [case.id for case in RecordedAnswers(rows(120)).cases()]
     assert ids == sorted(ids)
+
+
+def test_ids_of_more_than_a_million_rows_sort_in_the_order_of_the_data() -> None:
+    numbers = [1, 999_999, 1_000_000, 1_000_001, 9_999_999, 10_000_000, 123_456_789]
+    some = [replace(row, row=number) for row, number in zip(rows(len(numbers)), numbers, strict=True)]
+    ids = [case.id for case in RecordedAnswers(some, repeat=2).cases()]
+    assert ids == sorted(ids)
+    assert ids[::2] == ["000001", "999999", "a1000000", "a1000001", "a9999999", "b10000000", "c123456789"]
+    assert [row_number(case.partition("/")[0]) for case in ids[1::2]] == numbers
 
 
 def test_a_question_says_nothing_of_the_references() -> None:

@@ -16,6 +16,7 @@ from ragstone.benchmarks.interventions.diagnosed import Diagnosed, change_rate, 
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.view import AsIsRun
 from ragstone.benchmarks.recorded import diagnosis
+from ragstone.benchmarks.row_names import row_name, row_number
 from ragstone.display import Diagnosis, Summary, Table
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Case, Metric, Record, Resources, Response, Run, Sample, Template
@@ -131,7 +132,7 @@ class Interventions(BaseBenchmark):
         this one if nothing is."""
         takes = self.takes.get(system, frozenset())
         evidences = {
-            int(records["as_is"].case.id.partition("/")[0]): Evidence(records, takes, self.gates)
+            row_number(records["as_is"].case.id.partition("/")[0]): Evidence(records, takes, self.gates)
             for records in questions_of(run, system)
         }
         unstable = change_rate(list(evidences.values())) > 0
@@ -181,4 +182,4 @@ class Interventions(BaseBenchmark):
 def _case(question: Question, name: str, first: Response) -> Case:
     query = CONDITIONS[name].build(question, first)
     assert query is not None, (question.row, name)
-    return Case(f"{question.row:06d}/{name}", question.sample, {"intervention": name}, query)
+    return Case(f"{row_name(question.row)}/{name}", question.sample, {"intervention": name}, query)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.recorded import diagnosis, summary, tables
+from ragstone.benchmarks.row_names import row_name
 from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.errors import UsageError
 from ragstone.structs import Frozen, Scalar
@@ -154,7 +155,7 @@ def _thresholds(gates: Any) -> dict[str, float]:
 
 
 def _case_id(row: RecordedRow, number: int) -> str:
-    return f"{row.row:06d}" + (f"/r{number}" if number else "")
+    return row_name(row.row) + (f"/r{number}" if number else "")
 
 
 @dataclass(frozen=True)
