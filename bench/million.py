@@ -3,10 +3,10 @@
     python -m bench.million [--rows 30000] [--keep FOLDER] [--only STEP…]
 
 Makes a file of `--rows` recorded answers (5 passages of 100 words each), scores them with three rule metrics in a bare
-loop, then runs `ragstone eval` on the file, the same again (nothing is left to do), a report, a comparison with a run
-of slightly worse answers, exports, and the first pages of `ragstone view`. Each step is a process of its own; its CPU
-seconds and its peak of memory are the operating system's. The step "tenth" scores the first tenth of the rows: memory
-that is flat is the same there. "adds": the run's seconds over those of the scoring alone, in this one run of the bench.
+loop, then runs `ragstone eval` on the file, the same again (nothing is left to do), a report, the tables, a comparison
+with a run of slightly worse answers, exports, and the first pages of `ragstone view`. Each step is a process of its
+own; its CPU seconds and its peak of memory are the operating system's. All steps are taken on the first tenth of the
+rows, too: "CPU ×" and "memory ×" say how much more the whole takes, 10 and 1 where time is linear and memory flat.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from typing import Any
 METRICS = ("answer_match", "token_f1", "rouge_l")
 PASSAGES, WORDS = 5, 100
 GOALS = {"ratio": 1.3, "peak_mb": 300.0, "growth": 1.1, "size": 1.2}
+EXPORTS = ("csv", "jsonl", "parquet", "xlsx", "junit", "markdown", "latex", "trec")
 RAGSTONE = (sys.executable, "-m", "ragstone")
 
 
@@ -83,16 +84,16 @@ def score_alone(path: Path) -> dict[str, float]:
     return {"wall": wall, "cpu": cpu}
 
 
-def first_pages(run: Path) -> dict[str, float]:
+def first_pages(folder: Path) -> dict[str, float]:
     """The seconds until each first page of the viewer is there, in their order; the index of cases is being built."""
     from starlette.testclient import TestClient  # noqa: PLC0415  (an extra)
 
     from ragstone.web.app import create_app  # noqa: PLC0415
     from ragstone.web.library import Library  # noqa: PLC0415
 
-    app, taken = create_app(Library([run])), {}
+    app, taken = create_app(Library([folder / "a.run", folder / "b.run"])), {}
     with TestClient(app, base_url="http://127.0.0.1") as client:
-        for address in ("/", f"/run?run={run.name}", f"/cases?run={run.name}"):
+        for address in ("/", "/run?run=a.run", "/cases?run=a.run", "/compare?run=a.run&run=b.run"):
             started = time.perf_counter()
             assert client.get(address).status_code == 200, address
             taken[address.partition("?")[0]] = time.perf_counter() - started
@@ -125,59 +126,77 @@ def steps(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
     run = str(folder / "a.run")
     inner = [sys.executable, "-m", "bench.million", "--inner"]
-    yield "tenth", evaluate("tenth.jsonl", "tenth.run")
     yield "alone", [*inner, "score", str(folder / "a.jsonl")]
     yield "run", evaluate("a.jsonl", "a.run")
     yield "again", evaluate("a.jsonl", "a.run")
-    yield "report", [*RAGSTONE, "report", run, "-o", str(folder / "a.html")]
     yield "second run", evaluate("b.jsonl", "b.run")
+    yield "report", [*RAGSTONE, "report", str(folder / "b.run"), "-o", str(folder / "b.html")]
+    yield "show", [*RAGSTONE, "show", run]
     yield "compare", [*RAGSTONE, "compare", run, str(folder / "b.run")]
-    for kind in ("csv", "jsonl", "parquet"):
-        yield kind, [*RAGSTONE, "export", run, "--format", kind, "-o", str(folder / f"export.{kind}")]
-    yield "view", [*inner, "view", run]
+    for kind in EXPORTS:
+        target = str(folder / f"export.{kind}")
+        yield kind, [*RAGSTONE, "export", run, "--format", kind, "-o", target, "--force"]
+    yield "view", [*inner, "view", str(folder)]
 
 
 def measure(count: int, folder: Path, only: list[str]) -> dict[str, Any]:
-    """All steps, or those named; a line for each."""
-    print(f"{'step':<12}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}")
-    found: dict[str, Any] = {"rows": count, "load": os.getloadavg()[0]}
-    sizes = {name: make(folder / f"{name}.jsonl", rows, worse=name == "b")
-             for name, rows in (("tenth", count // 10), ("a", count), ("b", count))}  # fmt: skip
-    for name, command in steps(folder):
-        if only and name not in only:
-            continue
-        if name in ("tenth", "run", "second run"):
-            folder.joinpath(command[-1]).unlink(missing_ok=True)
-        one = measured(command)
-        output = one.pop("output")
-        if name == "alone":
-            one |= json.loads(output)
-        if name == "view":
-            one["pages"] = json.loads(output)
-        found[name] = one
-        print(f"{name:<12}{one['wall']:>9.1f}{one['cpu']:>9.1f}{one['peak_mb']:>9.0f}", flush=True)
-    if (run := folder / "a.run").exists():
-        found["size"] = run.stat().st_size / sizes["a"]
+    """All steps, or those named, on a tenth of the rows and on all; a line for each."""
+    print(f"{'step':<12}{'rows':>10}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}{'CPU ×':>9}{'memory ×':>10}")
+    found: dict[str, Any] = {"rows": count, "load": os.getloadavg()[0], "tenth": {}, "whole": {}}
+    for part, rows in (("tenth", count // 10), ("whole", count)):
+        place = folder / part
+        place.mkdir(parents=True, exist_ok=True)
+        texts = [make(place / f"{name}.jsonl", rows, worse=name == "b") for name in "ab" if made_of(only)]
+        for name, command in steps(place):
+            if only and name not in only:
+                continue
+            if name in ("run", "second run"):
+                Path(command[-1]).unlink(missing_ok=True)
+            one = measured(command)
+            output = one.pop("output")
+            if name == "alone":
+                one |= json.loads(output)
+            if name == "view":
+                one["pages"] = json.loads(output)
+            print(line(name, rows, one, found["tenth"].get(name) if part == "whole" else None), flush=True)
+            found[part][name] = one
+        if texts and (run := place / "a.run").exists():
+            found["size"] = run.stat().st_size / texts[0]
     return found
+
+
+def made_of(only: list[str]) -> bool:
+    """Whether the data are needed for these steps."""
+    return not only or not {"alone", "run", "second run", "again"}.isdisjoint(only)
+
+
+def line(name: str, rows: int, one: dict[str, Any], tenth: dict[str, Any] | None) -> str:
+    """A step in the table; `tenth`: the same on a tenth of the rows."""
+    text = f"{name:<12}{rows:>10,}{one['wall']:>9.1f}{one['cpu']:>9.1f}{one['peak_mb']:>9.0f}"
+    if tenth is None:
+        return text
+    return text + f"{one['cpu'] / tenth['cpu']:>9.1f}{one['peak_mb'] / tenth['peak_mb']:>10.2f}"
 
 
 def conclude(found: dict[str, Any]) -> dict[str, float]:
     """The figures that have goals, printed."""
+    whole, tenth = found["whole"], found["tenth"]
     figures = {"size": found["size"]} if "size" in found else {}
-    if {"alone", "run"} <= found.keys():
-        figures["ratio"] = found["run"]["wall"] / found["alone"]["wall"]
-        figures["cpu_ratio"] = found["run"]["cpu"] / found["alone"]["cpu"]
-    if {"tenth", "run"} <= found.keys():
-        figures["peak_mb"] = found["run"]["peak_mb"]
-        figures["growth"] = found["run"]["peak_mb"] / found["tenth"]["peak_mb"]
+    if {"alone", "run"} <= whole.keys():
+        figures["ratio"] = whole["run"]["wall"] / whole["alone"]["wall"]
+        figures["cpu_ratio"] = whole["run"]["cpu"] / whole["alone"]["cpu"]
+    if "run" in whole:
+        figures["peak_mb"] = whole["run"]["peak_mb"]
+        figures["growth"] = whole["run"]["peak_mb"] / tenth["run"]["peak_mb"]
     labels = {
         "ratio": "run over scoring alone, wall", "cpu_ratio": "run over scoring alone, CPU", "size": "file over texts",
         "peak_mb": "peak of the run, MB", "growth": "that peak over the peak at a tenth",
     }  # fmt: skip
     for name, value in figures.items():
         print(f"{labels[name]:<40}{value:>8.2f}" + (f"   (goal {GOALS[name]})" if name in GOALS else ""))
-    for page, seconds in found.get("view", {}).get("pages", {}).items():
-        print(f"view {page:<35}{seconds:>8.2f} s")
+    for page, seconds in whole.get("view", {}).get("pages", {}).items():
+        before = tenth["view"]["pages"][page]
+        print(f"view {page:<35}{seconds:>8.2f} s   (of a tenth of the rows: {before:.2f} s)")
     return figures
 
 
