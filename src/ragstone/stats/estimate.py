@@ -92,6 +92,21 @@ class Estimate:
         mean = math.fsum(differences) / len(differences)
         return cls(mean, *_ends(difference_interval(differences, groups=groups)), len(differences), total)
 
+    @classmethod
+    def mean_of(cls, parts: "Sequence[Estimate]") -> "Estimate":
+        """The mean of shares that are estimated independently, each of which counts the same; `n` is their number. The
+        interval combines theirs, if all have one, each side by the root of the sum of squares (Zou and Donner 2008)."""
+        values = [part.value for part in parts if part.value is not None]
+        if not values:
+            return cls()
+        mean = math.fsum(values) / len(values)
+        known = [part.known for part in parts if part.known is not None]
+        if len(known) < len(values):
+            return cls(mean, n=len(values))
+        below = math.sqrt(math.fsum((value - low) ** 2 for value, low, _ in known)) / len(values)
+        above = math.sqrt(math.fsum((high - value) ** 2 for value, _, high in known)) / len(values)
+        return cls(mean, max(0.0, mean - below), min(1.0, mean + above), len(values))
+
     @property
     def count(self) -> int:
         """The number of successes, if this is a proportion."""

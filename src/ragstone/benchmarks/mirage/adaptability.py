@@ -15,7 +15,6 @@ vulnerability also counts questions for which the retriever found no supporting 
 right: here it is split by that, and `given_gold` is its share among questions with a supporting chunk.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -117,22 +116,11 @@ def group_counts(crosstab: CrossTab) -> dict[str, int]:
 
 def macro(crosstab: CrossTab, test: Callable[[AnswerKind], bool]) -> Estimate:
     """The mean of a share over sources, so that a large source counts no more than a small one; `n` is the number of
-    sources. The interval combines those of the sources, if all have one, each side by the root of the sum of squares
-    (Zou and Donner 2008)."""
-    parts = []
-    for source in sorted({kind.source for kind in crosstab.kinds}):
-        part = crosstab.share(test, within=partial(AnswerKind.is_from, source=source))
-        if part.value is not None:
-            parts.append(part)
-    if not parts:
-        return Estimate()
-    mean = math.fsum(part.value or 0.0 for part in parts) / len(parts)
-    known = [part.known for part in parts if part.known is not None]
-    if len(known) < len(parts):
-        return Estimate(mean, n=len(parts))
-    below = math.sqrt(math.fsum((value - low) ** 2 for value, low, _ in known)) / len(parts)
-    above = math.sqrt(math.fsum((high - value) ** 2 for value, _, high in known)) / len(parts)
-    return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above), len(parts))
+    sources."""
+    sources = sorted({kind.source for kind in crosstab.kinds})
+    return Estimate.mean_of(
+        [crosstab.share(test, within=partial(AnswerKind.is_from, source=source)) for source in sources]
+    )
 
 
 def name_of(condition: Condition) -> str:

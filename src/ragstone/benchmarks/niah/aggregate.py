@@ -21,6 +21,8 @@ ANYWHERE = -1.0
 """The depth of cells whose needles stand at random depths."""
 GIVEN = "needle.given"
 """The score of imported results, (score - 1) / 9 on a scale from 1 to 10; its judge is unknown."""
+MATCHED = "ruler.match"
+"""The score of a suite's own rule."""
 PUBLISHED = "published"
 """The kind of a system whose answers were imported."""
 
@@ -35,6 +37,7 @@ class NeedleKey:
     template: str
     mode: str
     retriever: str = ""
+    suite: str = ""
 
 
 @dataclass
@@ -96,7 +99,8 @@ class CellScores:
 class NeedleTally:
     """The measurements under one key. `found`: the share of needles stated; `alarms`: refusals although a needle was in
     the prompt; `refused`: refusals of controls, by length; `judged`: the judge's score, from 0 to 1; `retrieved`: the
-    share of needles that the retriever found; `both`: retrieved and stated; `given`: the score of imported results.
+    share of needles that the retriever found; `both`: retrieved and stated; `given`: the score of imported results;
+    `matched`: that of a suite's own rule.
     `published`: all of it was imported."""
 
     found: CellScores = field(default_factory=CellScores)
@@ -106,6 +110,7 @@ class NeedleTally:
     retrieved: CellScores = field(default_factory=CellScores)
     both: CellScores = field(default_factory=CellScores)
     given: CellScores = field(default_factory=CellScores)
+    matched: CellScores = field(default_factory=CellScores)
     disagreements: list[tuple[str, float, float]] = field(default_factory=list)  # case, by rule, by the judge
     answers: dict[str, float] = field(default_factory=dict)  # sample of a cell and repeat → found, for paired tests
     errors: int = 0
@@ -141,6 +146,7 @@ def _key(system: str, condition: Mapping[str, Scalar]) -> NeedleKey:
     return NeedleKey(
         system, str(condition.get("language", "")), needle,
         str(condition.get("template", "")), str(condition.get("mode", "full")), _retriever(condition),
+        str(condition.get("suite", "")),
     )  # fmt: skip
 
 
@@ -153,7 +159,7 @@ def needle_name(needle: str, texts: Mapping[str, str]) -> str:
 
 def _plan(group: NeedleTally, cell: PlanCell) -> None:
     place = _place(cell.condition)
-    for cells in (group.found, group.judged, group.retrieved, group.both):
+    for cells in (group.found, group.judged, group.retrieved, group.both, group.matched):
         cells.planned[place] = cell.total - cell.asked
 
 
@@ -189,6 +195,8 @@ def _add(group: NeedleTally, record: Record) -> None:
         group.answers[f"{cell[0]}/{cell[1]}/{condition.get('repeat', 0)}"] = found
         if refused is not None and scores.get("needle.retrieved") != 0.0:
             group.alarms.values[cell].append(float(refused and not found))
+    if (matched := scores.get(MATCHED)) is not None:
+        group.matched.values[cell].append(matched)
     for name, cells in (("needle.judge", group.judged), (GIVEN, group.given)):
         if (judged := scores.get(name)) is not None:
             cells.values[cell].append(judged)

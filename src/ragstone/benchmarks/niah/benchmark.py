@@ -18,16 +18,18 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.niah import charts, comparison, diagnosis, tables, verdict
-from ragstone.benchmarks.niah.aggregate import ANYWHERE
+from ragstone.benchmarks.niah import charts, comparison, diagnosis, suite_tables, tables, verdict
+from ragstone.benchmarks.niah.aggregate import ANYWHERE, tally_needles
+from ragstone.benchmarks.niah.cells import CellPlan
 from ragstone.benchmarks.niah.contexts import ContextPlan, Haystack
-from ragstone.benchmarks.niah.needles import NeedleQuestion
+from ragstone.benchmarks.niah.kinds import Stack
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher, chunks_of
+from ragstone.benchmarks.niah.suites import SUITES
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
 from ragstone.metrics.needle_retrieved import NeedleRetrieved
-from ragstone.structs import Frozen, Scalar, to_json
+from ragstone.structs import Scalar, to_json
 from ragstone.types import (
     Case,
     Expand,
@@ -43,7 +45,7 @@ from ragstone.types import (
     Turn,
 )
 
-__all__ = ["CHAT_TOKENS", "NIAH", "CellPlan", "Templates", "expand_query", "rng_for"]
+__all__ = ["CHAT_TOKENS", "NIAH", "Templates", "expand_query", "rng_for"]
 
 _SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 _RECIPE, _RAG = "recipe", "rag"
@@ -52,57 +54,6 @@ CHAT_TOKENS = 64  # upper bound for the control tokens of a chat format
 # few chunks may exceed it by at most this factor (the largest observed: 1.18, in chunks of 30 tokens).
 _CHUNK_FACTOR = 1.25
 _SEPARATOR_TOKENS = 2  # tokens between two chunks
-
-
-class CellPlan(Frozen, frozen=True):
-    """The plan of one cell: everything of its case except the text. `depth` is the requested one, in percent."""
-
-    language: str
-    kind: str
-    template: str
-    length: int
-    depth: float
-    repeat: int
-    question: NeedleQuestion
-    control: bool
-    start: int  # index of the essay that the haystack begins with
-    sentences: int
-    at: tuple[int, ...]
-    needles: tuple[str, ...]
-    tokens: int  # of the whole prompt, at most
-    reached: float  # percent
-    before: int  # tokens before the first needle
-    around: int = 0  # tokens of the prompt without its context
-    rag: RagSetting | None = None
-    variant: str = ""  # the settings of the kind
-    suite: str = ""
-
-    @property
-    def id(self) -> str:
-        ability = "control" if self.control else "needle"
-        head = f"rag/{self.rag.id}/" if self.rag else ""
-        tail = f"/r{self.repeat}" if self.repeat else ""
-        depth = "" if self.depth == ANYWHERE else f"/{self.depth:06.2f}"
-        return f"{head}{ability}/{self.language}/{self._kind}/{self.template}/{self.length:07d}{depth}{tail}"
-
-    @property
-    def sample_id(self) -> str:
-        """The name of its question."""
-        depth = "" if self.depth == ANYWHERE else f"/{self.depth:g}"
-        return f"{self.language}/{self._kind}/{self.length}{depth}/{self.repeat}"
-
-    @property
-    def _kind(self) -> str:
-        return f"{self.kind}:{self.variant}" if self.variant else self.kind
-
-    @property
-    def notes(self) -> dict[str, Any]:
-        """What scoring has to know of the needle."""
-        if self.control:
-            return {}
-        question = self.question
-        keyed = {"keys": list(question.keys), "others": [list(pair) for pair in question.others]}
-        return {"needle": question.answer_text, **(keyed if question.keys else {})}
 
 
 @dataclass(frozen=True)
@@ -133,7 +84,7 @@ class Templates:
 class NIAH(BaseBenchmark):
     """The cells of a needle test, built by `make`. Without cells there are no cases, but runs can be read.
 
-    `haystacks`: (language, index of its first essay) → the haystack. `tokenizer`: the name of the token counter.
+    `haystacks`: (name, index of its first text) → the haystack. `tokenizer`: the name of the token counter.
     `lanes`: the number of runs of cells that are processed in parallel."""
 
     name: ClassVar[str] = "niah"
@@ -148,15 +99,21 @@ class NIAH(BaseBenchmark):
         "ability", "language", "suite", "needle", "variant", "template", "mode", "retriever", "chunk", "k", "length",
         "depth",
     )  # fmt: skip
-    leads: ClassVar[tuple[str, ...]] = ("niah-summary", "niah-lengths", "niah-effective", "niah-templates")
+    leads: ClassVar[tuple[str, ...]] = (
+        "niah-suite",
+        "niah-summary",
+        "niah-lengths",
+        "niah-effective",
+        "niah-templates",
+    )
     growing: ClassVar[tuple[str, ...]] = (
         "lengths", "depths", "languages", "needles", "suites", "templates", "repeat", "retrievers", "chunks", "ks",
     )  # fmt: skip
 
     cells: Sequence[CellPlan] = ()
-    haystacks: Mapping[tuple[str, int], Haystack] | None = None
+    haystacks: Mapping[tuple[str, int], Stack] | None = None
     templates: Mapping[str, NeedleTemplate] | None = None
-    haystack_hashes: Mapping[str, str] | None = None  # language → hash
+    haystack_hashes: Mapping[str, str] | None = None  # name of a haystack → hash
     tokenizer: str = ""
     seed: int = 0
     lanes: int = 4
@@ -183,7 +140,9 @@ class NIAH(BaseBenchmark):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        return (NeedleFound(), NeedleRefused(), *((NeedleRetrieved(),) if self.searcher else ()))
+        names = (self.settings or {}).get("suites", ())
+        own = (metric for name in names if name in SUITES for metric in SUITES[name].metrics)
+        return (NeedleFound(), NeedleRefused(), *((NeedleRetrieved(),) if self.searcher else ()), *own)
 
     @property
     def question(self) -> Mapping[str, Any]:
@@ -201,7 +160,8 @@ class NIAH(BaseBenchmark):
         """Tries each retriever, so that a broken one is reported before any request is sent."""
         if self.searcher is not None and self.haystacks:
             settings = dict.fromkeys(cell.rag for cell in self.cells if cell.rag is not None)
-            await self.searcher.check(list(settings), [next(iter(self.haystacks.values())).slice(0, 1)])
+            texts = (stack.slice(0, 1) for stack in self.haystacks.values() if isinstance(stack, Haystack))
+            await self.searcher.check(list(settings), [next(texts)])
         return hashlib.sha256(to_json(self.question).encode()).hexdigest()
 
     @property
@@ -238,14 +198,14 @@ class NIAH(BaseBenchmark):
         the prompt. `factor`: the chunks' tokens relative to the haystack's average; `extra`: tokens on top of that."""
         assert cell.rag is not None
         assert self.haystacks is not None
-        chunks = ceil(factor * self.haystacks[cell.language, cell.start].rate * cell.rag.chunk * cell.rag.k) + extra
+        chunks = ceil(factor * self._haystack(cell).rate * cell.rag.chunk * cell.rag.k) + extra
         return cell.around + min(cell.tokens - cell.around, chunks)
 
     def _tokens_needed(self, cell: CellPlan) -> int:
         """The tokens that a model needs for a cell: its prompt, its answer, and the rest of its length."""
         if cell.rag is None or self.haystacks is None:
             return cell.length
-        haystack = self.haystacks[cell.language, cell.start]
+        haystack = self._haystack(cell)
         needle_tokens = (
             cell.tokens - cell.around - haystack.margin_of(cell.sentences) - haystack.tokens_of(cell.sentences)
         )
@@ -262,7 +222,7 @@ class NIAH(BaseBenchmark):
         """The cells that no retriever is asked for, in order, each with its lane."""
         order = sorted(
             (cell for cell in self.cells if cell.rag is None),
-            key=lambda cell: (cell.language, cell.start, -cell.before, -cell.tokens, cell.id),
+            key=lambda cell: (cell.language, cell.stack, cell.start, -cell.before, -cell.tokens, cell.id),
         )
         work = [cell.tokens - cell.before for cell in order]
         per_lane = sum(work) / max(1, self.lanes)
@@ -278,7 +238,7 @@ class NIAH(BaseBenchmark):
         for cell, lane in self._ordered():
             if self.template.by_name[cell.template].asks_first(cell.language):
                 continue
-            beginning = (lane, cell.start, cell.template, cell.question.before)
+            beginning = (lane, cell.stack, cell.start, cell.template, cell.question.before)
             if beginning in begun:
                 shared[cell.id] = cell.before
             begun.add(beginning)
@@ -289,8 +249,10 @@ class NIAH(BaseBenchmark):
         template = self.templates[cell.template]
         recipe: dict[str, Any] = {
             "sentences": cell.sentences, "at": list(cell.at), "needles": list(cell.needles), "start": cell.start,
-            "haystack": (self.haystack_hashes or {}).get(cell.language, ""), "language": cell.language,
+            "haystack": (self.haystack_hashes or {}).get(cell.stack, ""), "language": cell.language,
         }  # fmt: skip
+        if cell.stack != cell.language:
+            recipe["stack"] = cell.stack
         template_hash = hashlib.sha256(to_json(dict(template.spec)).encode()).hexdigest()[:12]
         meta: dict[str, Any] = {_RECIPE: recipe, "template": cell.template, "template_hash": template_hash}
         meta |= cell.question.frame
@@ -324,7 +286,14 @@ class NIAH(BaseBenchmark):
 
     def _passes(self, cell: CellPlan) -> int:
         """How often the context of a cell goes through the haystack; more than once where the haystack is too short."""
-        return ceil(cell.sentences / self.haystacks[cell.language, cell.start].sentences) if self.haystacks else 1
+        return ceil(cell.sentences / self.haystacks[cell.stack, cell.start].sentences) if self.haystacks else 1
+
+    def _haystack(self, cell: CellPlan) -> Haystack:
+        """The haystack of a cell that goes through a retriever."""
+        assert self.haystacks is not None
+        haystack = self.haystacks[cell.stack, cell.start]
+        assert isinstance(haystack, Haystack)
+        return haystack
 
     @property
     def expand(self) -> Expand:
@@ -338,7 +307,7 @@ class NIAH(BaseBenchmark):
             return expand_query(query, self.haystacks)
         assert self.searcher is not None
         recipe, rag = meta[_RECIPE], RagSetting(*meta[_RAG])
-        haystack = self.haystacks[recipe["language"], recipe["start"]]
+        haystack = _stack(recipe, self.haystacks)
 
         def pool() -> list[Passage]:  # takes a second for 200,000 tokens
             return chunks_of(
@@ -355,7 +324,8 @@ class NIAH(BaseBenchmark):
         return verdict.summaries(run, language=language)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
-        return tables.tables(run, language=language)
+        by_kind = tables.tables(run, language=language)
+        return suite_tables.suite_tables(tally_needles(run), language) + by_kind
 
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
         return charts.charts(run, language=language)
@@ -368,14 +338,18 @@ class NIAH(BaseBenchmark):
         return diagnosis.explain(record, language=language)
 
 
-def expand_query(query: Query, haystacks: Mapping[tuple[str, int], Haystack]) -> Query:
+def expand_query(query: Query, haystacks: Mapping[tuple[str, int], Stack]) -> Query:
     """A query with its recipe replaced by the text; any other query unchanged."""
     passages = query.passages or ()
     if not passages or _RECIPE not in passages[0].meta:
         return query
     recipe = passages[0].meta[_RECIPE]
-    text = haystacks[recipe["language"], recipe["start"]].make(_plan(recipe)).text
+    text = _stack(recipe, haystacks).make(_plan(recipe)).text
     return replace(query, passages=(replace(passages[0], id="context", text=text),))
+
+
+def _stack(recipe: Mapping[str, Any], haystacks: Mapping[tuple[str, int], Stack]) -> Stack:
+    return haystacks[recipe.get("stack", recipe["language"]), recipe["start"]]
 
 
 def _plan(recipe: Mapping[str, Any]) -> ContextPlan:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ragstone.benchmarks.niah.aggregate import ANYWHERE, CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
+from ragstone.benchmarks.niah.suite_tables import suite_charts
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
@@ -20,7 +21,8 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     texts = messages(__name__, language)
     maps: list[Chart] = []
     series = []
-    for key, group in tally_needles(run).items():
+    groups = tally_needles(run)
+    for key, group in groups.items():
         if not group.main.values:
             continue
         needle = needle_name(key.needle, texts)
@@ -40,6 +42,7 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
             Chart("niah-lengths", texts["by_length_chart"], "lines", tuple(curves[:12]), texts["tokens"],
                   texts["share_found"], alt=alt)
         )  # fmt: skip
+    maps = suite_charts(groups, language) + maps
     return maps[-1:] + maps[: _MOST - 1] if len(maps) > _MOST else maps
 
 

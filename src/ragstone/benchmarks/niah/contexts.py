@@ -8,7 +8,7 @@ All contexts begin alike up to their first needle, so a server with a prefix cac
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,9 +16,13 @@ from itertools import accumulate
 from ragstone.errors import UsageError
 from ragstone.text import estimate_tokens, sentences
 
-__all__ = ["SEPARATOR", "BuiltContext", "ContextPlan", "Haystack", "make_haystack", "parts_of"]
+__all__ = [
+    "COUNTED_MARK", "MARK", "SEPARATOR", "BuiltContext", "ContextPlan", "Haystack", "make_haystack", "parts_of",
+]  # fmt: skip
 
 SEPARATOR = "\n\n"  # between two texts of a haystack
+MARK = "\ufffc"  # where a numbered text of a context has its number
+COUNTED_MARK = "8888"  # a number as long as those that a mark becomes
 _LONGEST_SENTENCE = 2_000  # tokens; anything longer is a text without sentence ends
 
 
@@ -48,7 +52,8 @@ class BuiltContext:
 class Haystack:
     """A haystack with counted sentences. `tokens[i]` and `ends[i]`: the tokens and characters of the first i sentences
     in one pass through all texts; later passes repeat them. `separator_tokens`: between two passes. `margins`: tokens
-    by which a context may exceed the sum, each with the number of sentences that it begins after."""
+    by which a context may exceed the sum, each with the number of sentences that it begins after. `joint`: what
+    separates a needle from the next sentence. `numbered`: each `MARK` becomes a number, counted from 1."""
 
     def __init__(
         self,
@@ -58,7 +63,10 @@ class Haystack:
         separator_tokens: int,
         language: str,
         margins: Sequence[tuple[int, int]] = ((0, 0),),
+        joint: str = " ",
+        numbered: bool = False,
     ) -> None:
+        self.joint, self.numbered = joint, numbered
         self.text, self.ends, self.tokens, self.language = text, list(ends), list(tokens), language
         self.separator_tokens, self.margins = separator_tokens, list(margins)
         self.sentences = len(self.ends) - 1
@@ -115,6 +123,11 @@ class Haystack:
         after = min(count, bisect_left(range(count + 1), wanted, key=self.tokens_of))
         before = max(0, after - 1)
         return before if wanted - self.tokens_of(before) <= self.tokens_of(after) - wanted else after
+
+    def depth_of(self, count: int, sentence: int) -> float:
+        """Where a sentence begins, in percent of the tokens of the first `count` sentences."""
+        whole = self.tokens_of(count)
+        return 100 * (self.tokens_of(sentence) if sentence else 0) / whole if whole else 0.0
 
     def slice(self, start: int, stop: int) -> str:
         """The text of sentences `start` (inclusive) to `stop` (exclusive)."""
@@ -173,26 +186,36 @@ class Haystack:
 
     def make(self, plan: ContextPlan) -> BuiltContext:
         """The text of a plan, in time and memory proportional to that text."""
+        numbers = iter(range(1, 1 + len(self.text))) if self.numbered else None
         parts: list[str] = []
         places: list[int] = []
         length = start = 0
         for place, needle in zip(plan.at, plan.needles, strict=True):
-            for part in (self.slice(start, place), self._separated(needle, place, plan)):
-                parts.append(part)
-                length += len(part)
-            places.append(length - len(part) + part.index(needle))
+            separated = self._separated(needle, place, plan)
+            before = separated.index(needle)
+            for part in (self.slice(start, place), separated):
+                parts.append(_numbered(part, numbers))
+                length += len(parts[-1])
+            places.append(length - len(parts[-1]) + before)
             start = place
-        parts.append(self.slice(start, plan.sentences))
+        parts.append(_numbered(self.slice(start, plan.sentences), numbers))
         return BuiltContext("".join(parts), tuple(places))
 
     def _separated(self, needle: str, place: int, plan: ContextPlan) -> str:
-        """The needle with its separator: a space in English, nothing in Chinese. A sentence keeps the whitespace that
-        follows it, so only a needle after the last sentence needs a space before it."""
-        space = "" if self.language == "zh" else " "
+        """The needle with its separator. A sentence keeps the whitespace that follows it, so only a needle after the
+        last sentence needs a separator before it."""
         if place == plan.sentences:
             end = self.slice(place - 1, place)
-            return needle if end[-1:].isspace() else space + needle
-        return needle + space
+            return needle if end[-1:].isspace() else self.joint + needle
+        return needle + self.joint
+
+
+def _numbered(text: str, numbers: Iterator[int] | None) -> str:
+    """The text with the next numbers in place of its marks; None: unchanged."""
+    if numbers is None:
+        return text
+    first, *rest = text.split(MARK)
+    return first + "".join(f"{next(numbers)}{part}" for part in rest)
 
 
 def parts_of(texts: Sequence[str], language: str) -> list[str]:
@@ -214,8 +237,11 @@ def make_haystack(
     separator_tokens: int,
     language: str,
     margins: Sequence[tuple[int, int]] = ((0, 0),),
+    joint: str | None = None,
+    numbered: bool = False,
 ) -> Haystack:
-    """A haystack from its sentences (`parts_of`) and the tokens that each adds (see `Haystack`).
+    """A haystack from its sentences (`parts_of`) and the tokens that each adds (see `Haystack`). `joint` None: a space
+    in English, nothing in Chinese.
 
     Raises UsageError if a stretch without a sentence end is too long to place needles in."""
     if max(tokens) > _LONGEST_SENTENCE:
@@ -224,5 +250,8 @@ def make_haystack(
             f"The haystack has a stretch of {max(tokens):,} tokens without a sentence end ({worst[:40]!r}…), "
             f"where no needle can be placed. A sentence ends with one of . ! ? 。 ！ ？ or a blank line."
         )
-    ends = [0, *accumulate(map(len, parts))]
-    return Haystack("".join(parts), ends, [0, *accumulate(tokens)], max(1, separator_tokens), language, margins)
+    if joint is None:
+        joint = "" if language == "zh" else " "
+    ends, summed = [0, *accumulate(map(len, parts))], [0, *accumulate(tokens)]
+    text = "".join(parts)
+    return Haystack(text, ends, summed, max(1, separator_tokens), language, margins, joint, numbered)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH, CellPlan
+from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH
+from ragstone.benchmarks.niah.cells import CellPlan
 from ragstone.benchmarks.niah.contexts import Haystack
-from ragstone.benchmarks.niah.kinds import Kind, Maker
+from ragstone.benchmarks.niah.kinds import Kind, Maker, Stack
 from ragstone.benchmarks.niah.needle_files import read_needles
 from ragstone.benchmarks.niah.needles import KINDS, TOPICS, make_needle
-from ragstone.benchmarks.niah.planner import Planner, count_haystacks
+from ragstone.benchmarks.niah.planner import Planner, count_haystacks, count_sources
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher
 from ragstone.benchmarks.niah.suites import SUITES
 from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
@@ -62,7 +63,8 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
         "chunks": list(dict.fromkeys(rag.chunk for rag in settings)),
         "ks": list(dict.fromkeys(rag.k for rag in settings)),
     }  # fmt: skip
-    sources = {language: haystack(language, source=source) for language in languages}  # type: ignore[arg-type]
+    in_haystack = any(kind.source(length) is None for kind in kinds for length in lengths)
+    sources = {language: haystack(language, source=source) for language in languages if in_haystack}  # type: ignore[arg-type]
     chosen = options.tokenizer is not None
     with_tokenizer = (name for name in models if not name.startswith(_WITHOUT_TOKENIZER))
     tokenizer = options.tokenizer or next(with_tokenizer, ESTIMATE)
@@ -72,7 +74,9 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
                 f"A length of {longest:,} tokens exceeds the window of {counter.id}, {counter.window:,} tokens. "
                 "Use shorter --lengths, or set --window if the model's window is larger."
             )
-        haystacks = await count_haystacks(counter, sources, repeat, max(lengths))
+        haystacks: dict[tuple[str, int], Stack] = {}
+        haystacks |= await count_haystacks(counter, sources, repeat, max(lengths))
+        haystacks |= await count_sources(counter, kinds, languages, lengths, repeat)
         answer_tokens = context.sampling.get("max_tokens") or ANSWER_TOKENS
         planner = Planner(counter, haystacks, templates, answer_tokens, options.seed)
         cells = []
@@ -85,7 +89,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     searcher = Searcher(retriever_options, {parse(name).name: name for name in options.retrievers})
     cells = [*(cells if with_whole else ()), *(replace(cell, rag=rag) for rag in settings for cell in cells)]
     local = bool(models) and all(model.startswith("local/") for model in models)
-    hashes = {language: stack.sha256 for language, stack in sources.items()}
+    hashes = {language: stack.sha256 for language, stack in sources.items()} | _source_hashes(kinds, languages)
     warnings = (*_warnings(name, models), *_repetition_warnings(haystacks, cells))
     niah = NIAH(
         cells, haystacks, all_templates, hashes, name, options.seed, options.lanes or (1 if local else 16),
@@ -149,7 +153,7 @@ def _kinds(options: "NeedleOptions") -> Iterator[Kind]:
 
 
 def _maker(name: str, **given: Any) -> Maker:
-    return lambda language, rng, excluded: make_needle(name, language, rng, excluded=excluded, **given)
+    return lambda language, rng, excluded, _: make_needle(name, language, rng, excluded=excluded, **given)
 
 
 def _check(
@@ -216,10 +220,20 @@ def _retrieval_settings(
     return [RagSetting(*values) for values in product(names, dict.fromkeys(chunks), dict.fromkeys(ks))]
 
 
-def _repetition_warnings(haystacks: Mapping[tuple[str, int], Haystack], cells: Sequence[CellPlan]) -> Iterator[str]:
+def _source_hashes(kinds: Sequence[Kind], languages: Sequence[str]) -> dict[str, str]:
+    return {
+        f"{language}/{source.name}": source.sha256(language)
+        for kind in kinds
+        for _, source in kind.sources
+        for language in languages
+    }
+
+
+def _repetition_warnings(haystacks: Mapping[tuple[str, int], Stack], cells: Sequence[CellPlan]) -> Iterator[str]:
     """A warning if contexts repeat the haystack."""
-    used = [haystacks[cell.language, cell.start] for cell in cells]
-    if short := [stack for cell, stack in zip(cells, used, strict=True) if cell.sentences > stack.sentences]:
+    used = [haystacks[cell.stack, cell.start] for cell in cells]
+    stacks = [stack for cell, stack in zip(cells, used, strict=True) if cell.sentences > stack.sentences]
+    if short := [stack for stack in stacks if isinstance(stack, Haystack)]:
         yield (
             f"{len(short)} contexts repeat their haystack of {min(stack.tokens[-1] for stack in short):,} tokens, so "
             "that the needle is the only text said once, and a retriever finds the same chunk several times; use "

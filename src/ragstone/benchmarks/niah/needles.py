@@ -30,7 +30,8 @@ class NeedleQuestion(Frozen, frozen=True):
     the needles but are about something else; `decoys` are rows of them that keep their order. `keys`: what the value of
     each slot belongs to; `others`: (value, key) of every other value in the context. `wanted`: the needles that an
     answer needs, where it does not need all of them. `before`, `reply`: what a template of its own puts before the
-    context, and how the reply begins."""
+    context, and how the reply begins. `form`: what counts against an answer: other values of this form ("number",
+    "uuid"), more items than are asked for ("list"), or a long answer ("short")."""
 
     question: str
     needles: tuple[str, ...]
@@ -42,6 +43,7 @@ class NeedleQuestion(Frozen, frozen=True):
     wanted: tuple[str, ...] = ()
     before: str = ""
     reply: str = ""
+    form: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -4,15 +4,25 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, product
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.aggregate import ANYWHERE
-from ragstone.benchmarks.niah.benchmark import CellPlan, rng_for
-from ragstone.benchmarks.niah.contexts import SEPARATOR, Haystack, make_haystack, parts_of
-from ragstone.benchmarks.niah.kinds import Kind
+from ragstone.benchmarks.niah.benchmark import rng_for
+from ragstone.benchmarks.niah.cells import CellPlan
+from ragstone.benchmarks.niah.contexts import (
+    COUNTED_MARK,
+    MARK,
+    SEPARATOR,
+    ContextPlan,
+    Haystack,
+    make_haystack,
+    parts_of,
+)
+from ragstone.benchmarks.niah.counting import count_parts
+from ragstone.benchmarks.niah.kinds import Kind, Source, Stack
 from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.datasets.haystack import HaystackTexts
@@ -20,7 +30,7 @@ from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
 from ragstone.types import Passage, Query
 
-__all__ = ["Planner", "Slot", "count_haystacks"]
+__all__ = ["Planner", "Slot", "count_haystacks", "count_sources"]
 
 _CHAT_TOKENS = 32  # assumed for the chat format's control tokens if the server does not report them
 _CHECKED = 8  # positions of a haystack at which its counts are checked
@@ -42,6 +52,21 @@ async def count_haystacks(
     return haystacks
 
 
+async def count_sources(
+    counter: TokenCounter, kinds: Sequence[Kind], languages: Sequence[str], lengths: Sequence[int], repeat: int
+) -> dict[tuple[str, int], Stack]:
+    """What the contexts of these kinds are made from that have texts of their own, by name and repeat."""
+    longest: dict[str, tuple[Source, str, int]] = {}
+    for kind, language, length in product(kinds, languages, sorted(lengths)):
+        if source := kind.source(length):
+            longest[kind.stack(language, length)] = (source, language, length)
+    return {
+        (name, start): await source.count(counter, language, start, length)
+        for name, (source, language, length) in longest.items()
+        for start in range(min(repeat, source.starts))
+    }
+
+
 async def _count_haystack(
     texts: Sequence[str], more: Sequence[str], language: str, counter: TokenCounter, longest: int
 ) -> Haystack:
@@ -50,7 +75,7 @@ async def _count_haystack(
     parts = parts_of(texts, language)
     places = sorted({max(1, len(parts) * share // _CHECKED) for share in range(1, _CHECKED + 1)})
     beginnings = ["".join(parts[:place]) for place in places]
-    tokens, (separator_tokens, *checked) = await _count_parts(counter, parts, [SEPARATOR, *beginnings])
+    tokens, (separator_tokens, *checked) = await count_parts(counter, parts, [SEPARATOR, *beginnings])
     summed = [0, *accumulate(tokens)]
     margin = _MARGIN + max(0, *(number - summed[place] for place, number in zip(places, checked, strict=True)))
     margins, total = [(0, margin)], summed[-1]
@@ -58,7 +83,7 @@ async def _count_haystack(
         if total >= longest:
             break
         added = parts_of([text], language)
-        counts, (whole,) = await _count_parts(counter, added, [text])
+        counts, (whole,) = await count_parts(counter, added, [text])
         margin += max(0, whole - sum(counts))
         margins.append((len(parts), margin))
         parts[-1] += SEPARATOR
@@ -67,17 +92,6 @@ async def _count_haystack(
         tokens += counts
         total += separator_tokens + sum(counts)
     return make_haystack(parts, tokens, separator_tokens=separator_tokens, margins=margins, language=language)
-
-
-async def _count_parts(
-    counter: TokenCounter, parts: Sequence[str], others: Sequence[str]
-) -> tuple[list[int], list[int]]:
-    """The tokens that each part adds to the one before it, and the tokens of other texts."""
-    joined = [before + after for before, after in pairwise(parts)]
-    counts = await counter.count([*parts, *joined, *others])
-    alone, together = counts[: len(parts)], counts[len(parts) : len(parts) + len(joined)]
-    added = [max(0, both - before) for both, before in zip(together, alone, strict=False)]
-    return [alone[0], *added], counts[len(parts) + len(joined) :]
 
 
 class Slot(NamedTuple):
@@ -91,22 +105,19 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class Planner:
-    """Plans cells. `haystacks`: (language, index of the first text) → haystack."""
+    """Plans cells. `haystacks`: (name, index of the first text) → haystack; its name is that of the language, and for
+    the source of a kind `Kind.stack`."""
 
     counter: TokenCounter
-    haystacks: dict[tuple[str, int], Haystack]
+    haystacks: Mapping[tuple[str, int], Stack]
     templates: dict[str, NeedleTemplate]
     answer_tokens: int
     seed: int
 
     @cached_property
     def _numbers(self) -> dict[str, frozenset[str]]:
-        """The numbers that occur in the haystack of each language."""
-        return {
-            language: frozenset(_DIGITS.findall(haystack.text))
-            for (language, at), haystack in self.haystacks.items()
-            if not at
-        }
+        """The numbers that occur in each haystack."""
+        return {name: frozenset(_DIGITS.findall(stack.text)) for (name, at), stack in self.haystacks.items() if not at}
 
     def needles(
         self, language: str, kind: Kind, repeat: int, lengths: Sequence[int], depths: Sequence[float]
@@ -115,15 +126,14 @@ class Planner:
         depths. Raises UsageError, also if the haystack already contains a needle."""
         slots = []
         for length in lengths:
+            excluded = self._numbers[kind.stack(language, length)]
             for number, depth in enumerate(depths):
                 place = (depth, repeat) if kind.placed else (ANYWHERE, repeat * len(depths) + number)
                 rng = rng_for(self.seed, language, kind.name, length, *place)
-                slots.append(Slot(length, *place, kind.make(language, rng, self._numbers[language])))
+                slots.append(Slot(length, *place, kind.make(language, rng, excluded, length)))
         if not kind.fresh:
-            text = self.haystacks[language, 0].text
-            for needle in sorted({needle for slot in slots for needle in slot.question.texts}):
-                if needle in text:
-                    raise UsageError(f"The haystack already contains the needle {needle[:60]!r}: use another one.")
+            for name in {kind.stack(language, length) for length in lengths}:
+                _check_absent(self.haystacks[name, 0].text, slots)
         return slots
 
     async def cells(
@@ -131,17 +141,17 @@ class Planner:
     ) -> list[CellPlan]:
         """The cells of one language, kind and repeat for every template. `control`: "length" adds a control for each
         length, "cell" one for each cell, "none" none."""
-        starts = [start for name, start in self.haystacks if name == language]
-        start = repeat % len(starts)
-        haystack = self.haystacks[language, start]
         texts = [text for slot in slots for text in slot.question.texts]
-        counts = dict(zip(texts, await self.counter.count([f" {text}" for text in texts]), strict=True))
+        shown = [f" {text.replace(MARK, COUNTED_MARK)}" for text in texts]
+        counts = dict(zip(texts, await self.counter.count(shown), strict=True))
         cells = []
         for template in (kind.template,) if kind.template else self.templates.values():
             chat_tokens = await self._marks(template, language, slots[0].question)
             overheads = await self._overheads(template, language, [slot.question for slot in slots])
             controls: set[tuple[float, ...]] = set()
             for (length, depth, number, question), overhead in zip(slots, overheads, strict=True):
+                name, start = self._stack(kind.stack(language, length), repeat)
+                haystack = self.haystacks[name, start]
                 around = overhead + chat_tokens
                 budget = length - around - self.answer_tokens
                 rng = rng_for(self.seed, language, kind.name, length, depth, *(() if kind.placed else (number,)))
@@ -150,11 +160,10 @@ class Planner:
                     plan = haystack.plan(budget, placed)
                 except UsageError as error:
                     raise UsageError(f"Length {length:,}, template {template.name}: {error}") from None
-                reached = _depth_of(haystack, plan.sentences, plan.at[_first(plan.needles, question.needles[0])])
                 cell = CellPlan(
                     language, kind.name, template.name, length, depth, number, question, False, start,
-                    plan.sentences, plan.at, plan.needles, plan.tokens + around, reached, plan.before, around,
-                    variant=kind.variant, suite=kind.suite,
+                    plan.sentences, plan.at, plan.needles, plan.tokens + around, _reached(haystack, plan, question),
+                    plan.before, around, variant=kind.variant, suite=kind.suite, stack=name,
                 )  # fmt: skip
                 cells.append(cell)
                 where = depth if control == "cell" else 100.0
@@ -167,6 +176,10 @@ class Planner:
                                 tokens=empty.tokens + around, reached=where, before=empty.before)
                     )  # fmt: skip
         return cells
+
+    def _stack(self, name: str, repeat: int) -> tuple[str, int]:
+        """The haystack of this name for a repeat."""
+        return name, repeat % sum(other == name for other, _ in self.haystacks)
 
     async def _marks(self, template: NeedleTemplate, language: str, question: NeedleQuestion) -> int:
         """The chat format's control tokens around a prompt of this template."""
@@ -214,10 +227,15 @@ def _placed_needles(
     return [(text, counts[text] + 1, at) for text, at in placed]
 
 
-def _first(needles: Sequence[str], wanted: str) -> int:
-    return list(needles).index(wanted)
+def _reached(stack: Stack, plan: ContextPlan, question: NeedleQuestion) -> float:
+    """Where the first needle of the question stands in a haystack, in percent."""
+    if not isinstance(stack, Haystack):
+        return 0.0
+    return stack.depth_of(plan.sentences, plan.at[plan.needles.index(question.needles[0])])
 
 
-def _depth_of(haystack: Haystack, sentences: int, sentence: int) -> float:
-    whole = haystack.tokens_of(sentences)
-    return 100 * (haystack.tokens_of(sentence) if sentence else 0) / whole if whole else 0.0
+def _check_absent(text: str, slots: Sequence[Slot]) -> None:
+    """Raises UsageError if a haystack contains a needle."""
+    for needle in sorted({needle for slot in slots for needle in slot.question.texts}):
+        if needle in text:
+            raise UsageError(f"The haystack already contains the needle {needle[:60]!r}: use another one.")

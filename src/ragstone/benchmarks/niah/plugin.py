@@ -154,7 +154,13 @@ class NeedlePlugin(Plugin):
     summary: ClassVar[str] = "Needle in a haystack: length by depth."
     Options: ClassVar[type[Any] | None] = NeedleOptions
     judged: ClassVar[tuple[str, ...]] = ("needle.judge",)
-    own_metrics: ClassVar[tuple[str, ...]] = ("needle.found", "needle.refused", "needle.retrieved", *judged)
+    own_metrics: ClassVar[tuple[str, ...]] = (
+        "needle.found",
+        "needle.refused",
+        "needle.retrieved",
+        "ruler.match",
+        *judged,
+    )
     rescoring: ClassVar[Rescoring | None] = NeedleRescoring()
     # `length`, `depth`: as requested, in tokens and percent; `…_reached`: as built. `chunk`, `k`: the retriever's.
     # `passes`: how often the context goes through the haystack, where it is more than once.
@@ -163,7 +169,12 @@ class NeedlePlugin(Plugin):
         "template": str, "suite": str, "needle": str, "variant": str, "needles": int, "repeat": int, "tokenizer": str,
         "mode": str, "retriever": str, "chunk": int, "k": int, "passes": int,
     }  # fmt: skip
-    note_types: ClassVar[Mapping[str, Any]] = {"needle": str, "keys": list[str], "others": list[tuple[str, str]]}
+    note_types: ClassVar[Mapping[str, Any]] = {
+        "needle": str,
+        "keys": list[str],
+        "others": list[tuple[str, str]],
+        "form": str,
+    }
 
     def without_model(self, options: NeedleOptions, /) -> bool:
         return bool(options.retrievers)

@@ -188,11 +188,15 @@ class _NeedleTables(TableWriter):
 
     def by_cell(self) -> Table:
         """Each cell with an interval over its repeats; a row for each depth, and none without repeats."""
-        groups = {key: group for key, group in self.groups.items() if group.main.repeated}
+        groups = {
+            key: group
+            for key, group in self.groups.items()
+            if group.main.repeated and ANYWHERE not in group.main.depths
+        }
         lengths = sorted({length for group in groups.values() for length in group.main.lengths})
         rows = [
             row(
-                *self._keys(key), self.words["anywhere"] if depth == ANYWHERE else f"{depth:g}%",
+                *self._keys(key), f"{depth:g}%",
                 *(_percent(group.main.mean([length], [depth])) for length in lengths), published=group.published,
             )
             for key, group in groups.items()

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from ragstone.benchmarks.niah.aggregate import NeedleKey, NeedleTally, needle_name, tally_needles
 from ragstone.benchmarks.niah.effective import ruler_bar
+from ragstone.benchmarks.niah.suite_scores import with_suites
 from ragstone.benchmarks.niah.tables import effective_text, name_of_length
 from ragstone.benchmarks.verdicts import percent
 from ragstone.display import Summary
@@ -19,7 +20,7 @@ def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
     """The verdict of each system with scored answers; of several maps the first ones."""
     words = messages(__name__, language)
     by_system: dict[str, dict[NeedleKey, NeedleTally]] = {}
-    for key, group in tally_needles(run).items():
+    for key, group in with_suites(tally_needles(run)).items():
         if group.main.values:
             by_system.setdefault(key.system, {})[key] = group
     return {system: Summary("", _verdict(system, groups, words)) for system, groups in by_system.items()}
