@@ -68,9 +68,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Suite:
-    """A set of tasks. `source`: the paper that it follows. `metrics`: its own scoring, beside ours."""
+    """A set of tasks. `source`: the paper that it follows. `metrics`: its own scoring, beside ours.
+    `lengths`: those that are asked unless others are named."""
 
     name: str
     kinds: tuple[Kind, ...]
     source: str
     metrics: tuple[Metric, ...] = ()
+    lengths: str = "1k:32k:15"

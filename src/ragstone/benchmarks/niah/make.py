@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from ragstone.benchmarks.niah.benchmark import CHAT_TOKENS, NIAH
 from ragstone.benchmarks.niah.cells import CellPlan
 from ragstone.benchmarks.niah.contexts import Haystack
-from ragstone.benchmarks.niah.kinds import Kind, Maker, Stack
+from ragstone.benchmarks.niah.kinds import Kind, Maker, Stack, Suite
 from ragstone.benchmarks.niah.needle_files import read_needles
 from ragstone.benchmarks.niah.needles import KINDS, TOPICS, make_needle
 from ragstone.benchmarks.niah.planner import Planner, count_haystacks, count_sources
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher
 from ragstone.benchmarks.niah.suites import SUITES
 from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
+from ragstone.benchmarks.niah.word_lists import ListSource
 from ragstone.benchmarks.options import fields_of
 from ragstone.benchmarks.plugin import Context
 from ragstone.datasets.haystack import haystack
@@ -35,15 +36,19 @@ __all__ = ["ANSWER_TOKENS", "Spacing", "depths_of", "grid_of", "lengths_of", "ma
 ANSWER_TOKENS = 128  # the longest answer of the templates
 _WITHOUT_TOKENIZER = ("local/extractive", "local/retrieval", "scripted/")
 _MOST_CELLS = 1_000_000
+_LENGTHS, _KIND = "1k:32k:15", "number"  # what is asked without options
 _CONTROLS = {"length": True, "none": False}  # as runs record them
 
 
 async def make(options: "NeedleOptions", context: Context) -> NIAH:
     """Plan every cell. Raises UsageError before any request is sent."""
-    lengths, depths = lengths_of(options.lengths), depths_of(options.depths, options.depth_spacing)  # type: ignore[arg-type]
+    suite = None if options.suite is None else _suite(options.suite)
+    default = suite.lengths if suite else _LENGTHS
+    lengths = lengths_of(default if options.lengths is None else options.lengths)
+    depths = depths_of(options.depths, options.depth_spacing)  # type: ignore[arg-type]
     languages, models, repeat = options.data_languages, context.models, options.repeat
     _check_unused(options)
-    kinds = _kinds_of(options)
+    kinds = _kinds_of(suite, options.needles) if suite else list(_kinds(options))
     retriever_options = dataclasses.replace(context.model_options, base_url=options.retriever_base_url)
     settings = _retrieval_settings(options.retrievers, options.chunks, options.ks, retriever_options)
     with_whole = options.whole or not settings
@@ -52,6 +57,8 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     _check(languages, kinds, repeat, cells_each, longest, window)
     if options.control == "cell" and not any(kind.controls for kind in kinds):
         raise UsageError(f"--control cell: --suite {options.suite} has no controls. Leave it out.")
+    if settings:
+        _check_searchable(kinds, lengths)
     templates, source = _templates(options, kinds), options.haystack_source
     all_templates = templates | {kind.template.name: kind.template for kind in kinds if kind.template is not None}
     shown_options = {
@@ -103,16 +110,16 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     return niah
 
 
-def _kinds_of(options: "NeedleOptions") -> list[Kind]:
-    """The kinds of needles that are asked: those of a suite, or the named ones of it, or of the needles named. Raises
-    UsageError."""
-    if options.suite is None:
-        return list(_kinds(options))
-    if options.suite not in SUITES:
-        raise UnknownName("suite", options.suite, SUITES)
-    kinds = {kind.name: kind for kind in SUITES[options.suite].kinds}
-    default = fields_of(type(options))["needles"].default
-    names = list(kinds) if options.needles == default else dict.fromkeys(options.needles)
+def _suite(name: str) -> Suite:
+    if name not in SUITES:
+        raise UnknownName("suite", name, SUITES)
+    return SUITES[name]
+
+
+def _kinds_of(suite: Suite, needles: Sequence[str] | None) -> list[Kind]:
+    """The tasks of a suite, or the named ones of them. Raises UsageError."""
+    kinds = {kind.name: kind for kind in suite.kinds}
+    names = list(kinds) if needles is None else dict.fromkeys(needles)
     for name in names:
         if name not in kinds:
             raise UnknownName("task", name, kinds)
@@ -123,7 +130,7 @@ def _kinds(options: "NeedleOptions") -> Iterator[Kind]:
     """The kinds of needles with their settings: a chain once for each number and length of its hops. Raises UsageError
     for hops that do not fit into a context."""
     file_needles = read_needles(options.needle_file) if options.needle_file is not None else ()
-    for name in dict.fromkeys(options.needles):
+    for name in dict.fromkeys((_KIND,) if options.needles is None else options.needles):
         if name not in KINDS:
             raise UnknownName("needle", name, KINDS)
         if name == "multi":
@@ -173,17 +180,28 @@ def _check(
 
 def _check_unused(options: "NeedleOptions") -> None:
     """Raises UsageError for options that have no effect because a related option is missing."""
-    fields = fields_of(type(options))
+    fields, needles = fields_of(type(options)), options.needles or ()
     for names, used, missing in (
-        (("needle_file",), "file" in options.needles, "--needle file"),
-        (("keys", "values", "queries"), "multi" in options.needles, "--needle multi"),
-        (("distractors",), {"distractor", "chain"} & set(options.needles), "--needle distractor or chain"),
-        (("hops", "hop"), "chain" in options.needles, "--needle chain"),
+        (("needle_file",), "file" in needles, "--needle file"),
+        (("keys", "values", "queries"), "multi" in needles, "--needle multi"),
+        (("distractors",), {"distractor", "chain"} & set(needles), "--needle distractor or chain"),
+        (("hops", "hop"), "chain" in needles, "--needle chain"),
         (("chunks", "ks", "whole", "retriever_base_url"), options.retrievers, "--retriever NAME"),
     ):
         flags = [fields[name].flag for name in names if getattr(options, name) != fields[name].default]
         if flags and not used:
             raise UsageError(f"{', '.join(flags)}: no effect without {missing}. Add it, or leave this out.")
+
+
+def _check_searchable(kinds: Sequence[Kind], lengths: Sequence[int]) -> None:
+    """Raises UsageError for kinds that ask about the whole context, in which a retriever has nothing to find."""
+    lists = [kind.name for kind in kinds if isinstance(kind.source(lengths[0]), ListSource)]
+    if lists:
+        others = ",".join(kind.name for kind in kinds if kind.name not in lists)
+        advice = f"Leave them out: --needle {others}." if others else "Leave out --retriever."
+        raise UsageError(
+            f"--retriever has nothing to find for {' and '.join(lists)}: they ask about all of it. {advice}"
+        )
 
 
 def _templates(options: "NeedleOptions", kinds: Sequence[Kind]) -> dict[str, NeedleTemplate]:
@@ -250,7 +268,7 @@ def _warnings(counted_by: str, models: Sequence[str]) -> tuple[str, ...]:
 
 
 Spacing = Literal["linear", "sigmoid"]
-_RANGE = re.compile(r"(?P<start>-?[\d.]+k?):(?P<stop>-?[\d.]+k?):(?P<count>\d+)", re.IGNORECASE)
+_RANGE = re.compile(r"(?P<start>-?[\d.]+(?:ki?)?):(?P<stop>-?[\d.]+(?:ki?)?):(?P<count>\d+)", re.IGNORECASE)
 _EXAMPLES = {"lengths": "500,1000", "depths": "0,50,100"}
 _SHORTEST, _LONGEST = 50, 10_000_000  # tokens
 
@@ -306,7 +324,8 @@ def _rounded(values: Iterable[float], digits: int, *, what: str, low: float, hig
 
 def _number(text: str) -> float:
     text = text.strip().lower()
-    value = float(text.removesuffix("k")) * (1000 if text.endswith("k") else 1)
+    unit = next((unit for unit in ("ki", "k") if text.endswith(unit)), "")
+    value = float(text.removesuffix(unit)) * {"ki": 1024, "k": 1000, "": 1}[unit]
     if not math.isfinite(value):
         raise ValueError
     return value

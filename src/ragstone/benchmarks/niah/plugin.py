@@ -40,9 +40,10 @@ class NeedleOptions:
     default that of the first model, if it is known. `retrievers`: contexts are cut into chunks of `chunks` tokens, and
     the model gets each retriever's `ks` best chunks instead of the whole context (with `whole`, both)."""
 
-    lengths: Annotated[str | tuple[float, ...], Option(
-        "Tokens of prompt and answer: start:stop:count (k = 1000) or a list.", metavar="GRID", parse=_grid
-    )] = "1k:32k:15"  # fmt: skip
+    lengths: Annotated[str | tuple[float, ...] | None, Option(
+        "Tokens of prompt and answer: start:stop:count (k = 1000, Ki = 1024) or a list.", metavar="GRID", parse=_grid,
+        default="1k:32k:15, or the suite's",
+    )] = None  # fmt: skip
     depths: Annotated[str | tuple[float, ...], Option(
         "Depths of the needle in percent, written in the same way.", metavar="GRID", parse=_grid
     )] = "0:100:15"  # fmt: skip
@@ -52,9 +53,10 @@ class NeedleOptions:
     data_languages: Annotated[
         tuple[str, ...], Option("Languages of the data: en, zh or both.", flag="--data-language")
     ] = ("en",)
-    needles: Annotated[tuple[str, ...], Option(
-        "Kinds (comma-separated): number, sandwich, topic, multi, distractor, chain, paraphrase, file.", flag="--needle"
-    )] = ("number",)  # fmt: skip
+    needles: Annotated[tuple[str, ...] | None, Option(
+        "Kinds (comma-separated): number, sandwich, topic, multi, distractor, chain, paraphrase, file.",
+        flag="--needle", default="number, or all of the suite",
+    )] = None  # fmt: skip
     suite: Annotated[str | None, Option(
         "A set of tasks: ruler, ancestral or latent. With --needle only these tasks of it.", metavar="NAME"
     )] = None  # fmt: skip

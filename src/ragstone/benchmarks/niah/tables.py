@@ -43,7 +43,9 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
 
 
 def name_of_length(tokens: int) -> str:
-    """1000 → "1k", 1500 → "1.5k"."""
+    """1000 → "1k", 1500 → "1.5k", 4096 → "4Ki"."""
+    if tokens % 1024 == 0 and tokens % 1000:
+        return f"{tokens // 1024}Ki"
     return f"{tokens / 1000:g}k" if tokens >= 1000 else str(tokens)
 
 

@@ -59,4 +59,5 @@ RULER = Suite(
     ),
     "Hsieh et al. 2024: RULER, arXiv:2404.06654",
     (RulerMatch(),),
+    "4Ki,8Ki,16Ki,32Ki",
 )
