@@ -7,16 +7,12 @@ stand at random depths in no order, so neither their form nor their place tells 
 """
 
 import random
-import tomllib
 from functools import cache, partial
-from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
-import msgspec
-
 from ragstone.benchmarks.niah.kinds import Kind, Suite
-from ragstone.benchmarks.niah.needles import NeedleQuestion
+from ragstone.benchmarks.niah.needles import NeedleQuestion, read_texts
 from ragstone.structs import Frozen
 
 __all__ = ["ANCESTRAL"]
@@ -44,8 +40,7 @@ class _Person(NamedTuple):
 
 @cache
 def _texts(language: str) -> _Texts:
-    text = (files("ragstone.benchmarks.niah") / "ancestral.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text)[language], _Texts)
+    return read_texts("ancestral.toml", language, _Texts)
 
 
 def _families(texts: _Texts, rng: random.Random, facts: int) -> list[list[_Person]]:

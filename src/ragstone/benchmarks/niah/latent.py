@@ -8,14 +8,10 @@ that the only person who is named there is no answer yet.
 """
 
 import random
-import tomllib
 from functools import cache, partial
-from importlib.resources import files
-
-import msgspec
 
 from ragstone.benchmarks.niah.kinds import Kind, Suite
-from ragstone.benchmarks.niah.needles import NeedleQuestion
+from ragstone.benchmarks.niah.needles import NeedleQuestion, read_texts
 from ragstone.structs import Frozen
 
 __all__ = ["LATENT"]
@@ -38,8 +34,7 @@ class _Texts(Frozen, frozen=True):
 
 @cache
 def _texts(language: str) -> _Texts:
-    text = (files("ragstone.benchmarks.niah") / "latent.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text)[language], _Texts)
+    return read_texts("latent.toml", language, _Texts)
 
 
 def _association(language: str, rng: random.Random, *_: object, what: str, inverted: bool) -> NeedleQuestion:

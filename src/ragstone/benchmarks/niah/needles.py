@@ -11,14 +11,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from typing import TypeVar
 
 import msgspec
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.structs import Frozen
 
-__all__ = ["KINDS", "MOST_HOPS", "TOPICS", "NeedleQuestion", "cities", "make_needle"]
+__all__ = ["KINDS", "MOST_HOPS", "TOPICS", "NeedleQuestion", "cities", "make_needle", "read_texts"]
 
+T = TypeVar("T")
 KINDS = ("number", "sandwich", "topic", "multi", "distractor", "chain", "paraphrase", "file")
 MOST_HOPS = 8
 TOPICS = 30
@@ -94,16 +96,20 @@ class _Topics(Frozen, frozen=True):
     values: dict[str, tuple[tuple[str, ...], ...]]
 
 
+def read_texts(file: str, language: str, kind: type[T]) -> T:
+    """The texts of a TOML file beside this one, in one language. To be cached by the caller."""
+    text = (files("ragstone.benchmarks.niah") / file).read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text)[language], kind)
+
+
 @cache
 def _texts(language: str) -> _Texts:
-    text = (files("ragstone.benchmarks.niah") / "needles.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text)[language], _Texts)
+    return read_texts("needles.toml", language, _Texts)
 
 
 @cache
 def _topics(language: str) -> _Topics:
-    text = (files("ragstone.benchmarks.niah") / "topics.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text)[language], _Topics)
+    return read_texts("topics.toml", language, _Topics)
 
 
 @cache
