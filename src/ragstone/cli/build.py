@@ -38,7 +38,7 @@ command.add_command(mirage)
     help="Questions per data set.  [default: 300; 100 for _int and _fact; 200 for mirage]",
 )
 @click.option("--dataset", metavar="NAME", help="rgb: only this data set (zh_refine…).")
-@click.option("--difficulty", metavar="easy|news|adversarial", help="rgb: as in `bench rgb`.  [default: easy]")
+@click.option("--difficulty", metavar="easy|news|adversarial", help="rgb: as in `bench rgb`.  [default: news]")
 @click.option("--multi-hop", type=Number(0, 1), help="mirage: share of questions that need two passages.")
 @click.option("--chunks", type=click.IntRange(2), help="mirage: passages per question.  [default: 5]")
 def fictional(
@@ -81,7 +81,7 @@ def fictional(
     for name in [dataset] if dataset else every:
         path, count = folder / f"{name}.json", 0
         with replacing(path, parents=True) as stream:
-            for row in fictional_rgb(name, seed=seed, size=size, difficulty=difficulty or "easy"):
+            for row in fictional_rgb(name, seed=seed, size=size, difficulty=difficulty or "news"):
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 count += 1
         written.append(texts["questions"].format(path=path, count=count))

@@ -137,8 +137,8 @@ class _PairKeys(NamedTuple):
 
 def _keys(parts: Parts, pair: tuple[int, int]) -> _PairKeys | None:
     """The keys of two parts: terms that only one side of the question has, and that stand nearer to the value of its
-    part. Which side asks for which part, the passages tell; else the first for the first. None where neither side
-    tells two of more than two parts apart."""
+    part; a number, such as a year, unless it stands nearer to the other value. Which side asks for which part, the
+    passages tell; else the first for the first. None where neither side tells two of more than two parts apart."""
     best: tuple[bool, float, _PairKeys] | None = None
     for left, right in _sides(parts.question):
         sides = [_only(one, other, parts, pair) for one, other in ((left, right), (right, left))]
@@ -150,12 +150,12 @@ def _keys(parts: Parts, pair: tuple[int, int]) -> _PairKeys | None:
         straight = max(votes) > -_CROSSED
         vote = sum(votes)
         own = sides if straight else sides[::-1]
-        chosen: tuple[list[str], ...] = (
-            [term for term in own[0] if tells[term] > _LEAST],
-            [term for term in own[1] if tells[term] < -_LEAST],
-        )
+        chosen = [
+            [term for term in terms if sign * tells[term] > (-_LEAST if term.isdigit() else _LEAST)]
+            for terms, sign in zip(own, (1, -1), strict=True)
+        ]
         texts = (left, right) if straight else (right, left)
-        chosen = (chosen[0] or _numbers(own[0]), chosen[1] or _numbers(own[1]))
+        chosen = [some or [term for term in terms if term.isdigit()] for some, terms in zip(chosen, own, strict=True)]
         found = _PairKeys((_joined(chosen[0], texts[0]), _joined(chosen[1], texts[1])), straight)
         if best is None or (all(sides), abs(vote)) > best[:2]:
             best = (all(sides), abs(vote), found)
@@ -182,10 +182,6 @@ def _only(text: str, other: str, parts: Parts, pair: tuple[int, int]) -> list[st
     values = (word for number in pair for word in words(parts.slots[number][0], parts.language))
     there = {*words(other, parts.language), *values, *_FUNCTION}
     return [word for word in dict.fromkeys(words(text, parts.language)) if word not in there]
-
-
-def _numbers(terms: Sequence[str]) -> list[str]:
-    return [term for term in terms if term.isdigit()]
 
 
 def _means(parts: Parts, slot: Sequence[str], terms: Sequence[str]) -> dict[str, float]:

@@ -1,5 +1,5 @@
-"""The judged metrics of RGB: Rej* and ED*, by a model that reads the question and the answer, and the binding of parts
-where the rule cannot tell.
+"""The judged metrics of RGB: Rej* and ED*, by a model that reads the question and the answer, and, where rules
+cannot tell, the binding of parts and confused concepts.
 
 The paper (Chen et al. 2024) has its figures by exact wording checked "with instructions and demonstrations" by a model,
 because systems refuse and object in words of their own. The prompts are ragstone's, in `prompts/rgb_*.toml`; how saved
@@ -19,19 +19,21 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.metrics import Tools
+from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.prompts import Example, Prompt
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import CUT_OFF, read_reply
 from ragstone.metrics.judge.request import ask, turns_of
+from ragstone.metrics.refusal import Refusal
 from ragstone.metrics.rgb_binding import RgbBinding, outcome_of
 from ragstone.structs import Frozen, to_json
 from ragstone.text import find_answer
 from ragstone.types import Case, Completion, Model, Need, Response, Score, Turn
 
 __all__ = [
-    "PLUGINS", "RgbBindingJudge", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns",
-    "rejection_verdict",
+    "PLUGINS", "RgbBindingJudge", "RgbConfusionJudge", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict",
+    "judge_turns", "rejection_verdict",
 ]  # fmt: skip
 
 _SOURCE = 1_000  # characters of a passage that the judge sees
@@ -226,6 +228,45 @@ class RgbBindingJudge(_Judge):
         return await self._ask(case, response, parts=parts)
 
 
+@dataclass(frozen=True)
+class RgbConfusionJudge(_Judge):
+    """`rgb.judge.confusion`: 1.0 where the judge finds that a wrong answer takes something similar for what was asked,
+    else 0.0.
+
+    Formula: 1 if the judge's verdict is that the answer is about another category, part, person or event of the same
+    kind, which a document tells of, else 0.
+    Range: 0 or 1, lower is better.
+    Needs: the answer, the reference; a judge. Only for wrong answers of noise robustness and negative rejection, where
+    the data do not say of which kind each document is.
+    Evidence: {"reply": the last reply, "verdicts": each verdict with its reply and model}.
+    Source: the errors by concept confusion of Chen et al. 2024, "Benchmarking Large Language Models in
+    Retrieval-Augmented Generation", Table 4.
+
+    | case | result |
+    |---|---|
+    | the answer declines | not applicable |
+    | the answer is empty | not applicable |
+    | no passages | not applicable |
+    | no reference | not applicable |
+    | the judge failed | failed |
+    """
+
+    name = "rgb.judge.confusion"
+    _file = "rgb_confusion"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
+
+    async def score(self, case: Case, response: Response, /) -> Score:
+        documents = case.query.passages or ()
+        labelled = any(passage.meta.get("kind") for passage in documents)
+        if case.condition.get("ability") not in ("noise", "rejection") or labelled or not documents:
+            return Score.not_applicable("The judge is asked only where the kinds of the documents are not known.")
+        right, declined = AnswerMatch().score(case, response).value, Refusal().score(case, response).value
+        if right != 0.0 or declined == 1.0:
+            return Score.not_applicable("The answer is right, or declines, or cannot be compared.")
+        texts = [passage.text[:_SOURCE] for passage in documents]
+        return await self._ask(case, response, right=[slot[0] for slot in case.sample.references], documents=texts)
+
+
 def _source(case: Case, slot: Sequence[str]) -> str:
     """The beginning of the first relevant passage that states a part."""
     texts = (passage.text for passage in case.query.passages or () if passage.relevant)
@@ -239,5 +280,5 @@ def judge_turns(kind: type[_Judge], question: str, answer: str) -> tuple[Turn, .
 
 PLUGINS = {
     "rgb.judge.rejection": RgbRejectionJudge, "rgb.judge.error_detection": RgbErrorJudge,
-    "rgb.judge.binding": RgbBindingJudge,
+    "rgb.judge.binding": RgbBindingJudge, "rgb.judge.confusion": RgbConfusionJudge,
 }  # fmt: skip

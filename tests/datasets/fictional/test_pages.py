@@ -56,7 +56,7 @@ def test_the_parts_of_a_page_stand_in_any_order_and_no_passage_comes_twice(code:
 
 def test_an_easy_question_has_nothing_beside_its_reports() -> None:
     for code in LANGUAGES:
-        item = language(code).base(seeded("ragstone", 0, code, 0, 0))
+        item = language(code).base(seeded("ragstone", 0, code, 0, 0), "easy")
         assert not any(document.beside for document in (*item.positive[0], *item.negative))
 
 

@@ -25,12 +25,12 @@ Make = Callable[[random.Random], GeneratedItem]
 
 @pytest.fixture(scope="module")
 def base() -> list[GeneratedItem]:
-    return [ZH.base(seeded("test", "base", number)) for number in range(ROWS)]
+    return [ZH.base(seeded("test", "base", number), "easy") for number in range(ROWS)]
 
 
 @pytest.fixture(scope="module")
 def integration() -> list[GeneratedItem]:
-    return [ZH.integration(seeded("test", "integration", number)) for number in range(ROWS)]
+    return [ZH.integration(seeded("test", "integration", number), "easy") for number in range(ROWS)]
 
 
 @pytest.fixture(scope="module")
@@ -121,17 +121,17 @@ def test_passages_of_a_question_differ_from_each_other(items: list[GeneratedItem
 
 def test_the_same_seed_gives_the_same_items_whatever_was_made_before() -> None:
     for make in (ZH.base, ZH.integration):
-        first = make(seeded("again", 7))
+        first = make(seeded("again", 7), "easy")
         for number in range(5):
-            make(seeded("between", number))
-        assert make(seeded("again", 7)) == first
+            make(seeded("between", number), "easy")
+        assert make(seeded("again", 7), "easy") == first
 
 
 def test_bytes_do_not_depend_on_the_process() -> None:
     code = (
         "import hashlib;from ragstone.datasets.fictional.zh import LANGUAGE as zh;"
         "from ragstone.datasets.fictional.parts import seeded;"
-        "rows=[make(seeded('p',i)) for i in range(12) for make in (zh.base,zh.integration)];"
+        "rows=[make(seeded('p',i),'easy') for i in range(12) for make in (zh.base,zh.integration)];"
         "print(hashlib.sha256(repr(rows).encode()).hexdigest())"
     )
     source = Path(inspect.getfile(type(ZH))).parents[3]
@@ -145,7 +145,7 @@ def test_bytes_do_not_depend_on_the_process() -> None:
         ).stdout
         for hashing in ("0", "4242")
     }
-    rows = [make(seeded("p", i)) for i in range(12) for make in (ZH.base, ZH.integration)]
+    rows = [make(seeded("p", i), "easy") for i in range(12) for make in (ZH.base, ZH.integration)]
     assert printed == {hashlib.sha256(repr(rows).encode()).hexdigest() + "\n"}
 
 
@@ -155,12 +155,12 @@ def test_chance_comes_from_random_alone() -> None:
             raise AssertionError("only random() is the same in every version of Python")
 
     for number in range(20):
-        assert ZH.base(OnlyRandom(number)) == ZH.base(random.Random(number))
+        assert ZH.base(OnlyRandom(number), "easy") == ZH.base(random.Random(number), "easy")
 
 
 def test_two_thousand_questions_are_two_thousand_different_ones() -> None:
     for make in (ZH.base, ZH.integration):
-        assert len({make(seeded("unique", number)).query for number in range(1000)}) == 1000
+        assert len({make(seeded("unique", number), "easy").query for number in range(1000)}) == 1000
 
 
 def test_every_domain_is_asked_about(items: list[GeneratedItem]) -> None:

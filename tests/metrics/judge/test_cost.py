@@ -22,7 +22,7 @@ def samples(language: str, count: int = 30) -> list[tuple[Case, Response]]:
     to eight; the same each time."""
     rng = random.Random(7)
     found = []
-    for row in fictional_rgb(language, size=count):
+    for row in fictional_rgb(language, size=count, difficulty="easy"):
         pool = [*row["positive"], *row["negative"]]
         told = sentences("\n".join(row["positive"]))
         at = rng.randrange(max(len(told) - 8, 1))

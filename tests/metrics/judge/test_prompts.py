@@ -374,7 +374,7 @@ def request(prompt: Prompt, shown: object) -> int:
 
 def cost(language: str, size: int) -> int:
     """Tokens of both requests for five passages of `size` words (en) or characters (zh), with 6 + 4 claims."""
-    facts = list(fictional_rgb(f"{language}_refine", seed=5, size=12))
+    facts = list(fictional_rgb(f"{language}_refine", seed=5, size=12, difficulty="easy"))
     texts = [text for fact in facts for text in (*fact["positive"], *fact["negative"])]
     joined = " ".join(texts) if language == "en" else "".join(texts)
     units = joined.split() if language == "en" else list(joined)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ragstone.benchmarks.rgb.passage_kinds import kind_of
 from ragstone.benchmarks.source_attribution import misleading
 from ragstone.metrics.judge.record import steps_of
 from ragstone.metrics.rgb_binding import outcome_of
@@ -28,7 +29,7 @@ __all__ = [
 ABILITIES = ("noise", "rejection", "integration", "counterfactual")
 SCORINGS = ("default", "official")
 _JUDGE_REJECTION, _JUDGE_ERROR = "rgb.judge.rejection", "rgb.judge.error_detection"
-_JUDGE_BINDING = "rgb.judge.binding"
+_JUDGE_BINDING, _JUDGE_CONFUSION = "rgb.judge.binding", "rgb.judge.confusion"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class RecordScores:
     `right`, `rejected` and `detected` are ragstone's; `binding`: whether the parts of an answer stand with what was
     asked of them, by the judge where the rule cannot tell, "" for other abilities than integration, where `right`
     follows it. `official`: whether the official program counts the row in its `tt`; `label` and `fact`: its verdicts
-    per slot and on errors; `judged_*` are the judge's.
+    per slot and on errors; `judged_*` are the judge's; `confused`: it finds that a wrong answer takes something similar
+    for what was asked.
     """
 
     right: bool | None
@@ -50,6 +52,7 @@ class RecordScores:
     judged_rejected: bool | None
     judged_detected: bool | None
     binding: str = ""
+    confused: bool | None = None
 
     @property
     def all_slots(self) -> bool | None:
@@ -79,6 +82,7 @@ def read_scores(record: Record) -> RecordScores:
         judged_rejected=_bit(scores.get(_JUDGE_REJECTION)),
         judged_detected=_bit(scores.get(_JUDGE_ERROR)),
         binding=bound,
+        confused=_bit(scores.get(_JUDGE_CONFUSION)),
     )
 
 
@@ -327,7 +331,7 @@ def _source(record: Record, scores: RecordScores) -> str:
         return "none"
     language = str(case.condition.get("language", ""))
     source = misleading(case.query.question, response.answer, case.query.passages or (), language)
-    return "none" if source is None else str(source.passage.meta.get("kind", ""))
+    return "none" if source is None else kind_of(source, case.query.question, language)
 
 
 def generation(tally: SampleTally) -> tuple[float, float] | None:

@@ -26,9 +26,9 @@ def load_rgb(
     dataset: str | None = None,
     seed: int = 0,
     size: int | None = None,
-    difficulty: str = "easy",
+    difficulty: str = "news",
 ) -> tuple[str, Mapping[str, RGBSet]]:
-    """The name of the data in the run file ("fictional", "official" or the folder), and its sets by name.
+    """The name of the data in the run file ("fictional-news", "official" or the folder), and its sets by name.
 
     `data` is "fictional" (generated from `seed`, `size` questions per set, of this difficulty), "official" (fetched by
     `ragstone data pull rgb`), or a folder or file in the official format. Returns only sets in `languages`, or
@@ -46,7 +46,7 @@ def load_rgb(
         if unknown:
             raise UnknownName("data set", unknown[0], NAMES)
         sets = {name: rgb_set(name, fictional_rgb(name, seed=seed, size=size, difficulty=difficulty)) for name in names}
-        called = "fictional" if difficulty == "easy" else f"fictional-{difficulty}"
+        called = f"fictional-{difficulty}"
         return (f"{called}:{seed}" if seed else called), sets
     if data == "official":
         folder = data_folder("rgb")

@@ -10,6 +10,7 @@ from functools import cached_property
 from ragstone.benchmarks.highlights import found_slots, separate, stated, word_spans
 from ragstone.benchmarks.record_reader import RecordReader
 from ragstone.benchmarks.rgb.aggregate import RecordScores, language_name, read_scores
+from ragstone.benchmarks.rgb.passage_kinds import is_far, kind_of
 from ragstone.benchmarks.source_attribution import Source
 from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
@@ -254,7 +255,7 @@ class _RgbReader(RecordReader):
         if source is not None and not source.passage.relevant:
             return self._wrong_passage(source)
         holders = self.holders
-        far = [passage for passage in holders if passage.meta.get("kind") == "far"]
+        far = [passage for passage in holders if is_far(passage, self.question, self.aliases, self.language)]
         if holders and len(far) == len(holders):
             shown = self.words["separator"].join(passage.id for passage in far[:3])
             reason = self.say("far_missed", aliases=self._aliases(), passages=shown)
@@ -274,15 +275,20 @@ class _RgbReader(RecordReader):
 
     # -- parts of a diagnosis
 
+    def _kind(self, source: Source) -> str:
+        """The kind of the passage that misled: by its label, by rule, or by the judge who was asked; "" if unknown."""
+        kind = kind_of(source, self.question, self.language)
+        return kind or ("other_category" if self.scores.confused else "")
+
     def _what(self, source: Source) -> str:
-        kind = _kind(source)
+        kind = self._kind(source)
         return self.words.get(f"what_{kind}") or self.words["what_other"].format(kind=_short(kind))
 
     def _from(self, cause: str, source: Source, reason: str) -> Diagnosis:
         """A cause that lies in a passage, whose kind becomes part of the cause's name."""
         spans = [*self.shared_words(source), *self.answers_in(self.holders)]
         label = self.words[f"cause_{cause}"].format(what=self._what(source))
-        return self.wrong(cause, reason, spans, kind=_kind(source), label=label)
+        return self.wrong(cause, reason, spans, kind=self._kind(source), label=label)
 
     def weight(self, cause: str) -> float:
         # For the same cause, failing with less noise is worse.
@@ -290,10 +296,6 @@ class _RgbReader(RecordReader):
 
     def _aliases(self) -> str:
         return _quoted_slots(self.slots)
-
-
-def _kind(source: Source) -> str:
-    return str(source.passage.meta.get("kind", ""))
 
 
 def _short(text: str) -> str:

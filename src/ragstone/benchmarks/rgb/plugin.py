@@ -73,7 +73,7 @@ class RgbOptions:
         "Fictional data: one report in a passage (easy), or passages cut from pages that also tell of other events, "
         "with guesses and earlier results beside the answer (news), on every page (adversarial).",
         metavar="easy|news|adversarial",
-    )] = "easy"  # fmt: skip
+    )] = "news"  # fmt: skip
     fictional_seed: Annotated[int, Option("Seed of the fictional data.")] = 0
     fictional_size: Annotated[int | None, Option(
         "Questions in each fictional set.", low=1, high=_MOST_QUESTIONS
@@ -122,7 +122,9 @@ class RgbPlugin(Plugin):
     name: ClassVar[str] = "rgb"
     summary: ClassVar[str] = "Noise, rejection, integration, counterfactual (Chen et al. 2024)."
     Options: ClassVar[type[Any] | None] = RgbOptions
-    judged: ClassVar[tuple[str, ...]] = ("rgb.judge.rejection", "rgb.judge.error_detection", "rgb.judge.binding")
+    judged: ClassVar[tuple[str, ...]] = (
+        "rgb.judge.rejection", "rgb.judge.error_detection", "rgb.judge.binding", "rgb.judge.confusion",
+    )  # fmt: skip
     own_metrics: ClassVar[tuple[str, ...]] = ("error_detection", "rgb.binding", "rgb.official", *judged)
     rescoring: ClassVar[Rescoring | None] = RgbRescoring()
     # `documents`: the passages it got; `first_relevant`: the position of the first relevant one, from 1, or 0.

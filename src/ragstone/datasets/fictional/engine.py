@@ -28,7 +28,7 @@ def language(code: str) -> Language:
 
 
 def fictional_rgb(
-    name: str, *, seed: int = 0, size: int | None = None, difficulty: str = "easy"
+    name: str, *, seed: int = 0, size: int | None = None, difficulty: str = "news"
 ) -> Iterator[dict[str, Any]]:
     """Rows of one of the eight sets (`en`, `zh_refine`, `en_int`, `zh_fact`…) in the official format, plus `kinds`
     (from "positive:0", "positive:1:0" or "negative:3" to what the passage is) and `domain`.

@@ -41,11 +41,11 @@ class Language:
         """The names of the domains."""
         return tuple(domain.name for domain in self.domains)
 
-    def base(self, rng: Random, difficulty: Difficulty = "easy") -> GeneratedItem:
+    def base(self, rng: Random, difficulty: Difficulty) -> GeneratedItem:
         """A question about an invented event, with one answer."""
         return self._drawn(rng, self.one_answer, difficulty)
 
-    def integration(self, rng: Random, difficulty: Difficulty = "easy") -> GeneratedItem:
+    def integration(self, rng: Random, difficulty: Difficulty) -> GeneratedItem:
         """A question with two answers, from different passages."""
         return self._drawn(rng, self.two_answers, difficulty)
 
