@@ -92,7 +92,10 @@ async def test_a_judge_finds_confused_concepts(verdict: str, value: float, kind:
     shown = judge.judge.requests[0].messages[-1].content  # type: ignore[attr-defined]
     assert "Ada Lind" in shown
     assert SIMILAR.text in shown
-    assert explain(record_with(asked(SIMILAR), "Bo Kern won.", **{"rgb.judge.confusion": score})).cause == f"wrong_passage{kind}"
+    assert (
+        explain(record_with(asked(SIMILAR), "Bo Kern won.", **{"rgb.judge.confusion": score})).cause
+        == f"wrong_passage{kind}"
+    )
 
 
 @pytest.mark.parametrize(
