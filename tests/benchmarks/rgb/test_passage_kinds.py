@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 from tests.benchmarks.rgb.handmade import record
@@ -74,7 +75,7 @@ def test_a_diagnosis_of_the_authors_data_names_the_kind() -> None:
 
 def asked(*documents: Passage, ability: str = "noise") -> Case:
     sample = Sample("s", "Who won the Arda Prize?", (("Ada Lind",),), language="en")
-    condition = {"ability": ability, "language": "en"}
+    condition: dict[str, Any] = {"ability": ability, "language": "en"}
     return Case("x", sample, condition, Query(sample.question, documents, language="en"))
 
 
