@@ -7,7 +7,7 @@ from ragstone.structs import Frozen
 
 __all__ = [
     "Action", "Bar", "Cell", "Chart", "ChartMark", "Diagnosis", "Dot", "Point", "Row", "Series", "Span", "Summary",
-    "Table",
+    "Table", "Tick",
 ]  # fmt: skip
 
 
@@ -69,13 +69,22 @@ class ChartMark(Frozen, frozen=True):
     kind: Literal["regression", "improvement", "change", "other"] = "other"
 
 
+class Tick(Frozen, frozen=True):
+    """A label beside an axis of a heat map, `at` a place in cells: 0.5 is the middle of the first one."""
+
+    at: float
+    label: str
+
+
 class Chart(Frozen, frozen=True):
     """A chart as data. kind "lines": x is a number, or an index into `categories` if there are any; "bars": x is an
-    index into `categories`. "heatmap": a series is a row (the first on top), x an index into `categories`;
-    `numbers` writes the values into the cells. "grid": the same with few cells, each with its figure, the best
-    outlined. y is a share in [0, 1] where `percent`. `stacked` bars of a category stand end to end. `alt` is the
-    text alternative: what a reader who cannot see the picture should know. `marks` of lines; `zoom`: the axis of
-    lines spans their values only. `leading`: shown beside the verdict."""
+    index into `categories`. "heatmap": a series is a row (the first on top), x an index into `categories`; `numbers`
+    shows the values in the cells from the start, `ticks_x` and `ticks_y` replace the names of columns and rows, and
+    `signed` values are differences in [-1, 1]. Consecutive maps of one `figure` (its title) are one: those of a
+    `step` stand side by side, each under its `panel`, and the reader moves from step to step. "grid": the same with
+    few cells, each with its figure, the best outlined. y is a share in [0, 1] where `percent`. `stacked` bars of a
+    category stand end to end. `alt` is the text alternative: what a reader who cannot see the picture should know.
+    `marks` of lines; `zoom`: the axis of lines spans their values only. `leading`: shown beside the verdict."""
 
     id: str
     title: str
@@ -91,6 +100,12 @@ class Chart(Frozen, frozen=True):
     marks: tuple[ChartMark, ...] = ()
     zoom: bool = False
     leading: bool = False
+    ticks_x: tuple[Tick, ...] = ()
+    ticks_y: tuple[Tick, ...] = ()
+    signed: bool = False
+    figure: str = ""
+    step: str = ""
+    panel: str = ""
 
 
 class Bar(Frozen, frozen=True):

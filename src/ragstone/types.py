@@ -410,7 +410,8 @@ class Benchmark(Protocol):
       means of the metrics.
     - `explain`: why an answer is right or wrong, with the stretches of text that show it. `classify`: the same, for
       those who count causes over a whole run; its reason and stretches may be empty. By default `explain`.
-    - `compare`: tables of two systems side by side, each given as (run, system id, label)."""
+    - `compare`, `compare_charts`: tables and charts of two systems side by side, each given as (run, system id,
+      label)."""
 
     @property
     def name(self) -> str: ...
@@ -467,3 +468,6 @@ class Benchmark(Protocol):
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis: ...
     def classify(self, record: Record, /, *, language: str = "en") -> Diagnosis: ...
     def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]: ...
+    def compare_charts(
+        self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en"
+    ) -> list[Chart]: ...

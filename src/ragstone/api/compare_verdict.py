@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from ragstone.analysis.compare import Comparison, Difference
 from ragstone.api.compare import comparison_tables
 from ragstone.api.open_run import check_target
-from ragstone.display import Table
+from ragstone.display import Chart, Table
 from ragstone.messages import messages
 from ragstone.report.optional import load
 from ragstone.storage import write_file
@@ -84,11 +84,11 @@ def comparison_notices(comparison: Comparison, *, language: str = "en") -> list[
 
 
 def write_comparison(
-    comparison: Comparison, target: str | Path, *, more: Sequence[Table] = (), flips: "FlippedCases | None" = None,
-    language: str = "en",
+    comparison: Comparison, target: str | Path, *, more: Sequence[Table] = (), charts: Sequence[Chart] = (),
+    flips: "FlippedCases | None" = None, language: str = "en",
 ) -> Path:  # fmt: skip
-    """Write a comparison as one self-contained HTML file and return its path. `more`: the benchmark's tables; `flips`:
-    what opens the page as a picture, with the cases behind it. Needs the extra `report`."""
+    """Write a comparison as one self-contained HTML file and return its path. `more` and `charts`: the benchmark's
+    tables and charts; `flips`: what opens the page as a picture, with the cases behind it. Needs the extra `report`."""
     check_target(target)
     module = load("ragstone.report.comparison", extra="report", purpose="The HTML report")
     names = (comparison.a.name, comparison.b.name)
@@ -99,7 +99,8 @@ def write_comparison(
         comparison.a.name, comparison.b.name, comparison_verdict(comparison, language=language),
         comparison_notices(comparison, language=language),
         [*comparison_tables(comparison, language=language), *more], facts,
-        flips=None if flips is None else flips.flips, cases=_cases(flips, names, language), language=language,
+        charts=charts, flips=None if flips is None else flips.flips, cases=_cases(flips, names, language),
+        language=language,
     )  # fmt: skip
     return write_file(Path(target), page, parents=True)
 

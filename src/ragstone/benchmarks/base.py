@@ -157,6 +157,11 @@ class BaseBenchmark(_Declared):
     def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
         return []
 
+    def compare_charts(
+        self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en"
+    ) -> list[Chart]:
+        return []
+
 
 def _scores(run: Run, system: str) -> dict[str, list[tuple[str, float | None]]]:
     """Metric → (sample id, value) of each record; without the evidence, which would fill the memory."""

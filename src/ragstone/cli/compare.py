@@ -53,7 +53,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     The difference is B minus A. McNemar's exact test where scores are 0 and 1, permutation otherwise; Holm over the
     table."""
     from ragstone.api.compare import compare, comparison_tables  # noqa: PLC0415
-    from ragstone.api.compare_tables import benchmark_tables  # noqa: PLC0415
+    from ragstone.api.compare_tables import benchmark_charts, benchmark_tables  # noqa: PLC0415
     from ragstone.api.compare_verdict import (  # noqa: PLC0415
         comparison_notices,
         comparison_verdict,
@@ -74,10 +74,11 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         judges=values["judges"], where=once(values["where"], "--where"), group_by=values["group_by"],
         by=values["by"] or "", primary=values["primary"],
     )  # fmt: skip
-    more = [] if values["by"] else benchmark_tables(
-        a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]),
-        language=language,
-    )  # fmt: skip
+    sides = {
+        "system_a": values["system_a"], "system_b": values["system_b"], "where": dict(values["where"]),
+        "language": language,
+    }  # fmt: skip
+    more = [] if values["by"] else benchmark_tables(a, b, **sides)
     worse = [row for row in comparison.rows if row.regressed(values["tolerance"])]
     primary = values["primary"]
     deciding = [row for row in comparison.rows if row.primary]
@@ -92,8 +93,9 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         code = 1 if worse else 3 if too_few or thin or unfinished or refused or not deciding else 0
     if report is not None:
         write_comparison(
-            comparison, report, more=more, flips=_flips(a, b, comparison, values, language), language=language
-        )
+            comparison, report, more=more, charts=[] if values["by"] else benchmark_charts(a, b, **sides),
+            flips=_flips(a, b, comparison, values, language), language=language,
+        )  # fmt: skip
     verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
         document = {

@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ragstone.display import Chart, Point, Series
-from ragstone.report.heatmap import heat_figure
 from ragstone.report.sanitize import one_line
 from ragstone.report.svg import BAD, COLOURS, FAINT, GOOD, GREY, INK, SOFT, adapted
 
@@ -336,4 +335,4 @@ def _bar(
     )  # fmt: skip
 
 
-_DRAWN = {"lines": _lines, "bars": _bars, "heatmap": heat_figure}
+_DRAWN = {"lines": _lines, "bars": _bars}

@@ -7,10 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.analysis.flips import Cell, Flips
-from ragstone.display import Table
+from ragstone.display import Chart, Table
 from ragstone.messages import checked_language, messages
 from ragstone.report.flips import cell_label, flips_html
-from ragstone.report.html import table_html
+from ragstone.report.html import figures_html, table_html
 from ragstone.report.page import CASE_BYTES, document
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
@@ -48,11 +48,12 @@ _FACTS = """
 
 def render(
     a: str, b: str, lines: Sequence[str], notices: Sequence[str], tables: Sequence[Table],
-    facts: Mapping[str, Sequence[str]], *, flips: Flips | None = None,
+    facts: Mapping[str, Sequence[str]], *, charts: Sequence[Chart] = (), flips: Flips | None = None,
     cases: Sequence[tuple[Cell, Column, Column]] = (), language: str = "en",
 ) -> str:  # fmt: skip
     """The page. `a` and `b` are the names of the sides, `lines` the verdict, `notices` the warnings above it; `facts`
-    describes the sides "a" and "b". `flips`: opens the page as a picture, whose cells lead to `cases`."""
+    describes the sides "a" and "b"; `charts` follow the verdict. `flips`: opens the page as a picture, whose cells
+    lead to `cases`."""
     canvas, words = Canvas(checked_language(language)), messages(__name__, language)
     pairs = [(words[side], text) for side in ("a", "b") for text in facts[side]]
     verdict = canvas.html(_VERDICT, lines=lines, notices=notices)
@@ -60,6 +61,8 @@ def render(
     if flips is not None:
         verdict += flips_html(canvas, flips, (a, b), cells)
     sections: list[tuple[str, str, Markup | str]] = [("verdict", words["verdict"], verdict)]
+    if charts:
+        sections.append(("charts", words["charts"], Markup().join(figures_html(canvas, enumerate(charts)))))
     sections += [
         (f"t{number}", table.title, table_html(canvas, table, links)) for number, table in enumerate(tables, 1)
     ]

@@ -1,19 +1,21 @@
 """HTML shared by several sections: tables, charts with their legends, highlighted text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
 
 from ragstone.display import Chart, Point, Span, Table
 from ragstone.metrics.catalogue import in_language
+from ragstone.report.heat import heat_html
 from ragstone.report.number_format import counts, interval, number, value
 from ragstone.report.optional import load
 from ragstone.report.sanitize import fragments, one_line, readable
 from ragstone.report.section import Canvas
 from ragstone.types import Score
 
-__all__ = ["HTML_LANG", "figure_html", "lang_attribute", "marked", "score_entries", "table_html"]
+__all__ = ["HTML_LANG", "figure_html", "figures_html", "lang_attribute", "marked", "score_entries", "table_html"]
 
 HTML_LANG = {"en": "en", "zh": "zh-CN"}
 
@@ -92,7 +94,7 @@ _FIGURE = """
 <figure class="k-{{ chart.kind }}">
 <figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
 {{ svg }}
-{% if chart.kind != "heatmap" %}<ul class="key">
+<ul class="key">
 {% for name, swatch, published in legend if not published %}
 <li>{{ swatch }}<bdi>{{ name }}</bdi></li>
 {% endfor %}
@@ -100,7 +102,7 @@ _FIGURE = """
 {% if loop.first %}<li>{{ swatch }}<span class="tag">{{ words.published }}</span> {% endif %}
 <bdi>{{ name }}</bdi>{{ "</li>" | safe if loop.last else ", " }}
 {% endfor %}
-</ul>{% endif %}
+</ul>
 <details class="figures"><summary>{{ words.figures }}</summary>
 {% if chart.alt %}<p><bdi>{{ chart.alt }}</bdi></p>{% endif %}
 <div class="scroll" role="region" aria-label="{{ words.table_scrolls.format(title=chart.title) }}" tabindex="0"><table>
@@ -165,8 +167,21 @@ _SHAPES = {
 _DASH_ARRAYS = {"-": "", "--": "6 3", "-.": "6 2 1.5 2", ":": "1.5 2"}
 
 
+def figures_html(view: Canvas, charts: Iterable[tuple[int, Chart]]) -> list[Markup]:
+    """The figures of charts with their numbers on the page; consecutive heat maps of one figure are one."""
+    grouped = groupby(charts, lambda item: item[1].figure or item[0])
+    figures = [list(group) for _, group in grouped]
+    return [
+        heat_html(view, [chart for _, chart in group], group[0][0])
+        if group[0][1].kind == "heatmap" else figure_html(view, group[0][1], group[0][0])
+        for group in figures
+    ]  # fmt: skip
+
+
 def figure_html(view: Canvas, chart: Chart, index: int) -> Markup:
     """A chart with its legend and a folded table of its figures. `index` is the number of the chart on the page."""
+    if chart.kind == "heatmap":
+        return heat_html(view, [chart], index)
     if chart.kind == "grid":
         return _grid_html(view, chart)
     charts = load("ragstone.report.charts", extra="report", purpose="A chart")

@@ -41,7 +41,7 @@ def test_cells_that_only_one_has_do_not_count() -> None:
     long = SyntheticRun(*grid((4000, 0.0), (4000, 50.0)))
     found = tables(short, long)
     assert [row.cells[1].text for row in found["niah-compare-lengths"].rows] == ["1k", "2k"]
-    assert [row.cells[3].text for row in found["niah-compare-effective"].rows] == ["≥ 2k [1k, –]", "≥ 2k [< 1k, –]"]
+    assert [row.cells[3].text for row in found["niah-compare-effective"].rows] == ["≥ 2k [1k, –]", "≥ 2k [below 1k, –]"]
 
 
 def test_what_shares_no_cell_is_not_compared() -> None:

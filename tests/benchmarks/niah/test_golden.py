@@ -75,7 +75,7 @@ def test_findings() -> None:
     golden("niah/findings", "\n".join(structure(explain(one)) for run in RUNS.values() for one in run.records()))
 
 
-def test_a_report_has_at_most_24_charts_the_curves_first() -> None:
+def test_a_report_has_at_most_24_charts() -> None:
     def made(systems: int) -> list[str]:
         found = [
             msgspec.structs.replace(record(length, 50.0, 1.0), system_id=f"s{number:02d}")
@@ -85,7 +85,7 @@ def test_a_report_has_at_most_24_charts_the_curves_first() -> None:
         return [chart.id for chart in charts(kept(found))]
 
     assert made(23) == [*(f"niah-map-{number}" for number in range(23)), "niah-lengths"]
-    assert made(24) == ["niah-lengths", *(f"niah-map-{number}" for number in range(23))]
+    assert made(24) == made(23)
 
 
 @pytest.mark.parametrize("count", [49, 50, 51])

@@ -146,7 +146,7 @@ def test_effective_lengths_by_both_bars() -> None:
     assert effective(cells, Bar((1.1,) * 3)).reached == 0
     run = SyntheticRun(*grid((4000, 0.0), (4000, 50.0)))
     (row,) = by_id(run)["niah-effective"].rows
-    assert [cell.text for cell in row.cells[1:]] == ["2k [1k, –]", "2k [< 1k, 2k]"]
+    assert [cell.text for cell in row.cells[1:]] == ["2k [1k, –]", "2k [below 1k, 2k]"]
 
 
 def test_rule_and_judge_that_disagree_are_listed() -> None:
@@ -229,10 +229,10 @@ def test_an_effective_length_ends_before_a_length_of_which_cases_are_still_to_be
     (row,) = by_id(run)["niah-effective"].rows
     assert [cell.text for cell in row.cells[1:]] == [
         "at least 2k (unfinished) [1k, –]",
-        "at least 2k (unfinished) [< 1k, –]",
+        "at least 2k (unfinished) [below 1k, –]",
     ]
     (row,) = by_id(run, "zh")["niah-effective"].rows
-    assert [cell.text for cell in row.cells[1:]] == ["至少 2k（未完成） [1k, –]", "至少 2k（未完成） [< 1k, –]"]
+    assert [cell.text for cell in row.cells[1:]] == ["至少 2k（未完成） [1k, –]", "至少 2k（未完成） [不足 1k, –]"]
     whole = by_id(run)["niah-summary"].rows[0].cells[2]
     assert (whole.scored, whole.total) == (4, 6)
 

@@ -334,6 +334,12 @@ class NIAH(BaseBenchmark):
         """Tables of two systems side by side, each (its run, its id, its display name)."""
         return comparison.compare_tables(a, b, language=language)
 
+    def compare_charts(
+        self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en"
+    ) -> list[Chart]:
+        """The maps of two systems side by side, with their differences."""
+        return charts.compare_charts(a, b, language=language)
+
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         return diagnosis.explain(record, language=language)
 

@@ -1,49 +1,141 @@
-"""The heat maps (lengths from left to right, depths from top to bottom) and the curves of needles found by length."""
+"""The heat maps (lengths from left to right, depths from top to bottom) and the curves of needles found by length.
 
-from collections.abc import Mapping
+Maps that differ in their template only are steps of one figure. Two models stand beside each other in one figure, with
+a third map of their differences.
+"""
 
-from ragstone.benchmarks.niah.aggregate import ANYWHERE, CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from ragstone.benchmarks.niah.aggregate import (
+    ANYWHERE,
+    CellScores,
+    NeedleKey,
+    NeedleTally,
+    needle_name,
+    tally_needles,
+)
 from ragstone.benchmarks.niah.suite_tables import suite_charts
 from ragstone.benchmarks.niah.tables import name_of_length
+from ragstone.benchmarks.niah.ticks import round_ticks
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
+from ragstone.stats import Estimate
 from ragstone.types import Run
 
-__all__ = ["charts"]
+__all__ = ["charts", "compare_charts"]
 
 _MOST = 24  # maps per report
-_LEADING = ("niah-map-0", "niah-map-1")  # beside the verdict
-_NUMBERED = 12  # most columns for which the cells show their values
+_LEADING = 2  # figures beside the verdict
+_NUMBERED = 12  # most columns for which the cells show their values from the start
+_NAMED_X, _NAMED_Y = 12, 20  # most columns and rows that all have their own names
 
 
 def charts(run: Run, *, language: str = "en") -> list[Chart]:
-    """One map per system, needle and template (three with a retriever), and one chart of curves."""
+    """The maps, and one chart of curves."""
     texts = messages(__name__, language)
-    maps: list[Chart] = []
-    series = []
     groups = tally_needles(run)
-    for key, group in groups.items():
-        if not group.main.values:
-            continue
-        needle = needle_name(key.needle, texts)
-        for cells, first, last in _shown(group, key):
-            parts = (texts.get(first, ""), needle, key.template, key.retriever, texts.get(last, ""))
-            title = texts["map"].format(system=key.system, what=texts["comma"].join(part for part in parts if part))
-            if key.language:
-                title = texts["map_in"].format(name=title, language=texts.get(key.language, key.language))
-            maps.append(_map(f"niah-map-{len(maps)}", title, cells, texts))
-        series.append(_curve(key, group, needle))
-    curves = [curve for curve in series if len(curve.points) > 1]
-    if curves:
-        alt = "; ".join(
-            f"{curve.name}: " + ", ".join(f"{p.x:g}: {p.y:.0%}" for p in curve.points) for curve in curves[:12]
+    tallies = {key: group for key, group in groups.items() if group.main.values}
+    suites = suite_charts(groups, language)
+    maps = suites + _maps(tallies, list(dict.fromkeys(key.system for key in tallies)), texts, _MOST - len(suites))
+    curves = [_curve(key, group, needle_name(key.needle, texts)) for key, group in tallies.items()]
+    curves = [curve for curve in curves if len(curve.points) > 1]
+    if not curves:
+        return maps
+    alt = "; ".join(f"{curve.name}: " + ", ".join(f"{p.x:g}: {p.y:.0%}" for p in curve.points) for curve in curves[:12])
+    lengths = Chart(
+        "niah-lengths", texts["by_length_chart"], "lines", tuple(curves[:12]), texts["tokens"], texts["share_found"],
+        alt=alt,
+    )  # fmt: skip
+    return [*maps, lengths]
+
+
+def compare_charts(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language: str = "en") -> list[Chart]:
+    """The maps of two systems side by side, each (its run, its id, its display name), with their differences; only of
+    what both were asked."""
+    names = (a[2], b[2]) if a[2] != b[2] else (f"{a[2]} (1)", f"{b[2]} (2)")
+    first, second = (
+        {replace(key, system=""): group for key, group in tally_needles(run).items()
+         if key.system == system and group.main.values}
+        for run, system, _ in (a, b)
+    )  # fmt: skip
+    tallies = {
+        replace(key, system=name): groups[key]
+        for key in first if key in second
+        for name, groups in zip(names, (first, second), strict=True)
+    }  # fmt: skip
+    return _maps(tallies, names, messages(__name__, language))
+
+
+@dataclass(frozen=True)
+class _View:
+    """What a map shows: its key without system and template, what of it, and by whom."""
+
+    key: NeedleKey
+    what: str
+    by: str
+
+
+def _maps(
+    tallies: Mapping[NeedleKey, NeedleTally], systems: Sequence[str], texts: Mapping[str, str], most: int = _MOST
+) -> list[Chart]:
+    """The maps in their figures, fewer than `most`, but one figure at least."""
+    pair = len(systems) == 2
+    figures: dict[tuple[str, _View], dict[str, dict[str, CellScores]]] = {}
+    for key, group in tallies.items():
+        for cells, what, by in _shown(group, key):
+            figure = ("" if pair else key.system, _View(replace(key, system="", template=""), what, by))
+            figures.setdefault(figure, {}).setdefault(key.template, {})[key.system] = cells
+    maps: list[Chart] = []
+    for number, ((_, view), steps) in enumerate(figures.items()):
+        made = [
+            chart for template, panels in steps.items()
+            for chart in _step(view, template, panels, systems if pair else (), texts)
+        ]  # fmt: skip
+        names = [name for name in systems if any(name in panels for panels in steps.values())]
+        title = _title(view, " · ".join(names), "" if len(steps) > 1 else next(iter(steps)), texts)
+        if maps and len(maps) + len(made) >= most:
+            break
+        leading = number < (1 if pair else _LEADING)
+        maps += [
+            structs.replace(chart, id=f"niah-map-{place}", leading=leading, figure=title if len(made) > 1 else "")
+            for place, chart in enumerate(made, len(maps))
+        ]
+    return maps
+
+
+def _step(
+    view: _View, template: str, panels: Mapping[str, CellScores], pair: Sequence[str], texts: Mapping[str, str]
+) -> Iterator[Chart]:
+    """The map of each system, and of two that of their differences on the same axes."""
+    both = len(pair) == 2 and len(panels) == 2
+    lengths = sorted({length for cells in panels.values() for length in cells.lengths})
+    depths = sorted({depth for cells in panels.values() for depth in cells.depths})
+    for system, cells in sorted(panels.items(), key=lambda item: pair.index(item[0]) if both else 0):
+        title = _title(view, system, template, texts)
+        chart = _map(title, cells, lengths, depths, texts)
+        yield structs.replace(chart, step=template, panel=system if both else "")
+    if both:
+        first, second = (panels[name].means() for name in pair)
+        differences = {cell: second[cell] - first[cell] for cell in first if cell in second}
+        title = _title(view, f"{pair[1]} − {pair[0]}", template, texts)
+        points = {cell: Point(0, value) for cell, value in differences.items()}
+        worse, better = (sum(sign * value > 0 for value in differences.values()) for sign in (-1, 1))
+        alt = texts["alt_difference"].format(
+            name=title, a=pair[0], b=pair[1], better=better, worse=worse, n=len(differences)
         )
-        maps.append(
-            Chart("niah-lengths", texts["by_length_chart"], "lines", tuple(curves[:12]), texts["tokens"],
-                  texts["share_found"], alt=alt)
-        )  # fmt: skip
-    maps = suite_charts(groups, language) + maps
-    return maps[-1:] + maps[: _MOST - 1] if len(maps) > _MOST else maps
+        chart = _chart(title, points, lengths, depths, texts, alt)
+        yield structs.replace(chart, step=template, panel=texts["difference_of"], signed=True)
+
+
+def _title(view: _View, system: str, template: str, texts: Mapping[str, str]) -> str:
+    needle = needle_name(view.key.needle, texts)
+    parts = (texts.get(view.what, ""), needle, template, view.key.retriever, texts.get(view.by, ""))
+    title = texts["map"].format(system=system, what=texts["comma"].join(part for part in parts if part))
+    language = view.key.language
+    return texts["map_in"].format(name=title, language=texts.get(language, language)) if language else title
 
 
 def _shown(group: NeedleTally, key: NeedleKey) -> list[tuple[CellScores, str, str]]:
@@ -61,25 +153,51 @@ def _shown(group: NeedleTally, key: NeedleKey) -> list[tuple[CellScores, str, st
     return [(group.main, "", "by_judge" if group.judged.values else "by_given")]
 
 
-def _map(name: str, title: str, cells: CellScores, texts: Mapping[str, str]) -> Chart:
-    lengths, depths, means = cells.lengths, cells.depths, cells.means()
-    names = {depth: texts["anywhere"] if depth == ANYWHERE else f"{depth:g}%" for depth in depths}
-    rows = tuple(
-        Series(names[depth], tuple(Point(column, means[length, depth]) for column, length in enumerate(lengths)
-                                   if (length, depth) in means))
-        for depth in depths
-    )  # fmt: skip
+def _map(
+    title: str, cells: CellScores, lengths: Sequence[int], depths: Sequence[float], texts: Mapping[str, str]
+) -> Chart:
+    """The map of one system on these axes; a cell with repeats has an interval."""
+    means = cells.means()
+    points = {
+        cell: Point(0, means[cell], *(Estimate.of_mean(values).known or (0, None, None))[1:])
+        for cell, values in cells.values.items()
+    }
     mean = cells.mean().value
-    by_length = {length: cells.mean(lengths=[length]).value for length in lengths}
-    worst = min(lengths, key=lambda length: 1.0 if (value := by_length[length]) is None else value)
+    by_length = {length: cells.mean(lengths=[length]).value for length in cells.lengths}
+    worst = min(by_length, key=lambda length: 1.0 if (value := by_length[length]) is None else value)
     alt = texts["alt_map"].format(
         name=title, mean="–" if mean is None else f"{mean:.0%}", n=len(means),
         low=sum(value < 0.5 for value in means.values()), length=name_of_length(worst),
     )  # fmt: skip
+    return _chart(title, points, lengths, depths, texts, alt)
+
+
+def _chart(
+    title: str, points: Mapping[tuple[int, float], Point], lengths: Sequence[int], depths: Sequence[float],
+    texts: Mapping[str, str], alt: str,
+) -> Chart:  # fmt: skip
+    """A map of these cells."""
+    rows = tuple(
+        Series(
+            texts["anywhere"] if depth == ANYWHERE else _percent(depth),
+            tuple(
+                structs.replace(points[length, depth], x=column)
+                for column, length in enumerate(lengths)
+                if (length, depth) in points
+            ),
+        )
+        for depth in depths
+    )
     return Chart(
-        name, title, "heatmap", rows, texts["tokens"], texts["percent_depth"], tuple(map(name_of_length, lengths)),
-        alt=alt, numbers=len(lengths) <= _NUMBERED, leading=name in _LEADING,
+        "", title, "heatmap", rows, texts["tokens"], texts["percent_depth"], tuple(map(name_of_length, lengths)),
+        alt=alt, numbers=len(lengths) <= _NUMBERED,
+        ticks_x=round_ticks(lengths, lambda length: name_of_length(round(length)), most=_NAMED_X),
+        ticks_y=round_ticks(depths, _percent, most=_NAMED_Y),
     )  # fmt: skip
+
+
+def _percent(depth: float) -> str:
+    return f"{depth:g}%"
 
 
 def _curve(key: NeedleKey, group: NeedleTally, needle: str) -> Series:

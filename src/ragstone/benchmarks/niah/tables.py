@@ -43,10 +43,12 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
 
 
 def name_of_length(tokens: int) -> str:
-    """1000 → "1k", 1500 → "1.5k", 4096 → "4Ki"."""
+    """1000 → "1k", 1500 → "1.5k", 10118 → "10.1k", 4096 → "4Ki"."""
     if tokens % 1024 == 0 and tokens % 1000:
         return f"{tokens // 1024}Ki"
-    return f"{tokens / 1000:g}k" if tokens >= 1000 else str(tokens)
+    if tokens < 1000:
+        return str(tokens)
+    return f"{tokens / 1000:.3g}k" if tokens < 100_000 else f"{tokens / 1000:.0f}k"
 
 
 def effective_text(cells: CellScores, bar: Bar | None, words: Mapping[str, str]) -> str:
@@ -60,14 +62,14 @@ def effective_text(cells: CellScores, bar: Bar | None, words: Mapping[str, str])
 
 def named_effective(found: EffectiveLength, shortest: int, words: Mapping[str, str]) -> str:
     """An effective length with its interval; `shortest` is the shortest length of the grid."""
-    below = f"< {name_of_length(shortest)}"
+    below = words["none_effective"].format(length=name_of_length(shortest))
     low = name_of_length(found.low) if found.low else below
     high = "–" if found.high is None else name_of_length(found.high) if found.high else below
     length = name_of_length(found.reached or shortest)
+    if found.high == 0:
+        return below
     if not found.reached:
-        head = words["none_effective"].format(length=length)
-        if found.high == 0:
-            return head
+        head = below
     elif found.pending:
         head = words["so_far"].format(length=length)
     else:

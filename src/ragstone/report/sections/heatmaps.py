@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from ragstone.messages import messages
-from ragstone.report.html import figure_html
+from ragstone.report.html import figures_html
 from ragstone.report.section import Section, View
 
 __all__ = ["PLUGINS"]
@@ -22,8 +22,7 @@ def _body(view: View) -> Markup | None:
     ]
     if not maps:
         return None
-    figures = [figure_html(view, chart, index) for index, chart in maps]
-    return view.html(_TEMPLATE, w=messages(__name__, view.language), figures=figures)
+    return view.html(_TEMPLATE, w=messages(__name__, view.language), figures=figures_html(view, maps))
 
 
 PLUGINS = {"heatmaps": Section(25, {"en": "Heat maps", "zh": "热力图"}, _body)}

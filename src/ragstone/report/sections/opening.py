@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ragstone.display import Action, Bar, Dot, Summary
 from ragstone.report.histogram import histogram_html
-from ragstone.report.html import figure_html, table_html
+from ragstone.report.html import figures_html, table_html
 from ragstone.report.opening import blocks, heading_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
@@ -93,9 +93,8 @@ def opens_with_tables(view: View) -> bool:
 
 def _blocks(view: View) -> Iterator[dict[str, Any]]:
     """The verdicts with their pictures: one block for each system that has a picture of its own, else one for all."""
-    charts = [
-        figure_html(view, chart, number) for number, chart in enumerate(view.charts) if chart.leading and chart.series
-    ][:_MOST_LEADING]  # fmt: skip
+    leading = [(number, chart) for number, chart in enumerate(view.charts) if chart.leading and chart.series]
+    charts = figures_html(view, leading)[:_MOST_LEADING]
     for number, some in enumerate(blocks(view.summaries)):
         own = [picture for each in some if (picture := _picture(view, *each))]
         yield _block(view, some, own) if own else _block(view, some, charts if number == 0 else (), charts=True)
