@@ -27,7 +27,7 @@ class TwoModels(SyntheticRun):
         ))  # fmt: skip
         self.meta, self.systems = {"benchmark": {"name": "niah"}}, {"m/one": {}, "m/two": {}}
 
-    def records(self, *, system: str | None = None) -> Iterator[Any]:
+    def records(self, *, system: str | None = None, cases: Any = None, texts: bool = True) -> Iterator[Any]:
         return (one for one in self._records if system in (None, one.system_id))
 
 
