@@ -21,7 +21,8 @@ __all__ = ["command"]
 
 @click.command(name="conform")
 @click.option("--library", "libraries", multiple=True, required=True, metavar="NAME|FILE|MODULE:FUNCTION",
-              help="Library to check: ragas, deepeval, trulens, ragstone, or your own (repeatable).")  # fmt: skip
+              help="Library to check: ragas, deepeval, trulens, ragchecker, ragstone, your own (repeatable).",
+              )  # fmt: skip
 @click.option("--version", default="",
               help="Version of the library.  [default: the one these cases were written for]")  # fmt: skip
 @click.option("--python", type=click.Path(path_type=Path),

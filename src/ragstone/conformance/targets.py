@@ -38,8 +38,11 @@ def target_of(
             f"--version is for the libraries that ragstone installs; {name} is what runs this. Leave it out."
         )
     if python is None and packages:
-        folder = environments_folder()
-        python = environment(name, packages, folder, making=making)
+        alone = [package for package in packages if package.partition("==")[0] in getattr(module, "ALONE", ())]
+        python = environment(
+            name, [package for package in packages if package not in alone], environments_folder(),
+            without_dependencies=alone, making=making,
+        )  # fmt: skip
     return Target(name, str(module.__file__), python or Path(sys.executable))
 
 

@@ -5,6 +5,7 @@ standard library only, and the library inside `score`. It has:
 
 - `DISTRIBUTION`: the package whose version is told. `PACKAGES`: what to install, that package without a version first;
   `VERSION`: the version of it that is installed where none is asked for. No `PACKAGES`: the Python that runs ragstone.
+  `ALONE`: names of those among them that are installed without their dependencies.
 - `ENVIRONMENT`: variables that are set first, those that switch telemetry off among them.
 - `METRICS`: which metrics of the cases it has. `TOGETHER`: whether it scores all in one call. `ALIASES`: whether it
   takes several references.
