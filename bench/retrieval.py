@@ -299,7 +299,7 @@ def one_pool(args: argparse.Namespace) -> dict[str, Any]:
 def resume(args: argparse.Namespace) -> dict[str, Any]:
     """Killed with SIGKILL when half of the vectors are on the disk; then the same again, and once more."""
     with tempfile.TemporaryDirectory() as folder:
-        book, kept = Path(folder) / "embedded.jsonl", Path(folder) / "vectors.sqlite"
+        book, kept = Path(folder) / "embedded.jsonl", Path(folder) / "vectors-2.sqlite"
         command = [*_command(args, "one-embedding"), "--folder", folder]
         start = time.perf_counter()
         child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)

@@ -458,3 +458,25 @@ async def test_a_strange_reply_about_a_batch_is_one_line(
         with pytest.raises(Unfinished, match=told) as caught:
             await judged(tmp_path, endpoint, model_options=leaving)
         assert str(caught.value).count("\n") == 0
+
+
+async def test_anthropic_is_told_what_all_requests_of_a_step_begin_with(tmp_path: Path) -> None:
+    async with BatchEndpoint(judging) as endpoint:
+        assert (await judged(tmp_path, endpoint, "anthropic/m")).outcome.complete
+        openings = Counter[str]()
+        for line in endpoint.lines:
+            turns = line["params"]["messages"]
+            marked = [turn for turn in turns if isinstance(turn["content"], list)]
+            if marked:  # the openings of the other steps are too short
+                assert marked == [turns[-2]]
+                assert marked[0]["content"][0]["cache_control"] == {"type": "ephemeral"}
+                openings[json.dumps([line["params"]["system"], turns[:-1]])] += 1
+        assert len(openings) == 4  # what an answer states, and its verification, in two languages
+        assert max(openings.values()) > 1
+    async with BatchEndpoint(lambda body: "It is 7.") as endpoint:
+        await bench_async(
+            "rgb", model="anthropic/m", run="a.run", model_options=options(tmp_path / "short", endpoint),
+            fictional_size=2, limit=1, noise_ratios=[0.0], data_languages=["en"],
+        )  # fmt: skip
+        assert endpoint.lines
+        assert "cache_control" not in json.dumps(endpoint.lines)

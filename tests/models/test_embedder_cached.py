@@ -13,7 +13,9 @@ from tests.waiting import turns
 
 from ragstone.errors import BadReply, ServerFault
 from ragstone.models import ModelOptions, open_embedder
+from ragstone.models.embedder_cached import _EARLIER as EARLIER
 from ragstone.models.embedder_cached import CachedEmbedder
+from ragstone.storage import connect
 
 Kind = Literal["query", "passage"]
 
@@ -176,7 +178,7 @@ async def test_a_second_run_asks_an_endpoint_nothing_and_another_model_everythin
 async def test_a_damaged_vector_is_asked_for_again_and_replaced(tmp_path: Path, damage: str) -> None:
     async with kept(Counting(), tmp_path) as embedder:
         whole = await embedder.embed(["a"], kind="query")
-    with sqlite3.connect(tmp_path / "vectors.sqlite") as connection:
+    with sqlite3.connect(tmp_path / "vectors-2.sqlite") as connection:
         connection.execute(f"UPDATE vectors SET vector = {damage}")
     connection.close()
     for expected in (1, 0):
@@ -186,14 +188,36 @@ async def test_a_damaged_vector_is_asked_for_again_and_replaced(tmp_path: Path, 
         assert len(counting.asked) == expected
 
 
+async def test_a_vector_of_384_dimensions_takes_at_most_2_kb(tmp_path: Path) -> None:
+    async with kept(Counting(dimensions=384), tmp_path) as embedder:
+        for start in range(0, 2000, 250):
+            await embedder.embed([f"text {number}" for number in range(start, start + 250)], kind="passage")
+    assert (tmp_path / "vectors-2.sqlite").stat().st_size < 2000 * 2000
+
+
+async def test_a_cache_of_the_first_layout_is_still_read(tmp_path: Path) -> None:
+    async with kept(Counting(), tmp_path) as embedder:
+        whole = await embedder.embed(["a", "b"], kind="query")
+    with connect(tmp_path / "vectors.sqlite", EARLIER) as old:
+        old.execute("ATTACH ? AS new", (str(tmp_path / "vectors-2.sqlite"),))
+        old.execute("INSERT INTO main.vectors SELECT * FROM new.vectors")
+    old.close()
+    (tmp_path / "vectors-2.sqlite").unlink()
+    counting = Counting()
+    async with kept(counting, tmp_path) as embedder:
+        again = await embedder.embed(["a", "b", "c"], kind="query")
+    assert counting.asked == [("query", ["c"])]
+    assert (again[:2] == whole).all()
+
+
 async def test_a_damaged_file_is_put_aside_and_the_run_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "vectors.sqlite").write_bytes(b"SQLite format 3\0" + b"\x17" * 5000)
+    (tmp_path / "vectors-2.sqlite").write_bytes(b"SQLite format 3\0" + b"\x17" * 5000)
     async with kept(Counting(), tmp_path) as embedder:
         assert (await embedder.embed(["a"], kind="query")).shape == (1, 4)
     assert "The vector cache was damaged" in caplog.text
-    assert (tmp_path / "vectors.damaged").exists()
+    assert (tmp_path / "vectors-2.damaged").exists()
 
 
 async def test_an_embedder_that_changed_its_length_is_told(tmp_path: Path) -> None:

@@ -88,7 +88,8 @@ folder = Path(sys.argv[1])
 class Killed(WordEmbedder):
     async def embed(self, texts, /, *, kind):
         if len(self.asked) == 6:
-            while sqlite3.connect(folder / "vectors.sqlite").execute("SELECT count(*) FROM vectors").fetchone()[0] < 40:
+            file = sqlite3.connect(folder / "vectors-2.sqlite")
+            while file.execute("SELECT count(*) FROM vectors").fetchone()[0] < 40:
                 await asyncio.sleep(0)
             os.kill(os.getpid(), signal.SIGKILL)
         return await super().embed(texts, kind=kind)
@@ -105,7 +106,7 @@ asyncio.run(main())
 async def test_an_embedding_that_was_killed_goes_on_with_what_it_had_kept(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(tmp_path), cwd=ROOT)
     assert await process.wait() == -signal.SIGKILL
-    with contextlib.closing(sqlite3.connect(tmp_path / "vectors.sqlite")) as file:
+    with contextlib.closing(sqlite3.connect(tmp_path / "vectors-2.sqlite")) as file:
         (kept,) = file.execute("SELECT count(*) FROM vectors").fetchone()
     assert kept >= 40
     second = WordEmbedder()

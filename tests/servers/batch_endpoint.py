@@ -374,7 +374,8 @@ class MessageBatchesOf:
     def _as_chat(self, params: Any) -> Any:
         """The request in OpenAI's form, which the answers of the tests read."""
         system = [{"role": "system", "content": params["system"]}] if "system" in params else []
-        body: dict[str, Any] = {"model": params["model"], "messages": [*system, *params["messages"]]}
+        turns = [turn | {"content": _text(turn["content"])} for turn in (*system, *params["messages"])]
+        body: dict[str, Any] = {"model": params["model"], "messages": turns}
         if "tools" in params:
             (tool,) = params["tools"]
             function = {"name": tool["name"], "parameters": tool["input_schema"]}
@@ -445,3 +446,8 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def _text(content: Any) -> str:
+    """The text of a turn, which may be blocks."""
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)

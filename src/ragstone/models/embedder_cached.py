@@ -9,6 +9,7 @@ import hashlib
 import inspect
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -37,11 +38,14 @@ _KEY_VERSION = 1
 _LAYOUT = Layout(
     what="vector cache",
     application_id=0x52475643,  # "RGVC"
-    version=1,
-    # Each vector as little-endian float32.
-    tables=("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID",),
+    version=2,
+    # Each vector as little-endian float32. With these pages 384 dimensions take 1.7 kB; with SQLite's own, 2.1.
+    tables=("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)",),
     durable=False,
+    page_size=16_384,
 )
+# The first layout, whose vectors took a page each: 4.7 kB. Such a file is read, and nothing is added to it.
+_EARLIER = replace(_LAYOUT, version=1, tables=(f"{_LAYOUT.tables[0]} WITHOUT ROWID",))
 
 
 class CachedEmbedder:
@@ -53,7 +57,10 @@ class CachedEmbedder:
     def __init__(self, embedder: Embedder, folder: Path | None, *, identity: Mapping[str, Any], kinds: bool) -> None:
         self._embedder, self._kinds = embedder, kinds
         self._start = hashlib.sha256(encode([_KEY_VERSION, sorted(identity.items())]))
-        self._file = KeyedFile(folder / "vectors.sqlite", _LAYOUT, "vectors") if folder is not None else None
+        self._file = self._earlier = None
+        if folder is not None:
+            self._file = KeyedFile(folder / "vectors-2.sqlite", _LAYOUT, "vectors")
+            self._earlier = KeyedFile(folder / "vectors.sqlite", _EARLIER, "vectors", writes=False)
         self._in_flight: dict[bytes, Shared[Rows]] = {}
 
     @property
@@ -61,15 +68,17 @@ class CachedEmbedder:
         return self._embedder.id
 
     async def __aenter__(self) -> "CachedEmbedder":
-        if self._file is not None:
-            self._file.open()
+        for file in (self._file, self._earlier):
+            if file is not None:
+                file.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            await asyncio.to_thread(self._file.close)
+        for file in (self._file, self._earlier):
+            if file is not None:
+                await asyncio.to_thread(file.close)
 
     async def embed(self, texts: Sequence[str], /, *, kind: Kind = "passage") -> "np.ndarray[Any, Any]":
         """(n, dimensions) float32, rows of unit length in the order of `texts`. Raises what the embedder raises."""
@@ -126,7 +135,10 @@ class CachedEmbedder:
         import numpy as np  # noqa: PLC0415
 
         rows: Rows = {}
-        for key, blob in (self._file.get(keys) if self._file is not None else {}).items():
+        blobs = self._file.get(keys) if self._file is not None else {}
+        if self._earlier is not None and len(blobs) < len(keys):
+            blobs |= self._earlier.get([key for key in keys if key not in blobs])
+        for key, blob in blobs.items():
             row = np.frombuffer(blob, dtype="<f4") if len(blob) % 4 == 0 else np.empty(0)
             if row.size and abs(float(row @ row) - 1.0) < 1e-3:
                 rows[key] = row.astype(np.float32)

@@ -29,10 +29,10 @@ _MAX_KEYS = 500
 
 class KeyedFile:
     """The file at `path`, with one table `table` of two columns, key and value. For use in one event loop, between
-    `open` and `close`; before and after that it is empty."""
+    `open` and `close`; before and after that it is empty. `writes`: False for one that is only read, if it exists."""
 
-    def __init__(self, path: Path, layout: Layout, table: str) -> None:
-        self.path, self._layout = path, layout
+    def __init__(self, path: Path, layout: Layout, table: str, *, writes: bool = True) -> None:
+        self.path, self._layout, self._writes = path, layout, writes
         self._select = f"SELECT * FROM {table} WHERE key IN ({{}})"
         self._insert = f"INSERT OR REPLACE INTO {table} VALUES (?, ?)"
         self._reader: sqlite3.Connection | None = None
@@ -61,7 +61,10 @@ class KeyedFile:
                 return
 
     def _open(self) -> None:
-        self._writer = GroupWriter(self.path, self._layout, busy_seconds=_BUSY_SECONDS)
+        if not (self._writes or self.path.is_file()):
+            return
+        if self._writes:
+            self._writer = GroupWriter(self.path, self._layout, busy_seconds=_BUSY_SECONDS)
         self._reader = connect(self.path, self._layout, write=False, busy_seconds=_BUSY_SECONDS)
         result = self._reader.execute("PRAGMA quick_check(1)").fetchone()[0] if self._small() else "ok"
         if result != "ok":

@@ -59,13 +59,15 @@ def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Lite
 class Layout:
     """The layout of a database of ours. `what` is its name in messages ("run file"); `application_id` and `version` are
     in the file's header, so that no other file is mistaken for one; `tables` are the statements that create it.
-    `durable`: a commit survives a power failure, too, and therefore waits for the disk."""
+    `durable`: a commit survives a power failure, too, and therefore waits for the disk. `page_size`: bytes of a page of
+    a new file; 0: SQLite's own."""
 
     what: str
     application_id: int
     version: int
     tables: tuple[str, ...]
     durable: bool = True
+    page_size: int = 0
 
 
 def result_code(error: sqlite3.Error) -> int:
@@ -239,6 +241,8 @@ def _schema(layout: Layout) -> frozenset[tuple[str, str, str, str]]:
 
 def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     """Creates everything in one transaction: even if this process is killed, others see all tables or none."""
+    if layout.page_size:  # it has no effect on a file that another process has just created
+        connection.execute(f"PRAGMA page_size={layout.page_size}")
     with transaction(connection):
         if not _has_layout(connection, path, layout):  # another process may have created it
             for statement in layout.tables:

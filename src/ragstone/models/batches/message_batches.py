@@ -11,11 +11,13 @@ from ragstone.models.batches.remote import Line, Status, count
 from ragstone.models.batches.store import Batch
 from ragstone.models.http_errors import retry_after_seconds
 from ragstone.models.wire import encode
+from ragstone.text import estimate_tokens
 
 __all__ = ["HEADERS", "MessageBatches"]
 
 HEADERS = {"anthropic-version": "2023-06-01"}
 _ANSWER_TOKENS = 4096  # a limit is required
+_CACHED_FROM = 1_024  # tokens of an opening that is marked: some models keep none that is shorter, or need more
 _CLOCKS = 300.0  # seconds by which the provider's clock may be behind ours
 _STATES = {"in_progress": "in_progress", "canceling": "cancelling", "ended": "completed"}
 _FINISHES = {"end_turn": "stop", "stop_sequence": "stop", "refusal": "content_filter"}
@@ -89,11 +91,20 @@ def _may_be(item: Mapping[str, Any], batch: Batch) -> bool:
 def _params(payload: Mapping[str, Any]) -> dict[str, Any]:
     """A chat request in Anthropic's form."""
     turns: Sequence[Mapping[str, Any]] = payload["messages"]
-    system = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "system")
+    system: Any = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "system")
+    asked = [dict(turn) for turn in turns if turn["role"] != "system"]
+    opening = [system, *(turn["content"] for turn in asked[:-1])]
+    if (
+        sum(map(estimate_tokens, opening)) >= _CACHED_FROM
+    ):  # what comes before the last turn, such as a judge's examples
+        if asked[1:]:
+            asked[-2]["content"] = _marked(asked[-2]["content"])
+        else:
+            system = _marked(system)
     params: dict[str, Any] = {
         "model": payload["model"],
         "max_tokens": payload.get("max_tokens") or _ANSWER_TOKENS,
-        "messages": [turn for turn in turns if turn["role"] != "system"],
+        "messages": asked,
     }
     if system:
         params["system"] = system
@@ -112,6 +123,11 @@ def _params(payload: Mapping[str, Any]) -> dict[str, Any]:
         ]
         params["tool_choice"] = {"type": "tool", "name": payload["tool_choice"]["function"]["name"]}
     return params
+
+
+def _marked(text: str) -> list[dict[str, Any]]:
+    """A text up to whose end the provider keeps the request in its cache."""
+    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
 def _line(item: Mapping[str, Any]) -> Line:
