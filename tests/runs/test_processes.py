@@ -109,6 +109,23 @@ def test_kill_9_loses_no_acknowledged_record_and_asks_no_more_than_it_must(
     check_battery(path, log, acknowledged + last.acknowledged, count, kills, judged=judged)
 
 
+def test_kill_9_loses_no_acknowledged_record_of_answers_that_come_at_once(tmp_path: Path) -> None:
+    path, log, chance, count = tmp_path / "a.run", tmp_path / "a.log", random.Random(3), 1500
+    acknowledged: list[str] = []
+    for _ in range(4):
+        worker = Worker(path, count, log, seconds=-1.0)
+        assert worker.listen(chance.randrange(1, 150)), worker.said
+        worker.kill()
+        acknowledged += worker.acknowledged
+        assert set(acknowledged) <= {record.case.id for record in records(path)}
+    last = Worker(path, count, log, seconds=-1.0)
+    assert last.finish() == ""
+    acknowledged += last.acknowledged
+    assert len(acknowledged) == len(set(acknowledged)), "a record was acknowledged twice"
+    assert shown(path) == unbroken(tmp_path, count, seconds=-1.0)
+    assert not list(tmp_path.glob("a.run-*")), "a finished run is one file"
+
+
 @pytest.mark.parametrize(
     ("kills", "count"), [(8, 1200), pytest.param(70, 6000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )

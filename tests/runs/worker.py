@@ -21,14 +21,15 @@ from ragstone.types import Case, Query, Record, Response, Score
 
 @dataclass
 class Logged(Echo):
-    """Writes each request into a file that only grows, before it is answered."""
+    """Writes each request into a file that only grows, before it is answered after `seconds` (below 0: at once)."""
 
     log: str = ""
     seconds: float = 0.002
 
     async def answer(self, query: Query, /) -> Response:
         note(self.log, query.question)
-        await asyncio.sleep(self.seconds)
+        if self.seconds >= 0:
+            await asyncio.sleep(self.seconds)
         return Response(f"It is {query.question.split()[1][:-1]}.")
 
     @property

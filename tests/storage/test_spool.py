@@ -17,7 +17,8 @@ from ragstone.types import Passage, Response, Sample
 @pytest.fixture
 def nothing_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_FIRST", 2)
-    monkeypatch.setattr(spool, "_RECENT", 3)
+    monkeypatch.setattr(spool, "_BLOCK", 2)
+    monkeypatch.setattr(spool, "_RECENT", 2)
 
 
 def item(number: int, text: str = "plum") -> Item:

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from ragstone.errors import StorageError
 from ragstone.runs.entries import CaseResult, Interim, ScoreRow, write_interim, write_results
 from ragstone.runs.owners import is_dead
@@ -52,7 +54,7 @@ class Outbox:
 
     def put(self, entry: CaseResult | Interim) -> OutboxFile:
         """Keeps the entry until `done` is called with the returned file."""
-        line = (_encode(entry) + "\n").encode("ascii")
+        line = _encode(entry)
         try:
             file = self._files[-1] if self._files and self._files[-1].size < FILE_BYTES else self._new_file()
             written = os.write(file.descriptor, line)
@@ -161,11 +163,12 @@ def _escape(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
-def _encode(entry: CaseResult | Interim) -> str:
+def _encode(entry: CaseResult | Interim) -> bytes:
+    """A line. Keys and payloads hold no lone surrogate."""
     if isinstance(entry, Interim):
-        return json.dumps([entry.system_key, entry.key, entry.name, entry.payload])
+        return msgspec.json.encode([entry.system_key, entry.key, entry.name, entry.payload]) + b"\n"
     scores = [[row.metric, row.version, row.status, row.payload, row.verdicts] for row in entry.scores]
-    return json.dumps([entry.system_key, entry.key, entry.response, entry.error, scores])
+    return msgspec.json.encode([entry.system_key, entry.key, entry.response, entry.error, scores]) + b"\n"
 
 
 def _read(file: Path, file_id: str) -> Iterator[CaseResult | Interim]:

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from ragstone.errors import EndpointRefused, StorageError
@@ -44,7 +44,7 @@ async def score(metric: Metric, case: Case, response: Response) -> Score:
         return Score.not_applicable(f"the case has no {missing}")
     try:
         result: Any = metric.score(case, response)
-        if isinstance(result, Awaitable):
+        if not isinstance(result, Score) and isinstance(result, Awaitable):
             result = await result
     except (StorageError, EndpointRefused):
         raise
@@ -69,14 +69,15 @@ def _missing(metric: Metric, case: Case, response: Response) -> str:
     """What a metric needs and this case does not have; "" if nothing is missing. An empty answer counts as an answer;
     `NO_ANSWER` marks a row of the user's data without one. A ranking that found nothing counts as passages. A metric
     with `scores_refusals` needs no reference where the question cannot be answered."""
-    return " and no ".join(
-        need.value for need in Need if need in metric.needs and not _HAS[need](metric, case, response)
-    )
+    needs = metric.needs
+    return " and no ".join([need.value for need, has in _HAS if need in needs and not has(metric, case, response)])
 
 
 def _has_references(metric: Metric, case: Case, _: Response) -> bool:
-    if any(alias.strip() for slot in case.sample.references for alias in slot):
-        return True
+    for slot in case.sample.references:
+        for alias in slot:
+            if alias.strip():
+                return True
     return traits_of(metric).scores_refusals and refusal_expected(case)
 
 
@@ -91,9 +92,9 @@ def _has_labels(_: Metric, case: Case, response: Response) -> bool:
     return any(passage.relevant is not None for passage in (*passages, *case.sample.passages))
 
 
-_HAS: Mapping[Need, Callable[[Metric, Case, Response], bool]] = {
-    Need.ANSWER: lambda _, __, response: response.finish_reason != NO_ANSWER,
-    Need.REFERENCES: _has_references,
-    Need.PASSAGES: _has_passages,
-    Need.LABELS: _has_labels,
-}
+_HAS: Sequence[tuple[Need, Callable[[Metric, Case, Response], bool]]] = (
+    (Need.ANSWER, lambda _, __, response: response.finish_reason != NO_ANSWER),
+    (Need.REFERENCES, _has_references),
+    (Need.PASSAGES, _has_passages),
+    (Need.LABELS, _has_labels),
+)

@@ -1,6 +1,7 @@
 """A list whose values are on disk, so that data of any size can be gone through several times with flat memory."""
 
 import contextlib
+import itertools
 import os
 import pickle
 import tempfile
@@ -16,7 +17,8 @@ __all__ = ["Spool"]
 T = TypeVar("T")
 
 _FIRST = 4_096  # values that stay as they are, in memory
-_RECENT = 2_048  # later ones that are kept as they were read: what streams them often asks for them again soon
+_BLOCK = 64  # later ones are read so many at once
+_RECENT = 32  # blocks that are kept as they were read: what streams the values often asks for them again soon
 
 
 class Spool(Sequence[T], Generic[T]):
@@ -39,7 +41,7 @@ class Spool(Sequence[T], Generic[T]):
         self._file: IO[bytes] | None = None
         self._ends = array("q", [0])
         self._reading = False
-        self._recent: dict[int, T] = {}
+        self._recent: dict[int, list[T]] = {}  # by the number of the block
         for value in values:
             self.append(value)
 
@@ -57,6 +59,7 @@ class Spool(Sequence[T], Generic[T]):
                 self._file.seek(0, os.SEEK_END)
                 self._reading = False
             self._file.write(data)
+        self._recent.pop((len(self._ends) - 1) // _BLOCK, None)
         self._ends.append(self._ends[-1] + len(data))
 
     def __len__(self) -> int:
@@ -74,19 +77,21 @@ class Spool(Sequence[T], Generic[T]):
         number = range(len(self))[place]
         if number < len(self._first):
             return self._first[number]
-        if number not in self._recent:
-            self._recent[number] = self._read(number - len(self._first))
+        block, place = divmod(number - len(self._first), _BLOCK)
+        if block not in self._recent:
+            self._recent[block] = self._read(block)
             if len(self._recent) > _RECENT:
                 del self._recent[next(iter(self._recent))]
-        return self._recent[number]
+        return self._recent[block][place]
 
-    def _read(self, number: int) -> T:
+    def _read(self, block: int) -> list[T]:
         assert self._file is not None
-        start, end = self._ends[number], self._ends[number + 1]
+        ends = self._ends[block * _BLOCK : (block + 1) * _BLOCK + 1]
         with _disk_errors():
-            self._file.seek(start)
+            self._file.seek(ends[0])
             self._reading = True
-            return self._decode(self._file.read(end - start))
+            data = self._file.read(ends[-1] - ends[0])
+        return [self._decode(data[start - ends[0] : end - ends[0]]) for start, end in itertools.pairwise(ends)]
 
     def __iter__(self) -> Iterator[T]:
         for number in range(len(self)):

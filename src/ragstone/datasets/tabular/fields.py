@@ -52,7 +52,8 @@ def flag(value: Any) -> bool | None:
 
 def passage_id(passage: str) -> str:
     """The id for a passage without one: a hash of its text, ignoring differences in white space."""
-    return "c-" + _hash(" ".join(passage.split()))
+    single = passage.isprintable() and "  " not in passage and passage[:1] != " " != passage[-1:]
+    return "c-" + _hash(passage if single else " ".join(passage.split()))
 
 
 def passages(value: Any, *, sep: str | None = None) -> tuple[list[Passage | None], bool]:
