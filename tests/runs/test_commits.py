@@ -1,5 +1,6 @@
 """Answers that came at once are written together, without a copy beside the file; what cost something has one."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from tests.runs.doubles import Echo, Judge, Length, cases, new_file, records, shown
 
+from ragstone.models import work
 from ragstone.runs import NullProgress, Outcome, run_cases
 from ragstone.runs.commits import BATCH
 from ragstone.runs.entries import CaseResult, CaseRow
@@ -61,6 +63,7 @@ async def test_answers_that_come_at_once_are_written_together_and_have_no_copy(
         raise AssertionError("a copy")
 
     monkeypatch.setattr(Outbox, "put", put)
+    monkeypatch.setattr(work, "_INSTANT_SECONDS", math.inf)  # a busy machine may stop this process for a while
     (written := Written([])).watch(monkeypatch)
     path, system, progress = tmp_path / "a.run", AtOnce(), Shown()
     outcome = await run(path, system, 600, Length(), progress=progress)
