@@ -85,7 +85,7 @@ def test_a_list_without_answers_has_its_scores_alone(tmp_path: Path) -> None:
         tables = {table.id: table for table in run.tables()}
     assert [set(one.scores) for one in records] == [{"needle.found", "needle.given", "needle.refused"}] * 2
     assert {one.scores["needle.found"].status for one in records} == {"not_applicable"}
-    assert [cell.text for cell in tables["niah-effective"].rows[0].cells[1:]] == ["500", "500"]
+    assert [cell.text for cell in tables["niah-effective"].rows[0].cells[1:]] == ["500 [500, –]", "500 [< 500, –]"]
     assert tables["niah-summary"].rows[0].cells[1].value is None
 
 

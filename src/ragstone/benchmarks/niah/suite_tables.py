@@ -78,8 +78,8 @@ def suite_charts(groups: Mapping[NeedleKey, NeedleTally], language: str) -> list
     for number, (key, tasks) in enumerate(by_suite(groups).items()):
         whole = suite_of(tasks)
         lengths = whole.main.lengths
-        rows = [(needle_name(task_key.needle, words), task.main) for task_key, task in tasks.items()]
-        rows.append((words["mean_of_tasks"].format(n=len(tasks)), whole.main))
+        rows = [(task_key.needle.removeprefix("niah_"), task.main) for task_key, task in tasks.items()]
+        rows.append((words["mean"], whole.main))
         series = tuple(_series(name, scores, lengths) for name, scores in rows)
         if not any(one.points for one in series):
             continue
