@@ -19,21 +19,21 @@ from ragstone.retrieval.open import Building
 from ragstone.retrieval.own import PoolPassages
 from ragstone.types import Passage, Retriever
 
-__all__ = ["open_corpus"]
+__all__ = ["Chunks", "open_corpus"]
 
 log = logging.getLogger(__name__)
 
 
-class _Chunks:
+class Chunks:
     """The chunks of the documents, whose ids are checked first. `name` is the retriever's, for the log."""
 
     def __init__(self, name: str, documents: Documents, size: int) -> None:
-        self._name, self._documents, self._size = name, documents, size
+        self.name, self._documents, self._size = name, documents, size
 
     def __iter__(self) -> Iterator[Passage]:
-        log.info("%s: %s documents", self._name, f"{_checked_ids(self._documents):,}")
+        log.info("%s: %s documents", self.name, f"{_checked_ids(self._documents):,}")
         for warning in self._documents.warnings:
-            log.warning("%s: %s", self._name, warning)
+            log.warning("%s: %s", self.name, warning)
         for _, document, _ in self._documents:
             yield from chunk_passages([document], size=self._size)
 
@@ -47,7 +47,7 @@ async def open_corpus(
     MissingExtra without tantivy, and what reading and writing raise."""
     pool, cache = building.pool, building.options.cache
     key = key_of([await asyncio.to_thread(documents.sha256)], kind, chunk)
-    source = Source(_Chunks(name, documents, chunk), key, placed=PoolPassages(pool).placed)
+    source = Source(Chunks(name, documents, chunk), key, placed=PoolPassages(pool).placed)
     async with open_disk_index(name, source, terms, text=text, cache=cache) as retriever:
         yield retriever
 

@@ -31,7 +31,7 @@ from ragstone.retrieval.engine import load_library
 from ragstone.retrieval.index_folder import bytes_of, kept_index
 from ragstone.types import Passage
 
-__all__ = ["K1", "B", "DiskBm25", "Source", "has_tantivy", "open_disk_index"]
+__all__ = ["K1", "B", "DiskBm25", "Source", "has_tantivy", "open_disk_index", "packed", "unpacked"]
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class DiskBm25:
     def _passage(self, place: int, address: Any) -> Passage:
         if self._source.pool is not None:
             return self._source.pool[place]
-        return self._source.placed(_passage_of(self._searcher.doc(address).get_first("passage")))
+        return self._source.placed(unpacked(self._searcher.doc(address).get_first("passage")))
 
     def _weights(self, counts: Mapping[str, int]) -> dict[str, tuple[int, float]]:
         """How often the question has each known term, and that times the term's idf."""
@@ -135,12 +135,14 @@ class DiskBm25:
             yield -score, int(place), address
 
 
-def _stored(passage: Passage) -> bytes:
+def packed(passage: Passage) -> bytes:
+    """A passage without its score and label, for an index."""
     parts = [passage.id, passage.text, passage.title, passage.meta]
     return json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _passage_of(stored: bytes) -> Passage:
+def unpacked(stored: bytes) -> Passage:
+    """The passage of `packed`."""
     key, text, title, meta = json.loads(stored.decode("utf-8", "surrogatepass"))
     return Passage(key, text, title=title, meta=meta)
 
@@ -180,7 +182,7 @@ async def _build(name: str, folder: Path, source: Source, terms: Callable[[Passa
             if words := terms(passage):
                 document = tantivy.Document(terms=_joined(words), place=place)
                 if source.pool is None:
-                    document.add_bytes("passage", _stored(passage))
+                    document.add_bytes("passage", packed(passage))
                 writer.add_document(document)
                 counted.update(documents=1, terms=len(words))
         counted["passages"] += len(some)

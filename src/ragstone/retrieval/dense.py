@@ -10,6 +10,8 @@ Options:
   which `probes`, 256, are searched; its recall against exact search is measured and told; probes=all is exact).
 - `title`: yes puts the title before the text, as BEIR does; no, the default, embeds only the text.
 - `url`: base URL of the embedder's endpoint.
+- `corpus`: documents of its own, a file or folder, which are never in memory together (`dense_corpus`); `chunk`: the
+  size of their chunks in tokens, 330; 0: whole. The index is on disk.
 
 Scores are cosine similarities. Vectors are cached on disk per embedder and text, batch by batch.
 """
@@ -26,6 +28,7 @@ import msgspec
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
 from ragstone.models.nested_names import Spec
+from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.index_folder import kept_index, key_of
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_faiss
@@ -96,17 +99,18 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
     facts: dict[str, Any]
     async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
+        if "corpus" in spec.options:
+            async with _opened_corpus(spec, building, embedder, title=title, probes=probes) as (on_disk, stored):
+                built = time.perf_counter() - started
+                facts = await _facts_on_disk(spec.name, on_disk, embedder, building, built)
+                yield Dense(spec.name, embedder, stored, on_disk, facts | {"passages": len(stored)})
+            return
         texts = [_text(passage, title=title) for passage in passages]
         if kind == "disk" and passages:
             async with _opened_on_disk(spec, building, embedder, texts, probes) as on_disk:
                 built = time.perf_counter() - started
-                name, recall = await _measured(spec.name, on_disk, embedder, list(building.queries))
-                facts = {
-                    "embedder": embedder.id, "passages": len(passages), "dimensions": on_disk.dimensions, "index": name,
-                    "index_bytes": on_disk.nbytes, "exact": on_disk.is_exact, "recall@5": recall,
-                    "build_seconds": built,
-                }  # fmt: skip
-                yield Dense(spec.name, embedder, passages, on_disk, facts)
+                facts = await _facts_on_disk(spec.name, on_disk, embedder, building, built)
+                yield Dense(spec.name, embedder, passages, on_disk, facts | {"passages": len(passages)})
             return
         vectors = await embed_all(embedder, texts, kind="passage")
         embedded = time.perf_counter()
@@ -121,7 +125,7 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
 
 def _checked(spec: Spec) -> tuple[str, bool, int, int, int]:
     """The kind of index, whether titles are embedded, links, effort and probes. Raises UsageError."""
-    spec.only("index", "title", "links", "effort", "probes", "url")
+    spec.only("index", "title", "links", "effort", "probes", "url", "corpus", "chunk")
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: a dense retriever takes one embedder, for example dense(local/e5-small).")
     kind, title = spec.options.get("index", "auto"), spec.options.get("title", "no")
@@ -129,6 +133,16 @@ def _checked(spec: Spec) -> tuple[str, bool, int, int, int]:
         raise UsageError(f"{spec.name}: index={kind} should be one of {', '.join(INDEXES)}.")
     if title not in ("yes", "no"):
         raise UsageError(f"{spec.name}: title={title} should be yes or no.")
+    if "corpus" in spec.options:
+        if not spec.options["corpus"]:
+            raise UsageError(f"{spec.name}: name a file or folder, for example dense(local/e5-small,corpus=docs/).")
+        if kind not in ("auto", "disk"):
+            raise UsageError(
+                f"{spec.name}: corpus=PATH is indexed on disk. Leave out index={kind}, or use --corpus PATH."
+            )
+        kind = "disk"
+    elif "chunk" in spec.options:
+        raise UsageError(f"{spec.name}: chunk is an option of corpus=PATH.")
     links, effort = spec.count("links", 32, least=2), spec.count("effort", 128)
     if kind != "hnsw" and {"links", "effort"} & spec.options.keys():
         raise UsageError(f"{spec.name}: links and effort are options of index=hnsw.")
@@ -159,6 +173,39 @@ async def _opened_on_disk(
 
     async with kept_index(parent, key, lambda folder: build_on_disk(folder, blocks()), is_on_disk) as folder:
         yield await asyncio.to_thread(lambda: OnDisk(folder, probes=probes))
+
+
+@contextlib.asynccontextmanager
+async def _opened_corpus(
+    spec: Spec, building: Building, embedder: Embedder, *, title: bool, probes: int
+) -> AsyncIterator[tuple[OnDisk, Sequence[Passage]]]:
+    """The index of the retriever's own documents, and their passages."""
+    from ragstone.retrieval.bm25_corpus import Chunks  # noqa: PLC0415  (it loads the readers of documents)
+    from ragstone.retrieval.dense_corpus import open_corpus_vectors  # noqa: PLC0415
+    from ragstone.retrieval.own import PoolPassages  # noqa: PLC0415
+
+    load_faiss()
+    documents, chunk = Documents(spec.options["corpus"]), spec.count("chunk", 330, least=0)
+    options = building.calling(spec)
+    known = [_VERSION, embedder.id, spec.arguments, options.base_url, code_of(spec.arguments[0]), chunk, title]
+    key = key_of([await asyncio.to_thread(documents.sha256)], "corpus", *known)
+    parent = options.cache / "vectors-disk" if options.cache is not None else None
+    async with open_corpus_vectors(
+        Chunks(spec.name, documents, chunk), key, embedder, parent, text=lambda passage: _text(passage, title=title),
+        placed=PoolPassages(building.pool).placed, probes=probes,
+    ) as opened:  # fmt: skip
+        yield opened
+
+
+async def _facts_on_disk(
+    name: str, index: OnDisk, embedder: Embedder, building: Building, seconds: float
+) -> dict[str, Any]:
+    """What reports say of an index on disk."""
+    told, recall = await _measured(name, index, embedder, list(building.queries))
+    return {
+        "embedder": embedder.id, "dimensions": index.dimensions, "index": told, "index_bytes": index.nbytes,
+        "exact": index.is_exact, "recall@5": recall, "build_seconds": seconds,
+    }  # fmt: skip
 
 
 async def _measured(name: str, index: OnDisk, embedder: Embedder, questions: Sequence[str]) -> tuple[str, float]:
