@@ -15,27 +15,34 @@ from ragstone.types import Case
 
 __all__ = ["CaseFields", "Rows"]
 
+_TOPIC = "topic"
 _NO_FIELD = ("repeat",)  # of a condition: a number of an answer, not a property of the question
 
 
 @dataclass
 class CaseFields:
-    """The fields of samples and of conditions, which all systems share. Samples are told apart by id and question."""
+    """The fields of samples and of conditions, which all systems share. Samples are told apart by a hash of id and
+    question. Of many samples with the same fields these are kept once."""
 
     wording: Wording = field(default_factory=Wording)
-    units: dict[tuple[str, str], int] = field(default_factory=dict)
-    samples: list[dict[str, str]] = field(default_factory=list)
+    units: dict[int, int] = field(default_factory=dict)
+    questions: list[str] = field(default_factory=list)  # of each sample
+    kind: "array[int]" = field(default_factory=lambda: array("l"))  # of each sample: the number of its fields
+    kinds: dict[tuple[tuple[str, str], ...], int] = field(default_factory=dict)
+    topics: Mapping[str, str] = field(default_factory=dict)
     numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     conditions: list[Mapping[str, str]] = field(default_factory=list)
 
     def place(self, case: Case) -> tuple[int, int]:
         """The numbers of the case's sample and of its condition."""
         values = attributes(case)
-        sample = case.sample.id, case.sample.question
+        sample = hash((case.sample.id, case.sample.question))
         if sample not in self.units:
-            self.units[sample] = len(self.samples)
+            self.units[sample] = len(self.questions)
+            self.questions.append(case.sample.question)
             own = {name: value for name, value in values.items() if name not in case.condition}
-            self.samples.append({**derived(case, wording=self.wording), **own})
+            kind = tuple({**derived(case, wording=self.wording), **own}.items())
+            self.kind.append(self.kinds.setdefault(kind, len(self.kinds)))
         # What a retriever found is a result.
         left_out = {*_NO_FIELD, *(FOUND if case.condition.get("retriever") else ())}
         condition = {name: values[name] for name in case.condition if name in values and name not in left_out}
@@ -47,20 +54,22 @@ class CaseFields:
 
     def add_topics(self) -> None:
         """The topics of all questions so far, except where the data have a topic."""
-        topics = topics_of((question for _, question in self.units), wording=self.wording)
-        for (_, question), unit in self.units.items():
-            if question in topics:
-                self.samples[unit].setdefault("topic", topics[question])
+        self.topics = topics_of(self.questions, wording=self.wording)
 
     @property
     def names(self) -> set[str]:
-        return {name for fields in (*self.samples, *self.conditions) for name in fields}
+        found = {name for fields in self.conditions for name in fields}
+        found |= {name for fields in self.kinds for name, _ in fields}
+        return found | ({_TOPIC} if self.topics else set())
 
     def column(self, name: str, rows: "Rows") -> list[str | None]:
         """The value of a field in each row; a condition takes precedence over a field of the sample."""
+        of_kind = [dict(fields).get(name) for fields in self.kinds]
+        topics = self.topics if name == _TOPIC else {}
         return [
-            self.conditions[condition].get(name) or self.samples[unit].get(name)
+            self.conditions[condition].get(name) or (topics.get(self.questions[unit]) if value is None else value)
             for unit, condition in zip(rows.unit, rows.condition, strict=True)
+            for value in (of_kind[self.kind[unit]],)
         ]
 
 

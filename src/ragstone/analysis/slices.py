@@ -24,7 +24,7 @@ from ragstone.analysis.slice_values import labels_of
 from ragstone.stats import holm
 from ragstone.types import Record
 
-__all__ = ["LEAST", "MOST", "Slice", "Slices", "find_slices", "thinned"]
+__all__ = ["LEAST", "MOST", "Slice", "SliceReader", "Slices", "find_slices", "thinned"]
 
 LEAST = 10
 """Samples that a slice and the rest each need to be tested."""
@@ -81,28 +81,46 @@ def find_slices(
 ) -> list[Slices]:
     """The slices of each system among the records, which are read once. `right`: whether an answer is right; None
     leaves the record out (no score, or not of interest). `pairs`: also of two fields."""
-    fields, systems = CaseFields(), dict[str, Rows]()
+    reader = SliceReader()
     for record in records:
-        place = fields.place(record.case)
-        systems.setdefault(record.system_id, Rows()).add(
-            record.case.id, place, None if record.response is None else right(record)
-        )
-    fields.add_topics()
-    return [
-        _Search(rows, fields, least).slices(system, pairs=pairs)
-        if rows.unit
-        else Slices(system, undecided=rows.undecided)
-        for system, rows in sorted(systems.items())
-    ]
+        reader.add(record, None if record.response is None else right(record))
+    return reader.slices(pairs=pairs, least=least)
+
+
+class SliceReader:
+    """The same, of records that somebody reads. `total`: how many there will be."""
+
+    def __init__(self, total: int = 0) -> None:
+        self.total = total
+        self._fields, self._systems = CaseFields(), dict[str, Rows]()
+
+    def add(self, record: Record, right: bool | None) -> None:
+        """The next record, and whether its answer is right."""
+        if is_kept(record, self.total):
+            place = self._fields.place(record.case)
+            self._systems.setdefault(record.system_id, Rows()).add(record.case.id, place, right)
+
+    def slices(self, *, pairs: bool = True, least: int = LEAST) -> list[Slices]:
+        """The slices of each system; once."""
+        self._fields.add_topics()
+        return [
+            _Search(rows, self._fields, least).slices(system, pairs=pairs)
+            if rows.unit
+            else Slices(system, undecided=rows.undecided)
+            for system, rows in sorted(self._systems.items())
+        ]
 
 
 def thinned(records: Iterable[Record], total: int, *, most: int = MOST) -> Iterable[Record]:
-    """About `most` of the `total` records where there are more: those of the samples whose hash is smallest, so that
-    the records of a sample stay together, and that another run of the same questions keeps the same ones."""
-    if total <= most:
-        return records
-    limit = (2**64 * most) // total
-    return (record for record in records if _hash(record.case.sample.id) < limit)
+    """About `most` of the `total` records where there are more."""
+    return records if total <= most else (record for record in records if is_kept(record, total, most=most))
+
+
+def is_kept(record: Record, total: int, *, most: int = MOST) -> bool:
+    """Whether a record is one of about `most` of the `total` where there are more: those of the samples whose hash is
+    smallest, so that the records of a sample stay together, and that another run of the same questions keeps the same
+    ones."""
+    return total <= most or _hash(record.case.sample.id) < (2**64 * most) // total
 
 
 def _hash(text: str) -> int:

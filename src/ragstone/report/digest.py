@@ -5,7 +5,7 @@ Memory does not grow with the run: the heaps of the worst cases are bounded and 
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice, zip_longest
@@ -144,8 +144,12 @@ class Digest:
         return list(dict.fromkeys(group for system in self.systems.values() for group in system.groups))
 
 
-def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int, by_sample: bool = False) -> Digest:
-    """Read the run once and summarise it. `by_sample`: count right answers by sample where there is one system, too."""
+def digest(
+    run: Run, benchmark: Benchmark, *, language: str, cases_shown: int, by_sample: bool = False,
+    readers: Sequence[Callable[[Record, Diagnosis], object]] = (),
+) -> Digest:  # fmt: skip
+    """Read the run once and summarise it. `by_sample`: count right answers by sample where there is one system, too.
+    `readers` see each record, too, with its class."""
     counted = by_sample or len(run.systems) > 1
     systems = {system: SystemDigest(samples={} if counted else None) for system in sorted(run.systems)}
     labels: dict[str, str] = {}
@@ -153,6 +157,8 @@ def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int, b
     examples: dict[tuple[str, str], WorstCases] = {}  # by system and cause
     for record in run.records(texts=benchmark.reads_texts):
         diagnosis = benchmark.classify(record, language=language)
+        for reader in readers:
+            reader(record, diagnosis)
         systems.setdefault(record.system_id, SystemDigest()).add(record, diagnosis)
         if record.error is None and record.response is not None and diagnosis.right is False:
             if diagnosis.cause not in labels and len(labels) < 10 * _MOST_NAMES:

@@ -13,9 +13,18 @@ from ragstone.metrics.judge.record import judged_scores, requests_of
 from ragstone.metrics.traits import traits_of
 from ragstone.report.digest import OTHER, CaseKey, WorstCases, in_turn
 from ragstone.report.sanitize import one_line
-from ragstone.types import Run, Score
+from ragstone.types import Record, Run, Score
 
-__all__ = ["BINS", "JUDGED_CASES", "JudgedDigest", "MetricDigest", "better_of", "goodness", "judged_digest"]
+__all__ = [
+    "BINS",
+    "JUDGED_CASES",
+    "JudgedDigest",
+    "JudgedReader",
+    "MetricDigest",
+    "better_of",
+    "goodness",
+    "judged_digest",
+]
 
 BINS = 10
 JUDGED_CASES = 30  # the limit of samples that are shown claim by claim
@@ -68,27 +77,43 @@ class JudgedDigest:
 
 def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
     """Read the run once and summarise what was judged, with at most `shown` of the worst samples."""
-    result = JudgedDigest()
-    worst: dict[str, WorstCases] = {}
-    known: dict[str, bool] = {}
+    reader = JudgedReader(shown)
     for record in run.records(texts=False):
-        judged = judged_scores(record)
+        reader.add(record)
+    return reader.digest()
+
+
+@dataclass
+class JudgedReader:
+    """The same, of records that somebody reads."""
+
+    shown: int
+    _found: JudgedDigest = field(default_factory=JudgedDigest)
+    _worst: dict[str, WorstCases] = field(default_factory=dict)
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def add(self, record: Record) -> None:
+        """The next record."""
+        found, judged = self._found, judged_scores(record)
         for name, score in record.scores.items():
-            if name in judged or _is_judged(name, known):
-                _add(result, record.system_id, name, score)
+            if name in judged or _is_judged(name, self._known):
+                _add(found, record.system_id, name, score)
         if not judged:
-            continue
+            return
         for step in requests_of(record):
-            _count(result.models, one_line(step.model, _REASON))
-            _count(result.prompts, one_line(step.prompt, _REASON))
+            _count(found.models, one_line(step.model, _REASON))
+            _count(found.prompts, one_line(step.prompt, _REASON))
         badness = _badness(judged) or _FLAGGED * any(map(_is_flagged, judged.values()))
         # Repeats of the judge concern the same answer; only the first is shown.
         if badness > 0 and not record.case.condition.get("judge_repeat"):
-            result.below += 1
-            worst.setdefault(record.system_id, WorstCases(shown)).add(record, badness)
-    result.metrics = dict(sorted(result.metrics.items(), key=lambda item: _order(item[0])))
-    result.worst = in_turn(sorted(worst.items()), shown)
-    return result
+            found.below += 1
+            self._worst.setdefault(record.system_id, WorstCases(self.shown)).add(record, badness)
+
+    def digest(self) -> JudgedDigest:
+        """What was judged in the records so far."""
+        self._found.metrics = dict(sorted(self._found.metrics.items(), key=lambda item: _order(item[0])))
+        self._found.worst = in_turn(sorted(self._worst.items()), self.shown)
+        return self._found
 
 
 def goodness(name: str, score: Score) -> float | None:

@@ -16,9 +16,8 @@ from markupsafe import Markup
 
 from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.messages import checked_language
-from ragstone.report.digest import digest
 from ragstone.report.html import HTML_LANG
-from ragstone.report.section import SECTIONS, Canvas, View
+from ragstone.report.section import SECTIONS, Canvas, View, view_of
 from ragstone.types import Benchmark, Run
 
 __all__ = ["CASE_BYTES", "Frame", "Part", "document", "heading_of", "parts_of", "render"]
@@ -101,9 +100,9 @@ def render(
     experts: ExpertFindings | None = None,
 ) -> str:  # fmt: skip
     """The report as HTML; see `ragstone.report.render`."""
-    view = View(
-        checked_language(language), run, benchmark, digest(run, benchmark, language=language, cases_shown=cases_shown),
-        cases_shown=cases_shown, case_bytes=CASE_BYTES, experts=experts,
+    view = view_of(
+        run, benchmark, language=checked_language(language), cases_shown=cases_shown, case_bytes=CASE_BYTES,
+        experts=experts,
     )  # fmt: skip
     sections, folded = parts_of(view)
     return document(view, sections, folded, heading=heading_of(view), systems=list(view.digest.systems))

@@ -13,17 +13,18 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from ragstone.analysis.expert_agreement import ExpertFindings
-from ragstone.display import Chart, Summary, Table
+from ragstone.analysis.slices import SliceReader
+from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.messages import messages
 from ragstone.registry import Registry
-from ragstone.report.digest import CaseKey, Digest
-from ragstone.report.judged import JUDGED_CASES, JudgedDigest, judged_digest
+from ragstone.report.digest import CaseKey, Digest, digest
+from ragstone.report.judged import JUDGED_CASES, JudgedDigest, JudgedReader
 from ragstone.report.opening import opening
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Record, Run
 
-__all__ = ["SECTIONS", "Canvas", "Section", "View"]
+__all__ = ["SECTIONS", "Canvas", "Section", "View", "view_of"]
 
 _LONGEST = 4_000  # characters of a text that a template prints; longer texts go through `html.marked`
 
@@ -70,11 +71,14 @@ class Canvas:
 class View(Canvas):
     """A run, for the sections. `tables` and `charts` of the benchmark are computed once; `cases_shown` and `case_bytes`
     limit the wrong answers that are shown. `shared`: what one section computes and another one needs. `experts`: what
-    labels of experts say of the run."""
+    labels of experts say of the run. `judged`: what was judged, and the samples that are worst by it. `slices`: what is
+    searched for slices, None if that is not the run itself."""
 
     run: Run
     benchmark: Benchmark
     digest: Digest
+    judged: JudgedDigest
+    slices: SliceReader | None
     cases_shown: int
     case_bytes: int
     shared: dict[str, Any] = field(default_factory=dict)
@@ -94,11 +98,6 @@ class View(Canvas):
         )  # fmt: skip
 
     @cached_property
-    def judged(self) -> JudgedDigest:
-        """What was judged, and the samples that are worst by it."""
-        return judged_digest(self.run, shown=max(0, min(JUDGED_CASES, self.cases_shown)))
-
-    @cached_property
     def charts(self) -> list[Chart]:
         return self.benchmark.charts(self.run, language=self.language)
 
@@ -107,6 +106,28 @@ class View(Canvas):
         for system in sorted({system for system, _ in keys}):
             for record in self.run.records(system=system, cases={case for name, case in keys if name == system}):
                 yield (system, record.case.id), record
+
+
+def view_of(
+    run: Run, benchmark: Benchmark, *, language: str, cases_shown: int, case_bytes: int,
+    experts: ExpertFindings | None = None, case_list: Callable[[Sequence[tuple[str, str]]], str] | None = None,
+) -> View:  # fmt: skip
+    """Reads a run, once for all sections. Arguments as the fields of `View`."""
+    judged = JudgedReader(max(0, min(JUDGED_CASES, cases_shown)))
+    plans = run.plans()
+    known = benchmark.view(run) is run and plans.keys() == run.systems.keys()
+    searched = SliceReader(sum(plan.asked for plan in plans.values())) if known else None
+
+    def read(record: Record, diagnosis: Diagnosis) -> None:
+        judged.add(record)
+        if searched is not None:
+            searched.add(record, None if record.response is None else diagnosis.right)
+
+    counts = digest(run, benchmark, language=language, cases_shown=cases_shown, readers=[read])
+    if searched is not None and searched.total != counts.total:  # somebody is writing
+        searched = None
+    return View(language, run, benchmark, counts, judged.digest(), searched, cases_shown, case_bytes, experts=experts,
+                case_list=case_list)  # fmt: skip
 
 
 @dataclass(frozen=True)

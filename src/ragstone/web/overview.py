@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from ragstone.api.open_run import OpenRun
 from ragstone.report.digest import SystemDigest, digest
 from ragstone.report.page import CASE_BYTES, heading_of, parts_of
-from ragstone.report.section import View
+from ragstone.report.section import view_of
 from ragstone.stats import Estimate
 
 __all__ = ["MAKERS", "RUN_NAME", "figures_of", "percent", "sections_of"]
@@ -51,14 +51,13 @@ def percent(value: float, low: float, high: float) -> str:
 
 def sections_of(run: OpenRun, language: str) -> dict[str, Any]:
     """The sections of the report: {"heading", "systems", "sections": [[id, title, HTML]], "folded": […]}."""
-    counts = digest(run.run, run.benchmark, language=language, cases_shown=_CASES_SHOWN)
-    view = View(
-        language, run.run, run.benchmark, counts, cases_shown=_CASES_SHOWN, case_bytes=CASE_BYTES, experts=run.experts,
+    view = view_of(
+        run.run, run.benchmark, language=language, cases_shown=_CASES_SHOWN, case_bytes=CASE_BYTES, experts=run.experts,
         case_list=lambda pairs: f"/cases?{urlencode([('run', RUN_NAME), *pairs], safe=RUN_NAME)}",
     )  # fmt: skip
     sections, folded = parts_of(view)
     return {
-        "heading": heading_of(view), "systems": list(counts.systems),
+        "heading": heading_of(view), "systems": list(view.digest.systems),
         "sections": [[name, title, str(view.html("{{ body }}", body=body))] for name, title, body in sections],
         "folded": [[name, title, str(view.html("{{ body }}", body=body))] for name, title, body in folded],
     }  # fmt: skip

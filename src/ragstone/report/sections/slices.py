@@ -37,9 +37,7 @@ _NAME = 120
 def _body(view: View) -> Markup | None:
     w = messages(__name__, view.language)
     total = view.digest.total
-    records = thinned(view.benchmark.view(view.run).records(texts=view.benchmark.reads_texts), total)
-    results = find_slices(records, lambda record: view.benchmark.classify(record).right)
-    results = [result for result in results if any(result.tested)]
+    results = [result for result in _found(view, total) if any(result.tested)]
     tables = slice_tables(results, language=view.language)
     systems = [
         (
@@ -51,6 +49,13 @@ def _body(view: View) -> Markup | None:
     ]
     some = w["some"].format(n=f"{MOST:,}", total=f"{total:,}") if total > MOST else ""
     return view.html(_TEMPLATE, systems=systems, some=some) if systems else None
+
+
+def _found(view: View, total: int) -> list[Slices]:
+    if view.slices is not None:
+        return view.slices.slices()
+    records = thinned(view.benchmark.view(view.run).records(texts=view.benchmark.reads_texts), total)
+    return find_slices(records, lambda record: view.benchmark.classify(record).right)
 
 
 def _line(result: Slices, w: Mapping[str, str]) -> str:
