@@ -11,6 +11,8 @@ from starlette.testclient import TestClient
 from tests.waiting import until_elsewhere
 from tests.web.conftest import Browse
 
+import ragstone
+from ragstone.runs.record_pages import RecordPages
 from ragstone.web import kept as kept_module
 from ragstone.web.kept import Kept
 
@@ -75,3 +77,35 @@ def test_a_row_of_the_list_waits_for_its_figures_and_then_has_them(large: TestCl
     assert 'class="bad"' not in row
     until_elsewhere(lambda: "being computed" not in large.get("/row", params=PAGE).text)
     assert "hx-get" not in large.get("/row", params=PAGE).text
+
+
+def test_no_page_reads_more_of_a_large_run_than_it_shows(browse: Browse, tmp_path: Path, monkeypatch: Any) -> None:
+    count, read = 250, list[int]()
+    for name in ("a.run", "b.run"):
+        rows = [
+            {"question": f"{number}?", "answer": f"in {number if number % 3 else name}", "reference": f"in {number}"}
+            for number in range(count)
+        ]
+        ragstone.evaluate(rows, "answer_match", run=tmp_path / "runs" / name, name="recorded")
+    monkeypatch.setattr(kept_module, "AT_ONCE_BYTES", 0)
+    monkeypatch.setattr(Kept, "make", lambda self, path, language: None)
+    client = browse(tmp_path / "runs")
+    for name in ("a.run", "b.run"):
+        with client.app.state.library.index(name) as index:  # type: ignore[attr-defined]
+            assert index.update(60).done == count
+    page_of = RecordPages._page
+
+    def counted(self: RecordPages, *values: Any, **more: Any) -> Any:
+        rows = page_of(self, *values, **more)
+        read.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(RecordPages, "_page", counted)
+    shown = {
+        "/": "a.run", "/run?run=a.run": "right of 250 answers", "/cases?run=a.run": "250 cases",
+        "/compare?run=a.run&run=b.run": ">84<",
+    }  # fmt: skip
+    for address, text in shown.items():
+        page = html.unescape(client.get(address).text)
+        assert text in page, address
+        assert sum(read) <= 10, address
