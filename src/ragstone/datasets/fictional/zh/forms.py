@@ -81,10 +81,8 @@ def interview(part: Part) -> str:
     domain, asked = part.domain, part.qtype
     if part.role == "guess":
         blocks = [_pair(part, part.frame("guess_asked"), part.one(asked.rumour, part.quiet))]
-        blocks += [
-            _pair(part, question, part.one(domain.wait, part.quiet))
-            for question in sample(part.rng, FRAMES["guess_more"], between(part.rng, 1, 2))
-        ]
+        for question, reply in sample(part.rng, FRAMES["guess_more"], between(part.rng, 1, 2)):
+            blocks.append(_pair(part, question, reply.format_map(part.world)))
         return "\n".join([part.frame("guess_leads"), *blocks])
     blocks = [_drawn_pair(part, domain.talk, part.quiet) for _ in range(between(part.rng, 1, 2))]
     if part.role == "answer":
@@ -194,9 +192,10 @@ def record(part: Part) -> str:
 
 
 def _days(part: Part, pattern: Pattern) -> int:
-    """How many days from the event: about as many as the pattern says."""
+    """How many days from the event: about as many as the pattern says, and the same whenever it is told of."""
     days = int(part.writer.fill(pattern))
-    return days + between(part.rng, 0, abs(days) // 6) * (1 if days > 0 else -1)
+    more = (7 * _date(part.world, "日").timetuple().tm_yday + 13 * pattern.order) % (abs(days) // 6 + 1)
+    return days + (more if days > 0 else -more)
 
 
 def _date(world: World, field: str) -> dt.date:

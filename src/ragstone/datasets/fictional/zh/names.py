@@ -21,7 +21,7 @@ DIGITS = "零一二三四五六七八九"
 # What stands for `~name` in a pattern: companies by their trades, schools by their kinds.
 TRADES = {
     "企": "机械 食品 物流 电气 纺织 环保 医药 传媒 家电", "建": "建工 建材 路桥 工程", "制": "仪器 电气 材料 精工",
-    "投": "证券 投资 咨询", "商": "食品 物流 超市",
+    "投": "证券 投资 咨询", "商": "食品 物流 超市", "运": "物流 货运 快运",
 }  # fmt: skip
 SCHOOLS = {
     "校": "中学 第一中学 实验小学 第二小学 实验中学", "中": "中学 第一中学 实验中学", "大": "大学 理工大学 师范大学",
@@ -185,10 +185,10 @@ class Names:
         return pick(rng, self.words["elegant_first"]) + pick(rng, self.words["elegant_second"])
 
     def brand(self, rng: random.Random) -> str:
-        """A company name of two different characters."""
+        """A company name of two different characters that is no place."""
         while True:
             name = pick(rng, self.words["brand_first"]) + pick(rng, self.words["brand_second"])
-            if name[0] != name[1]:
+            if name[0] != name[1] and name not in self.words["real_places"]:
                 return name
 
     def newspaper(self, rng: random.Random, home: str) -> str:

@@ -20,7 +20,7 @@ MOST_USES = 3  # of a sentence that a passage can do without, in one row whose s
 PARAGRAPH = "　　"
 AMOUNT = re.compile("[0-9一二三四五六七八九十]|百分之")
 SHARE_OF_FORMS = {"answer": 0.6, "guess": 0.45, "around": 0.45}  # that are no reports, of varied parts of pages
-UNUSUAL = re.compile(r"^0\.|[百千](?!分)")  # an amount that no paper spells like this
+UNUSUAL = re.compile(r"^0\.|[百千](?!分)|\d{7}")  # an amount that no paper spells like this
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
 Menu = tuple[tuple[float, PatternPool], ...]
 
