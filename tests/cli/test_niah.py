@@ -191,6 +191,10 @@ def test_models_with_other_tokenizers_are_compared_cell_by_cell(ragstone: Callab
     document = ragstone("compare", "b.run", "a.run", "--json").document
     assert next(row for row in document["metrics"] if row["metric"] == "needle.found")["n"] == 6
     assert [table["id"] for table in document["tables"]] == ["niah-compare-lengths", "niah-compare-effective"]
+    ragstone("compare", "a.run", "b.run", "--report", "both.html")
+    page = Path("both.html").read_text("utf-8")
+    assert page.count('class="heat"') == 3  # a map of each, and one of their differences
+    assert page.count("<figure") == 1
     words = ragstone("compare", "a.run", "b.run", "--language", "zh", "--where", "depth=0.0").out
     assert "有效长度" in words
 
