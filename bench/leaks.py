@@ -8,6 +8,8 @@ Everything is learned on the questions of one seed and tried on those of another
 - depth: where in its passage an answer stands, by fifths (χ² against a uniform share; positives alone)
 - filter: keep the passages that hold the question's years and its rarest words, against BM25 (AUC within a question)
 - regex: read nothing, print the value of the asked type that most passages hold (share right, by noise ratio)
+- rank: how often the answer is the most frequent value, the second, and so on
+- forms: the share of passages with a table, a list… and whether that tells answers from others
 - sentences: how many come again, letter for letter, in more than three passages
 - values: how many values of the asked type a passage holds, and the share of related negatives with at least one
 
@@ -257,7 +259,7 @@ def regex_attack(data: Set, *, passages: int = 5, seed: int = 7) -> dict[float, 
             shown = rng.sample(yes, min(passages - noise, len(yes))) + rng.sample(no, min(noise, len(no)))
             rng.shuffle(shown)
             answer = regex_reader(data.queries[number], shown, data.language, keys_of(data.queries[number], rare))
-            right[ratio].append(any(alias in answer for alias in data.answers[number]) if answer else False)
+            right[ratio].append(_right(answer, data.answers[number]))
     return {ratio: sum(values) / len(values) for ratio, values in right.items()}
 
 
@@ -290,6 +292,50 @@ def recurrence(data: Set, most: int = 3) -> dict[str, float]:
     }
 
 
+# Forms of discourse
+
+
+LOOKS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "table": r"(?m)^.* \| ",
+        "list": r"(?m)^(?:[•–]|\d\.) ",
+        "chronology": r"(?m)^(?:Chronology|Dates to remember|1[89]\d\d: )",
+        "interview": r"(?m)^Q: ",
+        "announcement": r"RELEASE|NOTICE|[Aa]nnouncement|[Nn]otice to|newsrooms|Public information|newsletter no",
+    },
+}
+
+
+def forms(data: Set) -> dict[str, float]:
+    """The share of passages with a part of each form, and how much of it tells answers from others (AUC)."""
+    shares: dict[str, float] = {}
+    for name, looks in LOOKS.get(data.language, {}).items():
+        found = [(float(bool(re.search(looks, text.text))), text.kind == "positive") for text in data.texts]
+        shares[name] = sum(value for value, _ in found) / len(found)
+        shares[f"{name} (AUC)"] = auc(
+            [value for value, yes in found if yes], [value for value, yes in found if not yes]
+        )
+    return shares
+
+
+def ranks(data: Set, *, passages: int = 5, noise: int = 1, seed: int = 7) -> dict[str, float]:
+    """How often the answer is the value of each rank by frequency: no rank may be a way to it."""
+    rng, counts = random.Random(seed), Counter[int]()
+    for number, texts in data.by_question.items():
+        yes = [text.text for text in texts if text.kind == "positive"]
+        no = [text.text for text in texts if text.kind != "positive"]
+        shown = rng.sample(yes, passages - noise) + rng.sample(no, noise)
+        rng.shuffle(shown)
+        votes = Counter(value for text in shown for value in values_in(data.queries[number], text, data.language))
+        order = [value for value, _ in votes.most_common(5)]
+        counts[next((at for at, value in enumerate(order, 1) if _right(value, data.answers[number])), 0)] += 1
+    return {f"rank {rank}": counts[rank] / counts.total() for rank in range(1, 6)}
+
+
+def _right(value: str, answers: Sequence[str]) -> bool:
+    return any(alias in value for alias in answers)
+
+
 def attack(language: str, *, questions: int, learn: int, target: int, difficulty: Difficulty) -> dict[str, Any]:
     """All figures of a language."""
     learned, attacked = (generated(language, seed, questions, difficulty) for seed in (learn, target))
@@ -300,6 +346,8 @@ def attack(language: str, *, questions: int, learn: int, target: int, difficulty
         | {"chi2 (9.49)": chi_square(counts)},
         "filter": filter_attack(attacked),
         "regex (right)": {str(ratio): share for ratio, share in regex_attack(attacked).items()},
+        "rank of the answer": ranks(attacked),
+        "forms": forms(attacked),
         "sentences": recurrence(attacked),
         "values": values_held(attacked),
     }

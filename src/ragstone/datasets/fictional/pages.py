@@ -30,6 +30,7 @@ About: TypeAlias = Literal["event", "rival", "other"]
 Beside: TypeAlias = Callable[[Item, About], str]
 IN_BLOCK = "\v"
 """The line break within a table or a list, which no cut goes through."""
+TABLE_LOST = 0.06  # what a page without one of its tables may gain in nearness to its depth, at least
 _OWN: dict[str, Item] = {"rumour": "preview", "related": "around"}  # of every other kind: a report
 
 
@@ -37,10 +38,10 @@ def with_pages(rng: Random, documents: Sequence[Document], beside: Beside, decoy
     """The documents, each with the two other parts of its page. `beside` writes one: of the event asked about, of its
     rival (one other edition, the same for all), or of another edition or category. A share of `decoys` of the pages
     has the preview of the event, as many the report of the rival."""
-    return [
-        replace(document, beside=tuple(beside(part, about) for part, about in _parts(rng, document.kind, decoys)))
-        for document in documents
-    ]
+    parts: dict[int, tuple[str, ...]] = {}
+    for at in shuffled(rng, range(len(documents))):  # who writes last has the fewest sentences left
+        parts[at] = tuple(beside(part, about) for part, about in _parts(rng, documents[at].kind, decoys))
+    return [replace(document, beside=parts[at]) for at, document in enumerate(documents)]
 
 
 def _parts(rng: Random, kind: str, decoys: float) -> list[tuple[Item, About]]:
@@ -59,21 +60,25 @@ def _parts(rng: Random, kind: str, decoys: float) -> list[tuple[Item, About]]:
 def cut_pages(rng: Random, item: GeneratedItem, code: str) -> GeneratedItem:
     """The item with each document in one text with what stands beside it. Within each group of positives the answers
     stand at all depths alike. Raises Stuck where a document has nothing beside it."""
-    groups = []
+    groups, shares = [], []
     for number, group in enumerate(item.positive):
         slots = item.slots if len(item.positive) == 1 else (item.slots[number],)
-        groups.append(tuple(_at_all_depths(rng, group, [alias for slot in slots for alias in slot], code)))
-    negative = tuple(_cut(rng, document, None, rng.random(), code) for document in item.negative)
+        names = [alias for slot in slots for alias in slot]
+        found = [_first(document.text, names) / len(document.text) for document in group]
+        groups.append(tuple(_at_all_depths(rng, group, found, code)))
+        shares += found
+    drawn = [pick(rng, shares) for _ in item.negative]  # as if they answered
+    negative = tuple(_at_all_depths(rng, item.negative, drawn, code))
     return replace(item, positive=tuple(groups), negative=negative)
 
 
-def _at_all_depths(rng: Random, group: Sequence[Document], aliases: Sequence[str], code: str) -> Iterator[Document]:
-    """Deals the depths out evenly: an answer that stands late in its own report gets a greater one."""
-    found = [_first(document.text, aliases) for document in group]
-    late = sorted(range(len(group)), key=lambda at: found[at] / len(group[at].text))
+def _at_all_depths(rng: Random, group: Sequence[Document], shares: Sequence[float], code: str) -> Iterator[Document]:
+    """Deals the depths out evenly: an answer that stands late in its own report gets a greater one. `shares`: where it
+    stands there (0 to 1)."""
+    late = sorted(range(len(group)), key=lambda at: shares[at])
     depths = {at: (rank + rng.random()) / len(group) for rank, at in enumerate(late)}
     for at, document in enumerate(group):
-        yield _cut(rng, document, found[at], depths[at], code)
+        yield _cut(rng, document, shares[at], depths[at], code)
 
 
 def _first(text: str, aliases: Sequence[str]) -> int:
@@ -82,29 +87,29 @@ def _first(text: str, aliases: Sequence[str]) -> int:
     return min(places, default=0)
 
 
-def _cut(rng: Random, document: Document, at: int | None, depth: float, code: str) -> Document:
-    """The page around a document, in the order and cut at those ends for which character `at` of its report (None: any)
-    comes nearest to `depth` (0 to 1) of the text. The report is never cut, whatever the document is good for."""
+def _cut(rng: Random, document: Document, share: float, depth: float, code: str) -> Document:
+    """The page around a document, in the order and cut at those ends for which the place at `share` (0 to 1) of its
+    report comes nearest to `depth` (0 to 1) of the text. The report is never cut, whatever the document is good for."""
     if not document.beside:
         raise Stuck
     report, *others = [document.text, *document.beside]
     if document.kind in _OWN:
         report, others = others[0], [report, *others[1:]]
     own = [report]
-    at = int(rng.random() * len(report)) if at is None else at
+    at = share * len(report)
     texts = [own, *map(_units, others)]
     joint, best, least = "\n\n", "", 2.0
     space = "" if code == "zh" else " "
     for order in shuffled(rng, permutations(texts)):
-        for first in _without(order[0], own, head=True):
-            for last in _without(order[-1], own, head=False):
+        for first, lost in _without(order[0], own, head=True):
+            for last, also_lost in _without(order[-1], own, head=False):
                 parts = [
                     space.join(part).replace(f"{space}\n", "\n").strip("\n") for part in (first, *order[1:-1], last)
                 ]
                 place = [first, *order[1:-1], last].index(own)
                 before = sum(len(part) + len(joint) for part in parts[:place])
                 text_length = sum(map(len, parts)) + len(joint) * (len(parts) - 1)
-                off = abs((before + at) / text_length - depth)
+                off = abs((before + at) / text_length - depth) + TABLE_LOST * (lost + also_lost)
                 if off < least:
                     best, least = joint.join(parts), off
     return Document(best.replace(IN_BLOCK, "\n"), document.kind)
@@ -120,12 +125,12 @@ def _units(text: str) -> list[str]:
     return units
 
 
-def _without(part: list[str], own: list[str], *, head: bool) -> Iterator[list[str]]:
-    """The part whole, and without sentences at its head or its end as long as one is left and none of them is a table
-    or a list; the own one always whole."""
-    yield part
+def _without(part: list[str], own: list[str], *, head: bool) -> Iterator[tuple[list[str], int]]:
+    """The part whole, and without units at its head or its end as long as one is left, each with the number of tables
+    and lists that are lost; the own one always whole."""
+    yield part, 0
     if part is not own:
+        lost = 0
         for count in range(1, len(part)):
-            if IN_BLOCK in part[count - 1 if head else -count]:
-                break
-            yield part[count:] if head else part[:-count]
+            lost += IN_BLOCK in part[count - 1 if head else -count]
+            yield part[count:] if head else part[:-count], lost

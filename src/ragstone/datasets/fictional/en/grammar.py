@@ -59,10 +59,10 @@ MENTION = re.compile("\x02([^\x03]*)\x03([^\x04\x05]*)([\x04\x05])(, (?:an?|the)
 # Sections whose sentences tell of one edition only: those of other years have others.
 PARTED = ("detail", "scene", "quote")
 MAIN_SHARE = 0.55
-# Values of other editions (1 to 3): what names one, its date, how a sentence names it, its value; what they are
-# editions of, in a heading and in a sentence, and what tables call the value and the name.
+# Values of other editions (1 to 3): what names one, its date, the entry of a chronology, how a sentence names it, and
+# its value; what they are editions of, in a heading and in a sentence; what tables call the value and the name.
 ROWS = frozenset(
-    {"of", "theof", "label", "key", *(f"{name}{place}" for name in ("k", "d", "at", "v") for place in (1, 2, 3))}
+    {"of", "theof", "label", "key", *(f"{name}{place}" for name in ("k", "d", "e", "at", "v") for place in (1, 2, 3))}
 )
 # Sections that a passage can do without; how often a sentence of them may be written in one row.
 FREE = ("detail", "scene", "quote", "bg", "react", "pre", "prequote", "source")
@@ -169,7 +169,7 @@ def load(name: str, strong: frozenset[str] = frozenset()) -> Grammar:
         if key[-1] != "!"
     }
     joined |= {key: (*joined[key], *common["rumour"]) for key in joined if strong and key.startswith("rumour.")}
-    joined |= {key[:-1]: lines for key, lines in sections.items() if key[-1] == "!"}
+    joined |= {key[:-1]: sections.get(key[:-1], ()) + lines for key, lines in sections.items() if key[-1] == "!"}
     if name in FESTIVE:
         joined["react"] += common["crowd"]
     if strong:
@@ -188,13 +188,16 @@ def _own_rows(lines: tuple[tuple[Part, ...], ...]) -> tuple[tuple[Part, ...], ..
 
 
 def mended(text: str, mends: Iterable[str]) -> str:
-    """A grammar file with parts of it in other words, for difficult data: `old => new` a line; a template of which
-    nothing is left goes. Raises ValueError for a part that the file does not have."""
+    """A grammar file with parts of it in other words, for difficult data: `old => new` a line; where nothing
+    is new, the templates that have it go. Raises ValueError for a part that the file does not have."""
     for line in filter(None, map(str.strip, mends)):
         old, _, new = line.partition("=>")
         if old.strip() not in text:
             raise ValueError(f"nothing to mend: {line}")
-        text = text.replace(old.strip(), new.strip())
+        if new.strip():
+            text = text.replace(old.strip(), new.strip())
+        else:
+            text = "\n".join(line for line in text.splitlines() if old.strip() not in line)
     return text
 
 
@@ -412,7 +415,7 @@ class Story:
             if maybe and self.random() < 0.5:
                 continue
             text = self.draw(name, lengths)
-            if name.startswith(("head", "prehead")):
+            if name.startswith(("head", "prehead")) and not (self.varied and text[-1] in "?!"):
                 text += "." if self.random() < 0.7 else " –"
             piece.append(text)
             length += len(text)

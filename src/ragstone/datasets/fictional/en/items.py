@@ -97,7 +97,10 @@ class RowWriter:
         found |= {"label": labels[field], "key": labels["key"]}
         for place, world in enumerate(sorted(worlds, key=lambda world: int(str(world["year"]))), 1):
             name = str(world["event" if labels["key"] != "Year" else "year"])
-            found |= {f"k{place}": name, f"d{place}": world["date"], f"at{place}": labels["at"] + name}
+            found |= {f"k{place}": name, f"at{place}": labels["at"] + name}
+            found[f"e{place}"] = f"{name}: {found['of']}" if labels["key"] == "Year" else name
+            if self.domain.answers[field] != "date":
+                found[f"d{place}"] = world["date"]
             found[f"v{place}"] = self._told(field, world[field])
         return found
 

@@ -187,8 +187,8 @@ def clock(rng: Random) -> str:
     return f"{hour}.{5 * between(rng, 1, 11):02} {pick(rng, ('am', 'pm'))}"
 
 
-HARD = re.compile(r"(?!ght)[b-df-hj-np-tv-xz]{4}|(?i:([a-z])\1\1)|\bA [AEIOUÉ]")
-"""Four consonants in a row, three equal letters, or a title with the wrong article: no name that a reader can read."""
+HARD = re.compile(r"(?!ght)[b-df-hj-np-tv-xz]{4}|(?i:([a-z])\1\1)|ww|\bA [AEIOUÉ]")
+"""What no readable name has: four consonants in a row, three equal letters, and in titles the wrong article."""
 
 
 def readable(draw: Callable[..., T]) -> Callable[..., T]:
@@ -220,6 +220,12 @@ def amount(millions: float) -> str:
     return f"${value:.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f} {unit}"
 
 
+def hour(rng: Random, first: int, last: int) -> str:
+    """A time between two hours of the day: 7.40 pm for 19 to 20."""
+    value = between(rng, first, last)
+    return f"{(value - 1) % 12 + 1}.{5 * between(rng, 1, 11):02} {'am' if value < 12 else 'pm'}"
+
+
 # What stands for `~name` in a template.
 DRAWS = {
     "person": lambda rng: person(rng).name, "surname": lambda rng: person(rng).s, "town": place, "street": street,
@@ -227,7 +233,10 @@ DRAWS = {
     "month": lambda rng: pick(rng, _WORDS["months"]), "paper": lambda rng: newspaper(rng, place(rng)),
 }  # fmt: skip
 NEWS_DRAWS = {name: readable(draw) for name, draw in DRAWS.items()} | {
-    "year": lambda rng: str(between(rng, 1880, 1975)),
+    "year": lambda rng: str(between(rng, 1840, 1899)),
+    "time": lambda rng: hour(rng, 7, 21),
+    "morning": lambda rng: hour(rng, 7, 10),
+    "evening": lambda rng: hour(rng, 17, 21),
 }
 VOCABULARY = Vocabulary(
     draws={
