@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from ragstone.datasets.fictional import fictional_rgb
+from ragstone.datasets.fictional import VERSIONS, fictional_rgb
 from ragstone.datasets.jsonlines import json_lines
 from ragstone.datasets.pull import blob_id, data_folder
 from ragstone.datasets.rgb import NAMES, RGBSet, name_of, read_rgb, rgb_files, rgb_set
@@ -46,7 +46,8 @@ def load_rgb(
         if unknown:
             raise UnknownName("data set", unknown[0], NAMES)
         sets = {name: rgb_set(name, fictional_rgb(name, seed=seed, size=size, difficulty=difficulty)) for name in names}
-        called = f"fictional-{difficulty}"
+        version = VERSIONS[difficulty]
+        called = f"fictional-{difficulty}" + (f"-v{version}" if version > 1 else "")
         return (f"{called}:{seed}" if seed else called), sets
     if data == "official":
         folder = data_folder("rgb")

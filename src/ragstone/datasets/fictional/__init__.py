@@ -1,6 +1,6 @@
 """Invented news in English and Chinese, made from a seed: events, people, places and works that never existed."""
 
 from ragstone.datasets.fictional.engine import fictional_rgb
-from ragstone.datasets.fictional.pages import DIFFICULTIES, Difficulty
+from ragstone.datasets.fictional.pages import DIFFICULTIES, VERSIONS, Difficulty
 
-__all__ = ["DIFFICULTIES", "Difficulty", "fictional_rgb"]
+__all__ = ["DIFFICULTIES", "VERSIONS", "Difficulty", "fictional_rgb"]

@@ -5,7 +5,7 @@ its ends. What the passage is good for depends on which of them is of the event 
 told from the words alone, from where they stand, or from whether the event is named.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from random import Random
 from typing import Literal, TypeAlias
@@ -15,13 +15,18 @@ from msgspec.structs import replace
 from ragstone.datasets.fictional.parts import Document, GeneratedItem, Stuck, chance, pick, shuffled
 from ragstone.text import sentences
 
-__all__ = ["DECOYS", "DIFFICULTIES", "IN_BLOCK", "About", "Beside", "Difficulty", "Item", "cut_pages", "with_pages"]
+__all__ = [
+    "DECOYS", "DIFFICULTIES", "IN_BLOCK", "VERSIONS", "About", "Beside", "Difficulty", "Item", "cut_pages",
+    "with_pages",
+]  # fmt: skip
 
 Difficulty: TypeAlias = Literal["easy", "news", "adversarial"]
 DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "news", "adversarial")
 """`easy`: a passage is one report, and no passage without the answer both names the asked event and its edition's
 result. `news`: passages are cut from pages (see above). `adversarial`: nearly every page also repeats the same guess
 and the same earlier result."""
+VERSIONS: Mapping[str, int] = {"easy": 1, "news": 1, "adversarial": 1}
+"""Counted up where the rows of a difficulty change: figures of other rows do not compare."""
 DECOYS = {"news": 0.4, "adversarial": 0.9}
 
 Item: TypeAlias = Literal["report", "preview", "around"]
