@@ -232,8 +232,8 @@ class Need(StrEnum):
 class System(Protocol):
     """The system under test. `id` names it in the run file; `spec` is everything that determines its answers (model,
     template, sampling…), as JSON. The run file refuses the same id with a different spec. A system may have `accepts`,
-    what it takes besides the question (`systems.ACCEPTED`), and `printed()`, the last line that its code printed;
-    `systems.accepted` reads both."""
+    what it takes besides the question (`systems.ACCEPTED`), `printed()`, the last line that its code printed, and
+    `repeatable`, True if asking again costs nothing and brings the same answer; `systems.accepted` reads them."""
 
     @property
     def id(self) -> str: ...

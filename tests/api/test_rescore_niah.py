@@ -66,7 +66,7 @@ def test_both_what_was_given_and_what_the_rule_finds_have_a_map(published: Path,
         titles = [chart.title for chart in run.benchmark.charts(run.run) if chart.kind == "heatmap"]
         page = run.write_report(tmp_path / "o.html").read_text(encoding="utf-8")
     assert titles[0] == "claude, version 1: the sandwich in San Francisco, Score as published (English)"
-    assert len(titles) == 4
+    assert len(titles) == 6  # of each version what was given and what the rule finds, and two of their differences
     assert titles[1] in page
 
 
@@ -85,7 +85,7 @@ def test_a_list_without_answers_has_its_scores_alone(tmp_path: Path) -> None:
         tables = {table.id: table for table in run.tables()}
     assert [set(one.scores) for one in records] == [{"needle.found", "needle.given", "needle.refused"}] * 2
     assert {one.scores["needle.found"].status for one in records} == {"not_applicable"}
-    assert [cell.text for cell in tables["niah-effective"].rows[0].cells[1:]] == ["500 [500, –]", "500 [< 500, –]"]
+    assert [cell.text for cell in tables["niah-effective"].rows[0].cells[1:]] == ["500 [500, –]", "500 [below 500, –]"]
     assert tables["niah-summary"].rows[0].cells[1].value is None
 
 

@@ -22,6 +22,8 @@ from ragstone.types import Query, Record, Response
 class AtOnce(Echo):
     """A system that has its answers, as recorded ones are."""
 
+    repeatable = True
+
     async def answer(self, query: Query, /) -> Response:
         self.asked.append(query.question)
         return Response(f"It is {query.question.split()[1][:-1]}.")

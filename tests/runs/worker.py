@@ -33,6 +33,10 @@ class Logged(Echo):
         return Response(f"It is {query.question.split()[1][:-1]}.")
 
     @property
+    def repeatable(self) -> bool:
+        return self.seconds < 0
+
+    @property
     def spec(self) -> Mapping[str, Any]:
         return {"kind": "logged"}
 

@@ -151,7 +151,7 @@ async def test_on_fictional_news_it_is_far_above_zero_in_answering_and_in_refusi
     assert right >= 0.45
     assert hard >= 0.08
     assert hard < right
-    assert refused >= 0.1
+    assert refused >= 0.05
 
 
 @pytest.mark.parametrize(("name", "right", "refused"), [("zh_refine", 0.6, 0.35), ("en_fact", 0.6, 0.2)])

@@ -17,8 +17,8 @@ _MOST = 10_000
 
 @dataclass(frozen=True)
 class Portion:
-    """The `number`th (from 1) of `parts` portions of all cases. To which one a case belongs depends on its lane, or
-    else its id, and on nothing else: more cases, other systems and other metrics move none."""
+    """The `number`th (from 1) of `parts` portions of all cases. To which one a case belongs depends on its id and on
+    nothing else: more cases, other systems and other metrics move none."""
 
     number: int
     parts: int
@@ -40,8 +40,7 @@ class Portion:
 
     def has(self, case: Case) -> bool:
         """Whether the case is of this portion."""
-        key = case.lane or case.id
-        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = blake2b(case.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.parts == self.number - 1
 
     def path(self, default: Path) -> Path:

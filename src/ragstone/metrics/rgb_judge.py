@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec.structs import replace
 
@@ -252,6 +252,7 @@ class RgbConfusionJudge(_Judge):
     """
 
     name = "rgb.judge.confusion"
+    better: ClassVar[Literal["higher", "lower", "neither"]] = "lower"
     _file = "rgb_confusion"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
 
@@ -261,7 +262,7 @@ class RgbConfusionJudge(_Judge):
         if case.condition.get("ability") not in ("noise", "rejection") or labelled or not documents:
             return Score.not_applicable("The judge is asked only where the kinds of the documents are not known.")
         right, declined = AnswerMatch().score(case, response).value, Refusal().score(case, response).value
-        if right != 0.0 or declined == 1.0:
+        if right != 0.0 or declined == 1.0 or not response.answer.strip():
             return Score.not_applicable("The answer is right, or declines, or cannot be compared.")
         texts = [passage.text[:_SOURCE] for passage in documents]
         return await self._ask(case, response, right=[slot[0] for slot in case.sample.references], documents=texts)

@@ -2,6 +2,7 @@
 they are there."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ __all__ = ["Commits", "Done"]
 UNCOMMITTED = 1024
 # Answers that came at once are written together: as many, or as many characters of them, in one piece of work.
 BATCH, BATCH_CHARACTERS = 256, 4 * 2**20
+BATCH_SECONDS = 0.1  # what a kill may cost of the time that scoring takes
 
 
 @dataclass(slots=True)
@@ -37,6 +39,7 @@ class Commits:
         self._uncommitted, self._committed = 0, asyncio.Event()
         self._batch: list[Done] = []
         self._batch_size = 0  # characters
+        self._begun = 0.0  # of the batch, in seconds
         self._turn, self._turning = 0, False
 
     def turn(self) -> int:
@@ -51,9 +54,13 @@ class Commits:
 
     async def add(self, done: Done) -> None:
         """Keeps what came at once until it is written with its like: a kill before that costs no request."""
+        now = time.monotonic()
+        if not self._batch:
+            self._begun = now
         self._batch.append(done)
         self._batch_size += len(done.result.response or "")
-        if len(self._batch) >= BATCH or self._batch_size >= BATCH_CHARACTERS:
+        late = now - self._begun > BATCH_SECONDS
+        if late or len(self._batch) >= BATCH or self._batch_size >= BATCH_CHARACTERS:
             await self.flush()
 
     async def flush(self) -> None:

@@ -17,6 +17,7 @@ from ragstone.runs.scoring import describe, is_async, row_of, score
 from ragstone.runs.shards import Pool, Shards
 from ragstone.runs.store import RunFile
 from ragstone.structs import to_json
+from ragstone.systems.accepted import is_repeatable
 from ragstone.types import Case, Metric, Record, Response, Score, System, Usage
 
 __all__ = ["run_cases"]
@@ -98,6 +99,7 @@ class _Engine:
         )
         self.total = 0
         self.shards = None if pool is None else self._shards_of(pool)
+        self.repeatable = frozenset(system.id for system in systems if is_repeatable(system))
         self.slow = frozenset(metric.name for metric in metrics if is_async(metric))
         self.commits = Commits(run_file, self._count_done, lambda: self._count_settled([Lease(State.DONE)]))
         self.asked = self.done = self.failed = self.already = self.permanent = self.recorded = 0
@@ -248,7 +250,7 @@ class _Engine:
         except (ValueError, TypeError, RecursionError) as error:
             await self._fail(job, work, f"unstorable: the response cannot be written as JSON ({describe(error)})")
             return
-        at_once = turn == self.commits.turn() and not work.sent
+        at_once = job.system.id in self.repeatable and turn == self.commits.turn() and not work.sent
         await self._finish(job, work, response, payload, at_once=at_once)
 
     async def _fail(self, job: CaseJob, work: Work, error: str) -> None:
@@ -259,7 +261,9 @@ class _Engine:
         self, job: CaseJob, work: Work, response: Response, payload: str | None, *, at_once: bool
     ) -> None:
         """Scores and writes. Scores that cost nothing are committed together with the response; those that ask a model
-        follow when the response is safe. `at_once`: the response cost no request and no waiting."""
+        follow when the response is safe. `at_once`: the response cost no request and no waiting, and can be had again
+        at no cost; if its scores also do, it is written with its like."""
+        turn = self.commits.turn()
         metrics = self.metrics
         if job.lease.state is State.SCORE:
             metrics = [metric for metric in metrics if (key_of(metric.name), metric.version) in job.lease.missing]
@@ -268,7 +272,7 @@ class _Engine:
         quick = [metric for metric in metrics if metric.name not in self.slow] if slow else metrics
         rows = await self._score(quick, job, response, scores)
         key, writing = job.item.row.key, None
-        if at_once and not slow:
+        if at_once and not slow and turn == self.commits.turn() and not work.sent:
             result = CaseResult(job.system_key, key, payload, None, rows)
             await self.commits.add(Done(result, _record(job, response, scores=scores), work.free))
             return

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ragstone.errors import SystemFailed
 from ragstone.types import Query, System
 
-__all__ = ["ACCEPTED", "USUAL_K", "accepts_of", "check_accepted", "printed_by"]
+__all__ = ["ACCEPTED", "USUAL_K", "accepts_of", "check_accepted", "is_repeatable", "printed_by"]
 
 ACCEPTED = ("passages", "history", "k", "language", "retrieve")
 """What a system may take: given passages (with none of them it answers closed book); the history of a conversation;
@@ -25,6 +25,11 @@ def accepts_of(system: System) -> frozenset[str]:
     """The part of `ACCEPTED` that a system takes. A system without `accepts` is one that takes passages, history and
     language."""
     return frozenset(getattr(system, "accepts", ("passages", "history", "language")))
+
+
+def is_repeatable(system: System) -> bool:
+    """Whether asking the system again costs nothing and brings the same answer, as it says by its `repeatable`."""
+    return getattr(system, "repeatable", False) is True
 
 
 def printed_by(system: System) -> str:

@@ -141,6 +141,7 @@ class Extractive:
     """
 
     accepts: ClassVar[frozenset[str]] = frozenset({"passages", "language"})
+    repeatable: ClassVar[bool] = True
     id: str = "local/extractive"
     refuses: bool = True
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.types import Query, Response
@@ -16,6 +16,7 @@ class Recorded:
     several answers. `errors`: row → why the system gave no answer. `sha256` is the hash of the data and part of the
     spec."""
 
+    repeatable: ClassVar[bool] = True
     id: str
     answers: Mapping[int, Response] = field(repr=False)
     sha256: str = ""

@@ -331,7 +331,9 @@ def _source(record: Record, scores: RecordScores) -> str:
         return "none"
     language = str(case.condition.get("language", ""))
     source = misleading(case.query.question, response.answer, case.query.passages or (), language)
-    return "none" if source is None else kind_of(source, case.query.question, language)
+    if source is None:
+        return "none"
+    return kind_of(source, case.query.question, language) or ("other_category" if scores.confused else "")
 
 
 def generation(tally: SampleTally) -> tuple[float, float] | None:
