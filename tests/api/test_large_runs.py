@@ -115,3 +115,12 @@ def test_some_cases_come_in_the_order_of_all(runs: tuple[Path, Path]) -> None:
         some = [record.case.id for record in run.run.records(system="recorded", cases=wanted)]
         assert some == ["000003", "000041", "000080"]
         assert [record.case.id for record in run.run.records(cases=wanted)] == some
+
+
+def test_a_long_column_named_text_is_itself_also_where_texts_of_passages_are_not_read(tmp_path: Path) -> None:
+    long = "一列很长的文字" * 20
+    columns = [{**row, "text": long} for row in rows(wrong=())[:3]]
+    found = ragstone.evaluate(columns, ["token_f1"], run=tmp_path / "t.run")
+    assert [row["text"] for row in found.scores] == [long] * 3
+    with read_run(tmp_path / "t.run") as opened:
+        assert "texts:" not in "".join(str(record.case.sample.meta) for record in opened.run.records(texts=False))

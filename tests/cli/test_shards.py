@@ -111,19 +111,14 @@ def test_what_is_no_part_is_one_line(ragstone: Ragstone) -> None:
     assert not list(Path().glob("*.run"))
 
 
-def test_a_part_keeps_lanes_together_and_does_not_change_with_the_grid() -> None:
-    cases = [Case(f"c{at}", Sample(f"s{at}", "?"), {}, Query("?"), lane=f"lane {at % 7}") for at in range(300)]
+def test_parts_are_of_like_size_and_do_not_change_with_the_lanes_of_a_grid() -> None:
+    cases = [Case(f"c{at}", Sample(f"s{at}", "?"), {}, Query("?"), lane="one") for at in range(300)]
     parts = [Portion(number, 4) for number in range(1, 5)]
     found = [[*part.of(lambda: cases)()] for part in parts]
     assert sorted(case.id for part in found for case in part) == sorted(case.id for case in cases)
-    assert all(
-        not {case.lane for case in one} & {case.lane for case in two}
-        for one in found
-        for two in found
-        if one is not two
-    )
+    assert all(50 < len(part) < 100 for part in found)
     alone = [case for case in cases if Portion(1, 4).has(Case(case.id, case.sample, {}, case.query))]
-    assert 50 < len(alone) < 100
+    assert alone == found[0]
 
 
 def test_a_part_without_a_case_is_a_run_that_merges(ragstone: Ragstone) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.metrics import needle
 from ragstone.metrics.needle import NeedleFound, NeedleRefused, number_spans
 from ragstone.types import Case, Query, Response, Sample
 
@@ -152,3 +153,8 @@ def test_a_reply_that_there_is_no_needle_is_recognised(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "3118205", "The number is 3118205.", "特别数字是3118205。"])
 def test_an_answer_is_no_refusal(text: str) -> None:
     assert NeedleRefused().score(case(), Response(text)).value == 0.0
+
+
+def test_words_before_a_list_are_no_item_of_it() -> None:
+    assert needle._items("The most frequent words are: ash, birch, cedar") == 3
+    assert needle._items("最常见的词是：桦树、雪松") == 2

@@ -9,7 +9,7 @@ import pytest
 from tests.runs.doubles import Echo, Judge, Length, cases, new_file, records, shown
 
 from ragstone.models import work
-from ragstone.runs import NullProgress, Outcome, run_cases
+from ragstone.runs import NullProgress, Outcome, commits, run_cases
 from ragstone.runs.commits import BATCH
 from ragstone.runs.entries import CaseResult, CaseRow
 from ragstone.runs.outbox import Outbox
@@ -96,6 +96,22 @@ async def test_an_answer_that_was_waited_for_has_its_copy_before_the_next_thing_
     (written := Written([])).watch(monkeypatch)
     await run(tmp_path / "a.run", Echo(), 60, Length())
     assert written.sizes == [(1, False)] * 60
+
+
+async def test_of_a_system_that_may_cost_something_each_answer_is_kept_as_soon_as_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AtOnce, "repeatable", False)
+    (written := Written([])).watch(monkeypatch)
+    await run(tmp_path / "a.run", AtOnce(), 60, Length())
+    assert written.sizes == [(1, False)] * 60
+
+
+async def test_what_scoring_takes_long_is_written_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "BATCH_SECONDS", -1.0)  # any time is long
+    (written := Written([])).watch(monkeypatch)
+    await run(tmp_path / "a.run", AtOnce(), 60, Length())
+    assert written.sizes == [(1, True)] * 60
 
 
 async def test_stored_answers_get_new_scores_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ class Errand:
     folder: Path
     token: str
     home: Path
-    keys: Mapping[str, str]
+    keys: Mapping[str, str] = field(repr=False)
 
 
 @dataclass

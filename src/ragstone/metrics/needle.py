@@ -30,6 +30,7 @@ _SHORT, _LONGEST = 64, 8_000  # tokens of a short answer, characters of any othe
 _SEVEN_DIGITS = re.compile(rf"(?<!\d)\d(?:{_GROUPING}?\d{{3}}){{2}}(?!\d)")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?<!\S)\d+\s*[.)、．]\s*\S")
+_LEAD_IN = re.compile(r"^[^:：\n]*[:：]")
 _SEPARATED = re.compile(r"[,，、;；\n]|\band\b")
 _UNANSWERABLE = re.compile(r"unanswerable|无法回答|無法回答|不可回答|无法作答", re.IGNORECASE)
 
@@ -116,7 +117,8 @@ def _items(answer: str) -> int:
     """How many items an answer lists: numbered, separated, or else its words."""
     if len(numbered := _NUMBERED.findall(answer)) > 1:
         return len(numbered)
-    items = [item for item in _SEPARATED.split(answer) if item.strip()]
+    listed = _LEAD_IN.sub("", answer, count=1)
+    items = [item for item in _SEPARATED.split(listed) if item.strip()]
     return len(items) if len(items) > 1 else len(answer.split())
 
 

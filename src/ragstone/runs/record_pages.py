@@ -10,8 +10,8 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.metrics.judge.record import reunited
-from ragstone.runs.schema import converted, decode, decode_fast, text_of
-from ragstone.runs.text_store import fetch, references
+from ragstone.runs.schema import converted, decode, decode_fast, passages_of, text_of
+from ragstone.runs.text_store import TEXT_MARK, fetch, references
 from ragstone.storage import storage_errors
 from ragstone.types import Case, Record, Response, Score
 
@@ -135,17 +135,28 @@ class RecordPages:
         scores = self._scores(page, of_page)
         for system_key, case_key, case, response, error, *_ in page:
             what = f"case {(name := name_of(case_key, self.path))!r}"
+            of_response = f"the response to case {name!r}"
+            asked = self._case(case or "", what, known)
+            answered = None if response is None else decode(response, Response, self.path, of_response, known)
+            if not texts and (others := self._other_texts(case or "", asked)):
+                asked = self._case(case or "", what, others)
+            if not texts and response is not None and (others := self._other_texts(response, answered)):
+                answered = decode(response, Response, self.path, of_response, others)
             yield Record(
                 system_id=name_of(system_key, self.path),
-                case=self._case(case or "", what, known),
-                response=(
-                    None
-                    if response is None
-                    else decode(response, Response, self.path, f"the response to case {name!r}", known)
-                ),
+                case=asked,
+                response=answered,
                 error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
                 scores=scores.get((system_key, case_key), {}),
             )
+
+    def _other_texts(self, payload: str, value: object) -> Mapping[str, str]:
+        """The texts of a payload read without them, if others than those of its passages are among them, such as a
+        column named "text"; else none."""
+        if payload.count(TEXT_MARK) == sum(passage.text.startswith(TEXT_MARK[1:]) for passage in passages_of(value)):
+            return {}
+        with storage_errors(self.path, as_input=True):
+            return fetch(self._connection, sorted(references(payload)))
 
     def _case(self, payload: str, what: str, texts: Mapping[str, str] | None) -> Case:
         try:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from tests.benchmarks.factory import make
 
-from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTally
+from ragstone.benchmarks.niah.aggregate import ANYWHERE, CellScores, NeedleKey, NeedleTally
+from ragstone.benchmarks.niah.comparison import paired_cells
 from ragstone.benchmarks.niah.effective import effective, ruler_bar
 from ragstone.benchmarks.niah.suite_scores import SuiteScores, by_suite, with_suites
 from ragstone.benchmarks.niah.suite_tables import suite_charts, suite_tables
@@ -93,3 +94,17 @@ def test_what_a_task_cannot_do_is_one_clear_line(options: dict[str, Any], told: 
     with pytest.raises(UsageError, match=told) as caught:
         make("niah", suite="ruler", **{"lengths": "4096", "depths": "50"} | options)
     assert "\n" not in str(caught.value)
+
+
+def test_without_depths_each_repeat_is_a_context_of_its_own() -> None:
+    placed, anywhere = CellScores(), CellScores()
+    for length in (4096, 8192, 16384, 32768):
+        for place in range(100):
+            placed.values[length, float(place)].append(1.0)
+            anywhere.values[length, ANYWHERE].append(1.0)
+    assert anywhere.mean() == placed.mean()
+    assert effective(anywhere, ruler_bar()).low == effective(placed, ruler_bar()).low == 32768
+    first, second = NeedleTally(found=anywhere), NeedleTally(found=anywhere)
+    assert {length: len(pairs) for length, pairs in paired_cells(first, second).items()} == dict.fromkeys(
+        (4096, 8192, 16384, 32768), 100
+    )

@@ -54,11 +54,13 @@ class CellScores:
 
     def mean(self, lengths: Collection[int] = (), depths: Collection[float] = ()) -> Estimate:
         """The mean of all cells, or of those at these lengths and depths; `n` is their number. In the interval a cell
-        with its repeats is one unit; that of a single cell is over its repeats."""
+        with its repeats is one unit; that of a single cell is over its repeats. Where a task has no depth, each
+        repeat has a context of its own and is a unit."""
         chosen = [
-            values
+            unit
             for (length, depth), values in sorted(self.values.items())
             if (not lengths or length in lengths) and (not depths or depth in depths)
+            for unit in ([[value] for value in values] if depth == ANYWHERE else [values])
         ]
         if len(chosen) == 1 or len({len(values) for values in chosen}) > 1:
             means = [math.fsum(values) / len(values) for values in chosen]
@@ -112,7 +114,7 @@ class NeedleTally:
     given: CellScores = field(default_factory=CellScores)
     matched: CellScores = field(default_factory=CellScores)
     disagreements: list[tuple[str, float, float]] = field(default_factory=list)  # case, by rule, by the judge
-    answers: dict[str, float] = field(default_factory=dict)  # sample of a cell and repeat → found, for paired tests
+    answers: dict[tuple[int, float, int], float] = field(default_factory=dict)  # (length, depth, repeat) → found
     errors: int = 0
     repeating: int = 0  # contexts longer than their haystack
     prompt_tokens: list[tuple[int, int]] = field(default_factory=list)  # (by our tokenizer, by the endpoint)
@@ -192,7 +194,7 @@ def _add(group: NeedleTally, record: Record) -> None:
         return
     if found is not None:
         group.found.values[cell].append(found)
-        group.answers[f"{cell[0]}/{cell[1]}/{condition.get('repeat', 0)}"] = found
+        group.answers[*cell, int(condition.get("repeat", 0))] = found
         if refused is not None and scores.get("needle.retrieved") != 0.0:
             group.alarms.values[cell].append(float(refused and not found))
     if (matched := scores.get(MATCHED)) is not None:
@@ -209,6 +211,11 @@ def _add(group: NeedleTally, record: Record) -> None:
 
 
 def by_pair(first: NeedleTally, second: NeedleTally) -> list[tuple[str, float, float]]:
-    """The values of the cells and repeats that both groups have, by cell."""
-    names = [name for name in sorted(first.answers) if name in second.answers]
-    return [(name.rpartition("/")[0], first.answers[name], second.answers[name]) for name in names]
+    """The values of the cells and repeats that both groups have, with their units: cells, or where a task has no depth
+    its repeats, each in a context of its own."""
+    found = []
+    for place in sorted(first.answers.keys() & second.answers.keys()):
+        length, depth, repeat = place
+        unit = f"{length}/{repeat if depth == ANYWHERE else depth}"
+        found.append((unit, first.answers[place], second.answers[place]))
+    return found

@@ -78,7 +78,8 @@ def _eldest(language: str, rng: random.Random, *_: object, facts: int) -> Needle
 
 
 def _generations(language: str, rng: random.Random, *_: object, facts: int) -> NeedleQuestion:
-    """How many generations is somebody above another of the same family? Any other number counts against an answer."""
+    """How many generations is somebody above another of the same family? Any other number counts against an answer, but
+    for one, which is no answer and a part of many words."""
     texts, numbers = _texts(language), _NUMBERS[language]
     family, *others = _families(texts, rng, facts)
     distance = rng.randint(2, facts)
@@ -91,7 +92,7 @@ def _generations(language: str, rng: random.Random, *_: object, facts: int) -> N
         texts.generations.format(younger=younger, elder=elder), tuple(needles),
         ((str(distance), numbers[distance - 1]),),
         tuple(fact for line in others for fact in _facts(texts, rng, line)),
-        keys=(younger,), others=tuple((str(at), "") for at in range(1, len(numbers) + 1) if at != distance),
+        keys=(younger,), others=tuple((str(at), "") for at in range(2, len(numbers) + 1) if at != distance),
         wanted=between,
     )  # fmt: skip
 

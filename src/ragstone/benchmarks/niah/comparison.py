@@ -5,10 +5,11 @@ bootstrapped: at each length the cells are resampled, identically for both syste
 computed again.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
+from ragstone.benchmarks.niah.aggregate import ANYWHERE, CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
 from ragstone.benchmarks.niah.effective import (
     NOLIMA_SHARE,
     RULER_BAR,
@@ -45,11 +46,14 @@ class EffectiveLengths:
 
 
 def paired_cells(first_tally: NeedleTally, second_tally: NeedleTally) -> Lengths:
-    """The cells that both have."""
-    first, second = first_tally.main.means(), second_tally.main.means()
+    """The cells that both have; where a task has no depth, its repeats."""
+    first, second = first_tally.main, second_tally.main
     pairs: Lengths = {}
-    for cell in sorted(first.keys() & second.keys()):
-        pairs.setdefault(cell[0], []).append((first[cell], second[cell]))
+    for cell in sorted(first.values.keys() & second.values.keys()):
+        found = [first.values[cell], second.values[cell]]
+        if cell[1] != ANYWHERE or len(found[0]) != len(found[1]):
+            found = [[math.fsum(values) / len(values)] for values in found]
+        pairs.setdefault(cell[0], []).extend(zip(*found, strict=True))
     return pairs
 
 
@@ -123,7 +127,8 @@ def _effective(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], text
             continue
         for name, bar in (("effective_nolima", None), ("effective_ruler", RULER_BAR)):
             both, shortest = effective_of(lengths, bar), min(lengths)
-            shares = (Cell(value=share, unit="%") for share in (both.longer, both.shorter))
+            alone = min(map(len, lengths.values())) < 2  # every draw is the same
+            shares = (Cell("–") if alone else Cell(value=share, unit="%") for share in (both.longer, both.shorter))
             named = (named_effective(found, shortest, texts) for found in (both.a, both.b))
             rows.append(row(_name_of(key, texts), texts[name], *named, *shares))
     columns = (texts["asked"], texts["bar"], *names, texts["longer"], texts["shorter"])
