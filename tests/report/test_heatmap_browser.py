@@ -79,6 +79,15 @@ def test_steps_by_arrow_keys_and_the_figure_enlarged(page: Any) -> None:
     page.keyboard.press("Space")
 
 
+def test_no_label_of_an_axis_is_cut_off(page: Any) -> None:
+    outside = """[...document.querySelectorAll('.maps .axis span')].filter(label => {
+      const inner = label.getBoundingClientRect(), outer = label.closest('.scroll').getBoundingClientRect();
+      return inner.width && (inner.top < outer.top || inner.right > outer.right + 0.5);
+    }).map(label => label.textContent)"""
+    assert page.locator(".maps:visible .axis span").count() > 6
+    assert page.evaluate(outside) == []
+
+
 def test_a_phone_scrolls_the_figure_and_not_the_page(page: Any) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator("label[for$='-n']").first.click()
