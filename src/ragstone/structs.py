@@ -16,8 +16,9 @@ Scalar: TypeAlias = "str | int | float | bool"
 T = TypeVar("T")
 
 
-class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base of the data types: immutable, compared by value, serialised without fields that have their default."""
+class Frozen(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Base of the data types: immutable, compared by value, serialised without fields that have their default. No cycle
+    of references goes through an immutable object, so the collector need not look at them."""
 
 
 def plain_text(value: Any) -> str:

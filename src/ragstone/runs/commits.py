@@ -14,10 +14,10 @@ __all__ = ["Commits", "Done"]
 
 # A worker is free as soon as its answer would survive the process; this many answers may wait for their commit before
 # the disk slows the run down.
-UNCOMMITTED = 1024
+UNCOMMITTED = 2048
 # Answers that came at once are written together: as many, or as many characters of them, in one piece of work.
-BATCH, BATCH_CHARACTERS = 256, 4 * 2**20
-BATCH_SECONDS = 0.1  # what a kill may cost of the time that scoring takes
+BATCH, BATCH_CHARACTERS = 512, 4 * 2**20
+BATCH_SECONDS = 0.5  # what a kill may cost of the time that scoring takes
 
 
 @dataclass(slots=True)

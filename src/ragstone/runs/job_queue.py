@@ -17,7 +17,7 @@ __all__ = ["CaseJob", "JobQueue"]
 
 # At most half of what is in flight is leased at once, so that processes share the end of a run evenly; more if the
 # system answers faster than leasing brings work. Cases that are done already are skipped in larger steps.
-MAX_TAKE = 256
+MAX_TAKE = 512
 MAX_LOOKAHEAD = 512
 SETTLED = (State.DONE, State.FAILED)
 FREE = (State.ASK, State.SCORE)

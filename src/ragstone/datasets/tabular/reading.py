@@ -176,8 +176,9 @@ def _items(rows: Rows, builder: Builder) -> Spool[Item]:
         item = builder.item(row, number)
         if item is not None:
             given.append(bool(item.sample.id))
-            items.append(item if item.sample.id else _named(item, question_id(item.sample.question)))
-            hashes.append(hash(items[-1].sample.id))
+            named = item if item.sample.id else _named(item, question_id(item.sample.question))
+            items.append(named)
+            hashes.append(hash(named.sample.id))
     ordered = sorted(hashes)
     if all(one != other for one, other in itertools.pairwise(ordered)):
         return items

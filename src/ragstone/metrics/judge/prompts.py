@@ -46,7 +46,7 @@ class Example(Frozen, frozen=True):
     output: JSON
 
 
-class Prompt(Frozen, frozen=True, dict=True):  # `dict`: for what is computed once
+class Prompt(Frozen, frozen=True, dict=True, gc=True):  # `dict`: for what is computed once
     """What is said to the judge in one step, but for the judged text itself.
 
     `again` is said after a reply that could not be used; it holds `{problem}`. `version` is the edition of the file,
