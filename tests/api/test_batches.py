@@ -19,6 +19,7 @@ from tests.api.test_evaluate import rows
 from tests.builders.test_questions import documents as chunks
 from tests.cli.test_eval import judging
 from tests.servers.batch_endpoint import BatchEndpoint, Fault
+from tests.servers.messages_endpoint import text_of
 
 from ragstone import bench_async, diagnose_async, evaluate_async, run_async
 from ragstone.api.construction import construct
@@ -31,6 +32,7 @@ from ragstone.models.batches import Batches
 from ragstone.prices import Price
 from ragstone.runs import open_run
 from ragstone.systems.rag import RagTarget
+from ragstone.text import estimate_tokens
 from ragstone.types import Request, Turn
 
 
@@ -460,19 +462,17 @@ async def test_a_strange_reply_about_a_batch_is_one_line(
         assert str(caught.value).count("\n") == 0
 
 
-async def test_anthropic_is_told_what_all_requests_of_a_step_begin_with(tmp_path: Path) -> None:
+async def test_anthropic_is_told_what_requests_begin_with_that_came_before(tmp_path: Path) -> None:
     async with BatchEndpoint(judging) as endpoint:
         assert (await judged(tmp_path, endpoint, "anthropic/m")).outcome.complete
-        openings = Counter[str]()
-        for line in endpoint.lines:
-            turns = line["params"]["messages"]
-            marked = [turn for turn in turns if isinstance(turn["content"], list)]
-            if marked:  # the openings of the other steps are too short
-                assert marked == [turns[-2]]
-                assert marked[0]["content"][0]["cache_control"] == {"type": "ephemeral"}
-                openings[json.dumps([line["params"]["system"], turns[:-1]])] += 1
-        assert len(openings) == 4  # what an answer states, and its verification, in two languages
-        assert max(openings.values()) > 1
+        marks: dict[str, list[bool]] = {}
+        for params in [*endpoint.single, *(line["params"] for line in endpoint.lines)]:
+            *opening, _ = [params["system"], *(text_of(turn["content"]) for turn in params["messages"])]
+            if sum(map(estimate_tokens, opening)) > 900:  # the openings of the other steps are too short
+                marks.setdefault(str(opening), []).append("cache_control" in json.dumps(params["messages"][-2]))
+        assert len(marks) == 4  # what an answer states, and its verification, in two languages
+        assert all(marked == [False, *[True] * (len(marked) - 1)] for marked in marks.values())
+        assert max(map(len, marks.values())) > 2
     async with BatchEndpoint(lambda body: "It is 7.") as endpoint:
         await bench_async(
             "rgb", model="anthropic/m", run="a.run", model_options=options(tmp_path / "short", endpoint),

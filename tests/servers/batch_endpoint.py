@@ -4,8 +4,9 @@
         options = ModelOptions(base_url=endpoint.base_url)
 
 It validates a file as OpenAI does, takes a batch through its states, one at each look, and makes an output and an error
-file. `/v1/chat/completions` answers single requests in the same words. As a process beside the test (it prints its
-address as JSON, keeps what it has over the kills of others, and tells what it did at `GET /stats`):
+file. `/v1/chat/completions` answers single requests in the same words, and `/v1/messages` as Anthropic does. As a
+process beside the test (it prints its address as JSON, keeps what it has over the kills of others, and tells what it
+did at `GET /stats`):
 
     python -m tests.servers.batch_endpoint --looks 3
 """
@@ -14,17 +15,16 @@ import argparse
 import asyncio
 import contextlib
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 from tests.servers.fake_endpoint import asked_form, chat_reply, example_answer
+from tests.servers.messages_endpoint import MessagesOf
 
 __all__ = ["BatchEndpoint", "Fault"]
 
@@ -81,6 +81,8 @@ class BatchEndpoint:
         app = web.Application(client_max_size=1 << 30, middlewares=[self._guard])
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_get("/stats", self._stats)
+        self.messages = messages = MessagesOf(self)
+        app.router.add_post("/v1/messages", messages.single)
         if batches:
             app.router.add_post("/v1/files", self._upload)
             app.router.add_get("/v1/files/{id}/content", self._content)
@@ -88,7 +90,6 @@ class BatchEndpoint:
             app.router.add_get("/v1/batches", self._list)
             app.router.add_get("/v1/batches/{id}", self._look)
             app.router.add_post("/v1/batches/{id}/cancel", self._cancel)
-            messages = MessageBatchesOf(self)
             app.router.add_post("/v1/messages/batches", messages.create)
             app.router.add_get("/v1/messages/batches", messages.listed)
             app.router.add_get("/v1/messages/batches/{id}", messages.look)
@@ -315,114 +316,6 @@ class BatchEndpoint:
         }  # fmt: skip
 
 
-class MessageBatchesOf:
-    """Anthropic's `/messages/batches` of the same server."""
-
-    def __init__(self, server: BatchEndpoint) -> None:
-        self._server = server
-        self._batches: dict[str, dict[str, Any]] = {}
-
-    async def create(self, request: web.Request) -> web.Response:
-        if request.headers.get("anthropic-version") != "2023-06-01":
-            return _anthropic_error(400, "anthropic-version: header is required")
-        items = (await request.json())["requests"]
-        ids = [item["custom_id"] for item in items]
-        for item in items:
-            if {"model", "max_tokens", "messages"} - item["params"].keys():
-                return _anthropic_error(400, "requests.0.params.max_tokens: Field required")
-            if any(turn["role"] not in ("user", "assistant") for turn in item["params"]["messages"]):
-                return _anthropic_error(400, 'messages: Unexpected role "system".')
-        if len(set(ids)) != len(ids) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in ids):
-            return _anthropic_error(400, "requests: custom_id must be unique and match ^[a-zA-Z0-9_-]{1,64}$")
-        name = f"msgbatch_{len(self._batches)}"
-        self._server.lines += items
-        made = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        self._batches[name] = {"items": items, "state": "in_progress", "looks": 0, "made": made}
-        return web.json_response(self._shown(name))
-
-    async def listed(self, request: web.Request) -> web.Response:
-        names = list(self._batches)[::-1][: int(request.query.get("limit", "20"))]
-        return web.json_response({"data": [self._shown(name) for name in names], "has_more": False})
-
-    async def look(self, request: web.Request) -> web.Response:
-        name = request.match_info["id"]
-        if name not in self._batches:
-            return _anthropic_error(404, "Batch not found", "not_found_error")
-        batch = self._batches[name]
-        batch["looks"] += 1
-        if batch["looks"] > self._server.looks and "results" not in batch:
-            self._end(name)
-        return web.json_response(self._shown(name), headers={"Retry-After": "0.02"})
-
-    def _end(self, name: str) -> None:
-        batch, fault = self._batches[name], self._server.fault
-        number, stopped = list(self._batches).index(name), batch["state"] == "canceling"
-        batch["results"] = []
-        for item in batch["items"]:
-            body = self._as_chat(item["params"])
-            if (stopped or fault.ends.get(number) == "expired") and fault.unasked(number, body):
-                result: dict[str, Any] = {"type": "canceled" if stopped else "expired"}
-            else:
-                status, reply = self._server.reply(body)
-                kind = "invalid_request_error" if status == 400 else "api_error"
-                error = {"type": "error", "error": {"type": kind, "message": f"it failed with {status}"}}
-                result = {"type": "succeeded", "message": _message(reply)} if status == 200 else {
-                    "type": "errored", "error": error}  # fmt: skip
-            batch["results"].append({"custom_id": item["custom_id"], "result": result})
-        batch["state"] = "ended"
-
-    def _as_chat(self, params: Any) -> Any:
-        """The request in OpenAI's form, which the answers of the tests read."""
-        system = [{"role": "system", "content": params["system"]}] if "system" in params else []
-        turns = [turn | {"content": _text(turn["content"])} for turn in (*system, *params["messages"])]
-        body: dict[str, Any] = {"model": params["model"], "messages": turns}
-        if "tools" in params:
-            (tool,) = params["tools"]
-            function = {"name": tool["name"], "parameters": tool["input_schema"]}
-            body |= {"tools": [{"type": "function", "function": function}], "tool_choice": {"function": function}}
-        return body
-
-    async def results(self, request: web.Request) -> web.Response:
-        lines = self._batches[request.match_info["id"]]["results"]
-        return web.Response(body="".join(json.dumps(line) + "\n" for line in lines[::-1]).encode())
-
-    async def cancel(self, request: web.Request) -> web.Response:
-        batch = self._batches[request.match_info["id"]]
-        batch |= {"state": "canceling", "looks": 0}
-        return web.json_response(self._shown(request.match_info["id"]))
-
-    def _shown(self, name: str) -> dict[str, Any]:
-        batch = self._batches[name]
-        types = Counter(line["result"]["type"] for line in batch.get("results", ()))
-        ended = batch["state"] == "ended"
-        return {
-            "id": name, "type": "message_batch", "processing_status": batch["state"], "created_at": batch["made"],
-            "request_counts": {
-                "processing": 0 if ended else len(batch["items"]),
-                **{kind: types[kind] for kind in ("succeeded", "errored", "canceled", "expired")},
-            },
-            "results_url": f"{self._server.base_url}/messages/batches/{name}/results" if ended else None,
-        }  # fmt: skip
-
-
-def _message(chat: Any) -> dict[str, Any]:
-    """A chat completion as Anthropic's message."""
-    said = chat["choices"][0]["message"]
-    calls = said.get("tool_calls")
-    content = [{"type": "tool_use", "id": "toolu_1", "name": call["function"]["name"],
-                "input": json.loads(call["function"]["arguments"])} for call in calls or ()]  # fmt: skip
-    return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": chat["model"],
-        "content": content or [{"type": "text", "text": said["content"]}],
-        "stop_reason": "tool_use" if calls else "end_turn",
-        "usage": {"input_tokens": 6, "cache_read_input_tokens": 5, "output_tokens": 3},
-    }  # fmt: skip
-
-
-def _anthropic_error(status: int, message: str, kind: str = "invalid_request_error") -> web.Response:
-    return web.json_response({"type": "error", "error": {"type": kind, "message": message}}, status=status)
-
-
 def _error(status: int, message: str, code: str) -> web.Response:
     return web.json_response(
         {"error": {"message": message, "type": "invalid_request_error", "code": code}}, status=status
@@ -446,8 +339,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def _text(content: Any) -> str:
-    """The text of a turn, which may be blocks."""
-    return content if isinstance(content, str) else "".join(block["text"] for block in content)

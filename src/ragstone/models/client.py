@@ -1,4 +1,4 @@
-"""One HTTP client for every endpoint with OpenAI's chat and embedding interface.
+"""One HTTP client for every endpoint with OpenAI's chat and embedding interface, or Anthropic's for messages.
 
 It makes one attempt per call: retries, limits and cache are wrappers. It talks to its one endpoint (through a proxy if
 the environment names one), follows no redirects, keeps no cookies, and reads keys only from the environment. It uses
@@ -17,12 +17,13 @@ import msgspec
 
 from ragstone.errors import BadReply, MissingKey, ModelError, UsageError
 from ragstone.models.http_errors import Refusable, RefusedParameter, status_error, transport_error
+from ragstone.models.messages_api import HEADERS, Openings, as_chat, messages_payload
 from ragstone.models.network import endpoint_url, normal_base_url, open_session
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.reply_body import read_body
 from ragstone.models.structured import Form, FormMemory, FormNegotiator, ParsedReply, form_key
-from ragstone.models.wire import chat_payload, check_prompt_seen, encode, read_chat, read_vectors
+from ragstone.models.wire import chat_payload, check_prompt_seen, encode, prompt_texts, read_chat, read_vectors
 from ragstone.text.redaction import HIDDEN, secrets_of, shown_url
 from ragstone.types import Completion, Request
 
@@ -79,7 +80,8 @@ class Client:
         self.base_url = normal_base_url(options.address or provider.base_url)
         self._key = key
         self._secrets = tuple(secret for secret in (key, *secrets_of(self.base_url)) if len(secret) > _NO_SECRET)
-        self._chat_url = endpoint_url(self.base_url, "chat/completions")
+        self._openings = Openings(wire_name) if provider.interface == "messages" else None
+        self._chat_url = endpoint_url(self.base_url, "messages" if self._openings else "chat/completions")
         self._vectors_url = endpoint_url(self.base_url, "embeddings")
         self._where = f"{self.id} at {shown_url(self.base_url)}"
         self._refused: frozenset[str] = frozenset()
@@ -98,9 +100,7 @@ class Client:
         return self._refused
 
     async def __aenter__(self) -> "Client":
-        self._session, self._request_options = open_session(
-            self.base_url, self._key, connections=self._options.in_flight, timeout=self._options.timeout
-        )
+        self._session, self._request_options = self.open_session(self._options.in_flight, self._options.timeout)
         return self
 
     async def __aexit__(
@@ -109,6 +109,14 @@ class Client:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    def open_session(self, connections: int, timeout: float) -> tuple["aiohttp.ClientSession", dict[str, Any]]:
+        """A session for this endpoint, which shows the key as its interface wants it, and the options of requests."""
+        own = self._openings is not None
+        headers = HEADERS | ({"x-api-key": self._key} if self._key else {}) if own else {}
+        return open_session(
+            self.base_url, "" if own else self._key, connections=connections, timeout=timeout, headers=headers
+        )
 
     async def generate(self, request: Request, /) -> Completion:
         """Makes one attempt. Raises the typed errors of `ModelError`."""
@@ -136,11 +144,11 @@ class Client:
             return self.read(body, payload, formed=form is not None, refusable=refusable, seconds=seconds)
 
     def payload(self, request: Request, form: Form | None) -> dict[str, Any]:
-        """The body of a chat request, without the parameters that this model has refused."""
+        """The body of a request, without the parameters that this model has refused."""
         payload = chat_payload(self.provider, self.wire_name, request, form)
         for name in self._refused:
             payload.pop(name, None)
-        return payload
+        return payload if self._openings is None else messages_payload(payload, self._openings)
 
     def forgo(self, parameter: str) -> bool:
         """Whether requests can do without a parameter that the model refuses; if so, they go without it from now on."""
@@ -157,12 +165,13 @@ class Client:
         """The reply in the body of a successful response to `payload`, which cost this share of the usual price. Raises
         the typed errors of `ModelError`."""
         try:
-            reply = read_chat(body, self._where, model=self.wire_name, seconds=seconds, formed=formed)
+            chat = body if self._openings is None else as_chat(body, self._where)
+            reply = read_chat(chat, self._where, model=self.wire_name, seconds=seconds, formed=formed)
         except BadReply as error:
             raise self._error_inside(body, refusable) or error from None
         if self._options.allowance is not None:
             self._options.allowance.pay(reply.completion.usage, price)
-        check_prompt_seen(payload["messages"], reply.completion.usage, self._where, self.provider)
+        check_prompt_seen(prompt_texts(payload), reply.completion.usage, self._where, self.provider)
         return reply
 
     async def vectors(self, texts: Sequence[str], /) -> "np.ndarray[Any, Any]":

@@ -34,7 +34,8 @@ _TRANSIENT = (Unreachable, TimedOut, RateLimited, ServerFault, BadReply)
 # What endpoints reply that do not support a way of asking for a form, and with which status (llama.cpp: 500 for a
 # schema that it cannot turn into a grammar).
 _MENTIONS_FORM = re.compile(
-    r"response[ _]?format|schema|json[ _](?:object|mode)|structured[ _]output|guided_|grammar|tool_choice"
+    r"response[ _]?format|output[ _](?:config|format)|schema|json[ _](?:object|mode)|structured[ _]output|guided_"
+    r"|grammar|tool_choice"
     r"|(?<![a-z])tools?(?![a-z])|function[ _-]?call|结构化输出|工具调用|函数调用|响应格式|返回格式|输出格式",
     re.IGNORECASE,
 )
@@ -43,6 +44,11 @@ _UNINFORMATIVE = re.compile(
     r"|(?:(?:http )?4\d\d:? ?)?(?:bad request|(?:\w+ ){0,3}invalid (?:request|argument|parameter)s?"
     r"|unprocessable (?:entity|content)|validation error|not supported|unsupported)[.!]?",
     re.IGNORECASE,
+)
+# How Anthropic's models refuse a parameter: by the message alone. Of two that exclude each other the second goes.
+_REFUSED_SAMPLING = re.compile(
+    r"`?\b(?P<name>temperature|top_p)`?(?: and `?(?P<second>top_p)`? cannot both be specified"
+    r"| is (?:deprecated|not supported) (?:for|by|with) this model)"
 )
 _SHOWN = 300  # characters of an endpoint's message
 # Words for a refusal by content inspection that the gateways of other providers may pass on.
@@ -92,6 +98,8 @@ def _error_fields(body: Any) -> tuple[str, str, list[str]]:
     if not isinstance(error, dict):
         return ("", "", [])
     codes = [str(error[name]) for name in ("code", "type", "status") if error.get(name) is not None]
+    if isinstance(details := error.get("details"), dict) and details.get("error_code"):  # Anthropic
+        codes.append(str(details["error_code"]))
     message = error.get("message") or body.get("message") or ""
     if not message and isinstance(body.get("detail"), str):  # FastAPI
         message = body["detail"]
@@ -139,7 +147,7 @@ def status_error(
     where = f"{provider.name}/{model}"
     if any(mark in codes or (mark and mark in message) for mark in (*provider.blocked, *_BLOCKED)):
         return ContentBlocked(f"{where}: content inspection refused ({reason}).")
-    if any(code in provider.out_of_credit for code in codes) or status == 402:
+    if status == 402 or any(mark in codes or mark in message for mark in provider.out_of_credit):
         return Unauthorized(f"{where}: the account's credit or quota is used up ({reason}).")
     if any(code in provider.bad_generation for code in codes):
         return BadReply(f"{where}: the model did not produce the promised form ({reason}).")
@@ -163,6 +171,9 @@ def status_error(
                 "Name the final --base-url."
             )
         )
+    if status == 400 and (refused := _REFUSED_SAMPLING.search(message)):
+        parameter = refused["second"] or refused["name"]
+        return RefusedParameter(f"{where}: rejected ({status}: {reason}).", parameter)
     if parameter and {"unsupported_value", "unsupported_parameter"} & set(codes):
         return RefusedParameter(f"{where}: rejected ({status}: {reason}).", parameter)
     if status == 404:

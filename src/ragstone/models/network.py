@@ -6,6 +6,7 @@ import os
 import re
 import ssl
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -130,12 +131,13 @@ def certificates() -> ssl.SSLContext:
 
 
 def open_session(
-    url: str, key: str, *, connections: int, timeout: float
+    url: str, key: str, *, connections: int, timeout: float, headers: Mapping[str, str] | None = None
 ) -> tuple["aiohttp.ClientSession", dict[str, Any]]:
     """A session for the server of `url`, to be closed by the caller, and the options that each of its requests needs.
 
-    It authenticates with `key` ("" for none), keeps no cookies, follows no redirects, and leaves bodies compressed:
-    `read_body` limits their size. `timeout` is in seconds, for a whole request."""
+    It authenticates with `key` ("" for none), sends `headers` with every request, keeps no cookies, follows no
+    redirects, and leaves bodies compressed: `read_body` limits their size. `timeout` is in seconds, for a whole
+    request."""
     import aiohttp  # noqa: PLC0415  (heavy, so it is loaded only for a call)
 
     secure = url.startswith("https:")
@@ -145,14 +147,14 @@ def open_session(
         options["proxy"] = address
         # For a tunnel they are sent with CONNECT; otherwise with the request, and the proxy removes them.
         options["proxy_headers" if secure else "headers"] = headers_for_proxy
-    headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
-    headers["Accept-Encoding"] = ENCODINGS
+    every = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
+    every |= {"Accept-Encoding": ENCODINGS, **(headers or {})}
     if key:
-        headers["Authorization"] = f"Bearer {key}"
+        every["Authorization"] = f"Bearer {key}"
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=connections, keepalive_timeout=KEEP_ALIVE_SECONDS),
         cookie_jar=aiohttp.DummyCookieJar(),
-        headers=headers,
+        headers=every,
         auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS),
     )

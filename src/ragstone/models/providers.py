@@ -46,7 +46,7 @@ class BatchInterface:
 
 @dataclass(frozen=True)
 class Provider:
-    """An endpoint with OpenAI's interface, and its quirks.
+    """An endpoint with OpenAI's interface or Anthropic's, and its quirks.
 
     base_url: "" if the user must give it. key: environment variable. key_optional: it also works without a key.
     example: one of its chat models, for messages. regions: its other base URLs, which need other keys.
@@ -58,8 +58,9 @@ class Provider:
         ragstone does not use.
     embedding_batch: maximum number of texts in one embedding request.
     blocked: error codes, or words of the message, for a refusal by content inspection. Never retried.
-    out_of_credit: error codes that come with status 429 although waiting does not help.
+    out_of_credit: error codes, or words of the message, for errors that waiting does not cure, mostly with status 429.
     bad_generation: error codes that come with status 4xx although the model, not the request, is at fault. Retried.
+    interface: "messages" for Anthropic's own (`models/messages_api.py`) instead of OpenAI's for chats.
     window: the field that asks for a context window, for endpoints whose default is small.
     window_advice: what to do where the endpoint saw only a part of a prompt.
     batch: its batch interface; None if it has none.
@@ -80,6 +81,7 @@ class Provider:
     out_of_credit: tuple[str, ...] = ()
     bad_generation: tuple[str, ...] = ()
     sample_seed: bool = False
+    interface: Literal["chat", "messages"] = "chat"
     window: str = ""
     window_advice: str = ""
     batch: BatchInterface | None = None
@@ -148,13 +150,15 @@ _ROWS: tuple[Provider, ...] = (
         batch=BatchInterface(),
     ),
     Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "meta-llama/llama-3.3-70b-instruct"),
-    # Its compatible endpoint ignores response_format and takes tools.
+    # Its newest models refuse tools that have to be called, those before 4.5 the schema of a reply.
     Provider(
         "anthropic",
         "https://api.anthropic.com/v1",
         "ANTHROPIC_API_KEY",
         "claude-haiku-4-5",
-        structured="tool",
+        blocked=("content filtering policy",),
+        out_of_credit=("enforced_spend_limit_reached", "credit balance is too low", "specified API usage limits"),
+        interface="messages",
         batch=BatchInterface("messages", requests=100_000, size=256_000_000, line=256_000_000),
     ),
     Provider(

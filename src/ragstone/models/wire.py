@@ -18,7 +18,16 @@ from ragstone.types import Completion, Request, Usage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["chat_payload", "check_prompt_seen", "encode", "parse", "read_chat", "read_vectors", "split_reasoning"]
+__all__ = [
+    "chat_payload",
+    "check_prompt_seen",
+    "encode",
+    "parse",
+    "prompt_texts",
+    "read_chat",
+    "read_vectors",
+    "split_reasoning",
+]
 
 T = TypeVar("T")
 
@@ -44,6 +53,7 @@ _FINISHES = {
     "function_call": "stop",
     "max_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
     "MAX_TOKENS": "length",
 }
 
@@ -138,26 +148,28 @@ def chat_payload(provider: Provider, model: str, request: Request, form: Form | 
     if form is not None:
         ask_for_schema(payload, form, request)
     if provider.window:
-        needed = _tokens_of(payload["messages"]) + (sampling.max_tokens or _ANSWER_TOKENS)
+        needed = sum(map(estimate_tokens, prompt_texts(payload))) + (sampling.max_tokens or _ANSWER_TOKENS)
         payload[provider.window] = _WINDOW_STEP * math.ceil(1.25 * needed / _WINDOW_STEP)
     return payload
 
 
-def check_prompt_seen(messages: Sequence[Mapping[str, str]], usage: Usage, where: str, provider: Provider) -> None:
-    """Raises `PromptCut` if the endpoint counts far fewer tokens than these messages have."""
+def prompt_texts(payload: Mapping[str, Any]) -> list[str]:
+    """The texts of the prompt in the body of a request, also of one for a message."""
+    contents = [payload.get("system"), *(message["content"] for message in payload["messages"])]
+    return [_text(content) for content in contents if content]
+
+
+def check_prompt_seen(texts: Sequence[str], usage: Usage, where: str, provider: Provider) -> None:
+    """Raises `PromptCut` if the endpoint counts far fewer tokens than the texts of the prompt have."""
     seen = usage.prompt_tokens
-    if seen < _SMALLEST_WINDOW or seen * 2 > sum(len(message["content"]) for message in messages):
+    if seen < _SMALLEST_WINDOW or seen * 2 > sum(map(len, texts)):
         return
-    if seen >= _SHARE_SEEN * sum(most_tokens(message["content"]) for message in messages):
+    if seen >= _SHARE_SEEN * sum(map(most_tokens, texts)):
         return
-    sent = _tokens_of(messages)
+    sent = sum(map(estimate_tokens, texts))
     if sent >= _ROUGH and seen < _SHARE_SEEN * sent:
         advice = provider.window_advice or "Use a model or a server setting with a larger context window."
         raise PromptCut(f"{where}: it saw {seen:,} tokens of a prompt of about {sent:,}: the rest was cut. {advice}")
-
-
-def _tokens_of(messages: Sequence[Mapping[str, str]]) -> int:
-    return sum(estimate_tokens(message["content"]) for message in messages)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:

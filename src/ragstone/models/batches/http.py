@@ -10,7 +10,7 @@ import msgspec
 from ragstone.errors import BadReply, Rejected, ReplyTooLarge
 from ragstone.models.client import Client
 from ragstone.models.http_errors import one_line, transport_error
-from ragstone.models.network import endpoint_url, open_session
+from ragstone.models.network import endpoint_url
 from ragstone.models.reply_body import read_body
 from ragstone.text.redaction import secrets_of, shown_url
 
@@ -95,11 +95,10 @@ class BatchHttp:
 
 
 @asynccontextmanager
-async def open_http(client: Client, key: str, headers: Mapping[str, str]) -> AsyncIterator[BatchHttp]:
-    """A session for batches at the client's endpoint. With `headers` the key is sent as Anthropic's x-api-key."""
-    session, options = open_session(client.base_url, "" if headers else key, connections=4, timeout=_TRANSFER_SECONDS)
+async def open_http(client: Client, key: str) -> AsyncIterator[BatchHttp]:
+    """A session for batches at the client's endpoint."""
+    session, options = client.open_session(4, _TRANSFER_SECONDS)
     async with session:
-        session.headers.update({**headers, "x-api-key": key} if headers else {})
         yield BatchHttp(client, key, session, options)
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from ragstone.errors import UsageError
 from ragstone.models.batches.files import FileBatches
 from ragstone.models.batches.http import open_http
-from ragstone.models.batches.message_batches import HEADERS, MessageBatches
+from ragstone.models.batches.message_batches import MessageBatches
 from ragstone.models.batches.offline import OfflineBatches
 from ragstone.models.batches.remote import Remote
 from ragstone.models.client import Client
@@ -24,9 +24,8 @@ async def open_remote(client: Client, key: str) -> AsyncIterator[tuple[BatchInte
     if interface.kind == "offline":
         yield interface, OfflineBatches(interface)
         return
-    messages = interface.kind == "messages"
-    async with open_http(client, key, HEADERS if messages else {}) as http:
-        yield interface, MessageBatches(http) if messages else FileBatches(http, interface)
+    async with open_http(client, key) as http:
+        yield interface, MessageBatches(http) if interface.kind == "messages" else FileBatches(http, interface)
 
 
 def no_interface(model: str) -> UsageError:

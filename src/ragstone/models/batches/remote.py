@@ -1,5 +1,5 @@
-"""What a batch interface does, whichever provider has it: `files.py`, `message_batches.py` or `offline.py`. Each brings
-its replies into OpenAI's form, so that they are read like ordinary ones."""
+"""What a batch interface does, whichever provider has it: `files.py`, `message_batches.py` or `offline.py`. Its lines
+have the bodies of requests and replies as they are alone, so that they are read like those."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
