@@ -5,11 +5,6 @@ from typing import Literal
 
 from ragstone.structs import Frozen
 
-__all__ = [
-    "Action", "Bar", "Cell", "Chart", "ChartMark", "Diagnosis", "Dot", "Point", "Row", "Series", "Span", "Summary",
-    "Table", "Tick",
-]  # fmt: skip
-
 
 class Cell(Frozen, frozen=True):
     """One field of a table: a text, or a value with its interval and `scored` of `total`. `unit` "%" means that

@@ -17,8 +17,6 @@ from typing import Any
 
 from ragstone.errors import UnknownName
 
-__all__ = ["LANGUAGES", "checked_language", "error_texts", "help_texts", "messages", "preferred_language", "wrapped"]
-
 LANGUAGES = ("en", "zh")
 # No line begins with a closing mark or ends with an opening one.
 _TOKEN = re.compile(r"\s+|[（《「\[]*(?:[^\s\u2e80-\uffef]+|[\u2e80-\uffef])[，。；：、！？）」》…]*")

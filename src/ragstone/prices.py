@@ -7,8 +7,6 @@ from ragstone.errors import UsageError
 from ragstone.structs import Frozen
 from ragstone.types import Usage
 
-__all__ = ["Price", "price_of", "read_price", "share_of"]
-
 
 class Price(Frozen, frozen=True):
     """What a million tokens of prompts and of answers cost, in the user's currency. `cached`: a million prompt tokens

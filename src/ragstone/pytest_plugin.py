@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ragstone.api.pytest_runs import LiveRun
     from ragstone.api.pytest_support import Baseline, Evaluator, Scored
 
-__all__ = ["assert_diagnosis", "assert_pass_rate", "assert_run", "assert_scores", "ragstone"]
-
 _PROPERTY = "ragstone"
 _TOLERANCE = 0.05
 _FAILING = 20  # samples of a suite that a message names

@@ -20,8 +20,6 @@ from typing import Any, Generic, TypeVar, cast
 
 from ragstone.errors import UnknownName, UsageError
 
-__all__ = ["Registry", "is_loaded", "is_place", "load_place"]
-
 T = TypeVar("T")
 _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]\w*)")
 

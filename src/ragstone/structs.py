@@ -5,8 +5,6 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-__all__ = ["JSON", "Frozen", "Scalar", "from_json", "plain_text", "to_json"]
-
 JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
 
 

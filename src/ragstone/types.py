@@ -14,40 +14,6 @@ from ragstone.structs import JSON, Frozen, Scalar
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "NO_ANSWER",
-    "Aggregate",
-    "Benchmark",
-    "Case",
-    "Completion",
-    "Embedder",
-    "Expand",
-    "Metric",
-    "Model",
-    "Need",
-    "Passage",
-    "Plan",
-    "PlanCell",
-    "Query",
-    "Record",
-    "Request",
-    "RequestPlan",
-    "Resources",
-    "Response",
-    "RetrievalCost",
-    "Retriever",
-    "Run",
-    "Sample",
-    "Sampling",
-    "Score",
-    "Step",
-    "System",
-    "Template",
-    "Tokenizer",
-    "Turn",
-    "Usage",
-]  # fmt: skip
-
 
 class Passage(Frozen, frozen=True):
     """A piece of text that a system may be given. `id` is its source reference, `relevant` its label if known."""

@@ -13,8 +13,6 @@ import numpy as np
 from ragstone.metrics.judge.record import Judged
 from ragstone.stats import Estimate, cohen_kappa
 
-__all__ = ["KINDS", "Agreement", "MetricGap", "Verdicts", "agreement", "gap", "verdicts_of"]
-
 Label = str | bool
 Verdicts = Mapping[str, Mapping[tuple[int, ...], Label]]  # kind → item → label
 

@@ -21,8 +21,6 @@ import numpy as np
 from ragstone.errors import UsageError
 from ragstone.stats import UNSEEN, Array, most_trials, wilson
 
-__all__ = ["LEAST_LABELS", "Calibrated", "calibrated_mean", "residuals"]
-
 LEAST_LABELS = 50
 """With fewer labels the interval is not known to be valid."""
 

@@ -15,8 +15,6 @@ from urllib.parse import quote, unquote, urlencode
 
 from ragstone.errors import UsageError
 
-__all__ = ["STATUSES", "CaseFilter", "Range", "Status", "printable", "terms"]
-
 Status: TypeAlias = Literal["right", "wrong", "unscored", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 

@@ -26,8 +26,6 @@ from ragstone.types import Benchmark, Record, Usage
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Builder", "IndexProgress", "progress_of"]
-
 _STEP_SECONDS = 0.25
 _PAGE = 128  # records read at once
 _STAMPS = 2_000  # of records, compared in one step

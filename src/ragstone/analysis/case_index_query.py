@@ -16,8 +16,6 @@ from ragstone.errors import UnknownName
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SearchKey", "Selection"]
-
 Mask: TypeAlias = "NDArray[np.bool_]"
 Positions: TypeAlias = "NDArray[np.int64]"
 

@@ -12,10 +12,6 @@ from ragstone.analysis.selection import NOT_IDENTIFYING, attributes
 from ragstone.display import Diagnosis
 from ragstone.types import Case, Record, Score, Usage
 
-__all__ = [
-    "PAIR", "SAMPLE", "CaseRow", "IndexedRecord", "cut", "indexed", "is_number", "number_of", "row_of", "status_of"
-]  # fmt: skip
-
 # Columns of numbers that stand for a sample, and for a sample under one condition: the same in every run.
 SAMPLE, PAIR = "h.sample", "h.pair"
 SHOWN = 200  # characters of a text in a list of cases

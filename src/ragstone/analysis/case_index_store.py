@@ -22,8 +22,6 @@ from ragstone.storage.database import result_code
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "Codes", "IndexDamaged", "Numbers", "Store", "open_store", "remove_store"]
-
 Codes: TypeAlias = "NDArray[np.uint32]"
 Numbers: TypeAlias = "NDArray[np.float64]"
 

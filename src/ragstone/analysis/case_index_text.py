@@ -18,8 +18,6 @@ from ragstone.analysis.case_index_store import Store
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Found", "add_texts", "contain", "having", "replace_text", "searchable"]
-
 MOST = 20_000
 """Records whose texts are compared for one search. Of more, those that are shown are compared, and the count is of
 those that have the parts of the words."""

@@ -23,8 +23,6 @@ import numpy as np
 
 from ragstone.stats import Array
 
-__all__ = ["LEAST_FIGURES", "LEVEL", "RunScores", "Scan", "changes", "scan_figures", "scan_scores"]
-
 LEVEL = 0.05
 LEAST_FIGURES = 8  # with fewer runs, almost no order of them is rarer than 5%
 _DRAWS = 9_999  # p is then a multiple of 1/10,000

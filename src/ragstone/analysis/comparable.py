@@ -9,8 +9,6 @@ from ragstone.errors import UsageError
 from ragstone.metrics import find_metric
 from ragstone.metrics.traits import traits_of
 
-__all__ = ["Reason", "question_of", "refused"]
-
 _JUDGE = ("model", "protocol", "version", "verify", "budget", "language")
 # Prompts by prefix → the only metrics, by prefix, that use them; other prompts belong to the matrix.
 _OWN_PROMPTS = {"ragas_": "ragas.", "rubric/": "rubric.", "needle/": "needle."}

@@ -19,8 +19,6 @@ import numpy as np
 
 from ragstone.stats import Array, Estimate, apart, most_trials, share_interval
 
-__all__ = ["Answers", "Contrast", "contrast", "exact_greater", "excess"]
-
 Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 Counts: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 

@@ -13,11 +13,6 @@ from ragstone.analysis.next_labels import score_strata
 from ragstone.analysis.raters import alpha, bootstrap, complete, fleiss_kappa, pearson, spearman, weighted_kappa
 from ragstone.stats import Array, Estimate
 
-__all__ = [
-    "Agreed", "ExpertFindings", "JudgeAgreement", "Refused", "Scored", "Statistic", "agreed", "calibrate", "judged",
-    "strata_of",
-]  # fmt: skip
-
 Statistic = tuple[float, float | None, float | None] | None
 """A value with its interval; None where it is undefined."""
 _HALF = 0.5

@@ -10,8 +10,6 @@ import numpy as np
 from ragstone.analysis.raters import weighted_kappa
 from ragstone.stats import Estimate
 
-__all__ = ["Confusion", "OneExpert", "confusions", "one_by_one"]
-
 
 @dataclass(frozen=True)
 class OneExpert:

@@ -16,8 +16,6 @@ from ragstone.analysis.selection import attributes
 from ragstone.text import Wording, detect, words
 from ragstone.types import Case, Run
 
-__all__ = ["DERIVED", "derived", "fields_of", "question_type"]
-
 DERIVED = ("language", "question_type", "question_words", "question_characters", "document", "topic")
 
 

@@ -16,8 +16,6 @@ from ragstone.stats import gain_interval, most_trials
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CELLS", "Cell", "Flips", "Gain", "flips_of"]
-
 Sides: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 Cell: TypeAlias = Literal["won", "lost", "both_right", "both_wrong"]
 CELLS: tuple[Cell, ...] = get_args(Cell)

@@ -21,8 +21,6 @@ from ragstone.metrics.elements import element_scores
 from ragstone.stats import Interval, decisive_interval
 from ragstone.types import Plan, Record, Run, Score
 
-__all__ = ["LEAST", "Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
-
 Verdict = Literal["passed", "warned", "failed", "unknown"]
 GateReason: TypeAlias = tuple[str, Mapping[str, Any]]  # a key of the messages, and its values
 LEAST = 8  # samples; with fewer, intervals of scores other than 0 and 1 miss too often (bench/coverage)

@@ -18,8 +18,6 @@ import numpy as np
 from ragstone.analysis.calibration import LEAST_LABELS, residuals
 from ragstone.stats import Array
 
-__all__ = ["LEAST_OF_STRATUM", "NextLabels", "StratumPlan", "next_labels", "score_strata"]
-
 LEAST_OF_STRATUM = 10
 """Every stratum is given this many labels first: its variance is not known before."""
 

@@ -16,19 +16,6 @@ from ragstone.stats import Array
 from ragstone.structs import to_json
 from ragstone.types import Case, Passage, Run, Score
 
-__all__ = [
-    "Indices",
-    "Mask",
-    "Pair",
-    "PairScores",
-    "Side",
-    "SideScores",
-    "case_digest",
-    "pair_of",
-    "read_side",
-    "retrieved_values",
-]
-
 Pair = tuple[str, str]  # sample id, condition as text
 Indices: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"

@@ -9,8 +9,6 @@ from ragstone.analysis.compare import Comparison, Side, compare_runs, corrected
 from ragstone.analysis.pairing import retrieved_values
 from ragstone.errors import UnknownName, UsageError
 
-__all__ = ["AXES", "compare_pairwise"]
-
 AXES = ("retriever", "k", "chunk")
 
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from ragstone.stats import UNSEEN, Groups, Values, units_of
 
-__all__ = ["POWER", "Spread", "spread_of"]
-
 POWER, _LEVEL = 0.8, 0.05
 
 

@@ -12,10 +12,6 @@ import numpy as np
 
 from ragstone.stats import Array
 
-__all__ = [
-    "Level", "alpha", "bootstrap", "complete", "fleiss_kappa", "pearson", "ranks", "spearman", "weighted_kappa",
-]  # fmt: skip
-
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 _RESAMPLES = 1_000
 _ENOUGH = 0.9  # share of the resamples in which a statistic must be defined

@@ -6,8 +6,6 @@ from typing import Any
 from ragstone.errors import UsageError
 from ragstone.types import Case
 
-__all__ = ["FOUND", "NOT_IDENTIFYING", "attributes", "check_selection", "matches"]
-
 # Parts of a condition that do not identify a pair: the number of documents that it led to, the repeat of the judge,
 # and the length reached in tokens, which depends on the tokenizer of each model.
 NOT_IDENTIFYING = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")

@@ -13,8 +13,6 @@ from ragstone.stats import Array
 from ragstone.text import Wording
 from ragstone.types import Case
 
-__all__ = ["CaseFields", "Rows"]
-
 _TOPIC = "topic"
 _NO_FIELD = ("repeat",)  # of a condition: a number of an answer, not a property of the question
 

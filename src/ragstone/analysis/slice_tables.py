@@ -8,8 +8,6 @@ from ragstone.analysis.slices import LEAST, Slice, Slices
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
 
-__all__ = ["MOST_ROWS", "slice_tables"]
-
 MOST_ROWS = 12  # slices of a table
 
 

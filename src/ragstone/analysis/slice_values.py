@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-__all__ = ["labels_of"]
-
 _FEW = 8  # different numbers that are values of their own
 _BINS = 4
 _MOST_VALUES = 20  # of a field; the most frequent ones

@@ -24,8 +24,6 @@ from ragstone.analysis.slice_values import labels_of
 from ragstone.stats import holm
 from ragstone.types import Record
 
-__all__ = ["LEAST", "MOST", "Slice", "SliceReader", "Slices", "find_slices", "thinned"]
-
 LEAST = 10
 """Samples that a slice and the rest each need to be tested."""
 MOST = 50_000

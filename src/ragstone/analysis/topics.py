@@ -19,8 +19,6 @@ from ragstone.stats import Array
 from ragstone.systems._cues import stop_words
 from ragstone.text import Wording, detect
 
-__all__ = ["topics_of"]
-
 Bag: TypeAlias = tuple[str, ...]
 """The different topical words of a question."""
 

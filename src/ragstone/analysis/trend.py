@@ -25,8 +25,6 @@ from ragstone.metrics import better
 from ragstone.runs.config import differences
 from ragstone.stats import Estimate, apart, holm
 
-__all__ = ["Change", "Curve", "Mark", "Trend", "TrendRun", "trend_of"]
-
 Kind = Literal["metric", "errors", "tokens", "cost", "latency_p50", "latency_p95"]
 _STREAM = 3  # runs, from which questions that change at most of them are a stream
 

@@ -19,8 +19,6 @@ from ragstone.prices import Price
 from ragstone.structs import to_json
 from ragstone.types import Case, Record
 
-__all__ = ["By", "Reading", "Values", "chosen", "moment_of", "read_by_time", "read_whole"]
-
 By = Literal["day", "week"]
 # Columns that may hold the time of a record, without case and separators.
 _TIMES = (

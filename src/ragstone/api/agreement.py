@@ -22,8 +22,6 @@ from ragstone.runs.scoring import score
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Metric, Passage, Response
 
-__all__ = ["Ways", "agreement_of_protocols", "agreement_of_protocols_async"]
-
 FIVE = GROUPS["five"]
 _CONCURRENCY = 16
 

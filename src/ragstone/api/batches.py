@@ -14,8 +14,6 @@ from ragstone.models.batches.remote import Remote
 from ragstone.models.batches.store import OVER
 from ragstone.prices import price_of
 
-__all__ = ["batch_folder", "batches", "cancel", "price_in_batches"]
-
 
 def batch_folder() -> Path:
     """The folder of the list of batches."""

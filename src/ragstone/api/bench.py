@@ -25,11 +25,6 @@ from ragstone.runs import Stored
 from ragstone.systems import is_registered, system_name
 from ragstone.types import Benchmark, Embedder, Metric, Model, System
 
-__all__ = [
-    "BenchPlan", "BenchResult", "bench", "bench_async", "check_names", "default_run", "make_benchmark", "plan_bench",
-    "run_bench", "stored_of",
-]  # fmt: skip
-
 _LOCAL = ("extractive", "retrieval", "smollm2")
 _ALONE = "local/retrieval"
 _NO_JUDGE = Judging()

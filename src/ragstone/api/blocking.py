@@ -14,8 +14,6 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from ragstone.errors import NAME_FLAGS, UnknownName, UsageError
 
-__all__ = ["blocking", "in_keywords", "keywords_in_errors", "public"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -29,8 +29,6 @@ from ragstone.labels import Label
 from ragstone.models import ModelOptions
 from ragstone.types import Model
 
-__all__ = ["BuiltMirage", "MirageBuild", "build_mirage", "build_mirage_async", "plan_mirage_build", "run_mirage_build"]
-
 _TASK, _LABELLED = "relevant", 200
 _DOCUMENTS = "documents.jsonl"  # `corpus.jsonl` beside questions would be a collection of BEIR
 

@@ -29,11 +29,6 @@ from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.types import Model
 
-__all__ = [
-    "BuiltQuestions", "QuestionBuild", "build_questions", "build_questions_async", "plan_question_build",
-    "run_question_build",
-]  # fmt: skip
-
 _CHUNK = 330  # tokens
 _REJECTED = "rejected.jsonl"
 

@@ -37,8 +37,6 @@ from ragstone.retrieval.corpus import read_corpus
 from ragstone.text import estimate_tokens
 from ragstone.types import Model, Passage
 
-__all__ = ["BuiltRGB", "RGBBuild", "build_rgb", "build_rgb_async", "plan_rgb_build", "run_rgb_build"]
-
 _ASSUMED = 10  # articles that a web page is assumed to be as long as, and chunks of it
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from ragstone.storage import replacing
 from ragstone.types import Passage
 
-__all__ = ["CORPUS", "QUESTIONS", "chunk_row", "question_row", "write_rows"]
-
 QUESTIONS, CORPUS = "questions.jsonl", "corpus.jsonl"
 
 

@@ -7,8 +7,6 @@ from ragstone.analysis.case_index import CaseIndex
 from ragstone.api.execute import cache_folder
 from ragstone.api.open_run import benchmark_of, language_of, open_checked
 
-__all__ = ["index_folder", "open_index"]
-
 
 def index_folder() -> Path:
     """The folder of the indices. They can be deleted at any time."""

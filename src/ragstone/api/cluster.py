@@ -36,8 +36,6 @@ from ragstone.systems import system_name
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Cluster"]
-
 LOCAL_CPUS = 4  # at least so many logical ones: an actor waits for its own while others hold them
 REACH_SECONDS = 10.0
 START_SECONDS = 180.0  # until the first worker has started, or a new one where none is left

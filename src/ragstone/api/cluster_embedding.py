@@ -18,8 +18,6 @@ from ragstone.retrieval.embedders import embed_all
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["embed_on"]
-
 _BLOCK = 256  # texts that a worker takes at once
 
 

@@ -11,8 +11,6 @@ from ragstone.retrieval import RETRIEVERS
 from ragstone.retrieval.engine import EngineOpener
 from ragstone.systems import texts_of
 
-__all__ = ["keys_for", "keys_of"]
-
 
 def keys_of(workload: Workload) -> dict[str, str]:
     """`keys_for` what a workload opens: its systems, judges and embedder."""

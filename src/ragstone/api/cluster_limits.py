@@ -11,8 +11,6 @@ from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.models.rate_limit import Limiter, Spent
 
-__all__ = ["LimitKeeper", "limited_by", "value_of"]
-
 
 class LimitKeeper:
     """Counts for all workers: an actor of its own. An account is the how-manieth endpoint of a worker; all workers open

@@ -13,8 +13,6 @@ from typing import Any
 
 from ragstone.errors import MissingExtra, UsageError
 
-__all__ = ["serving", "vllm_models"]
-
 _APP = "ragstone"
 _PREFIX = "vllm/"
 _PORT = 8000

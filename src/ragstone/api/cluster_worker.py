@@ -18,8 +18,6 @@ from ragstone.runs.shards import Shard
 from ragstone.systems.wrapper import Wrapper
 from ragstone.types import Query, Record, Response, System
 
-__all__ = ["Errand", "ShardWorker"]
-
 
 @dataclass(frozen=True)
 class Errand:

@@ -17,8 +17,6 @@ from ragstone.api.open_run import benchmark_of
 from ragstone.errors import UsageError
 from ragstone.types import Benchmark, Record
 
-__all__ = ["FlippedCases", "compared_flips"]
-
 _SHOWN: Mapping[Cell, int] = {"lost": 20, "won": 20, "both_wrong": 10, "both_right": 5}
 _MOST = 80
 

@@ -13,8 +13,6 @@ from ragstone.api.open_run import benchmark_of
 from ragstone.display import Chart, Table
 from ragstone.types import Benchmark, Plan, Record, Run
 
-__all__ = ["benchmark_charts", "benchmark_tables"]
-
 
 def benchmark_tables(
     a: str | Path,

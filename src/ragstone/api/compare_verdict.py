@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ragstone.api.compare_flips import FlippedCases
     from ragstone.report.side_by_side import Column
 
-__all__ = ["comparison_notices", "comparison_verdict", "verdict_of", "write_comparison"]
-
 _NAMED = 4  # metrics named in the verdict
 
 Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", "nothing"]

@@ -22,8 +22,6 @@ from ragstone.retrieval import check_retriever, open_retriever
 from ragstone.runs import Outcome, RunFile, open_run
 from ragstone.types import Model, Passage, System
 
-__all__ = ["Constructed", "CorpusSearch", "construct", "keep_report", "replies_of"]
-
 _CONCURRENCY = 64
 _SEARCHED = 256  # texts at once
 _MOST_LINES, _LONGEST_LINE = 50, 200  # dropped lines in a run file, and their characters

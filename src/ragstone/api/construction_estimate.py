@@ -16,8 +16,6 @@ from ragstone.models import ModelOptions
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Model, System, Usage
 
-__all__ = ["Amounts", "Expected", "expected"]
-
 
 @dataclass(frozen=True)
 class Amounts:

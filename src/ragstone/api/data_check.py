@@ -17,8 +17,6 @@ from ragstone.metrics.catalogue import catalogue
 from ragstone.structs import Frozen
 from ragstone.types import NO_ANSWER
 
-__all__ = ["Availability", "CheckedAnswers", "Readiness", "check_data", "check_eval_data"]
-
 _NAMED = 5  # rows that a line names
 _NEEDS = {"answer": "answer", "references": "reference", "passages": "contexts", "labels": "labels"}
 

@@ -44,11 +44,6 @@ from ragstone.types import Embedder, Metric, Model, Query, System
 if TYPE_CHECKING:
     import pandas
 
-__all__ = [
-    "DiagnosisPlan", "DiagnosisResult", "diagnose", "diagnose_async", "plan_diagnosis", "requests_of",
-    "run_diagnosis",
-]  # fmt: skip
-
 _CONCURRENCY = 64
 _TRIED = ("passages", "k", "retrieve")
 _ROUNDS = 20  # far more than the table of causes can need

@@ -17,8 +17,6 @@ from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.types import Plan, Record, Run
 
-__all__ = ["RunDiagnosis", "diagnose_run"]
-
 
 @dataclass(frozen=True)
 class RunDiagnosis:

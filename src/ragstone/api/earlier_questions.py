@@ -13,8 +13,6 @@ from ragstone.text import sentences
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
 
-__all__ = ["EarlierSet", "earlier_set", "known_of"]
-
 _Row = Mapping[str, Any]
 _TELLING = 12  # characters of a sentence that two documents do not share by chance
 

@@ -27,10 +27,6 @@ from ragstone.systems.template import prompt_template
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Completion, Metric, Passage, Request, Response, RetrievalCost, Template, Usage
 
-__all__ = [
-    "ANSWER_TOKENS", "EvalEstimate", "RunEstimate", "estimate_evaluation", "estimate_questions", "without_models",
-]  # fmt: skip
-
 ANSWER_TOKENS = 60  # of an answer that is not there yet
 _PASSAGES, _PASSAGE_TOKENS = 5, 200  # that a system returns, if nothing is known about its documents
 _GUESSED_QUESTIONS = 3  # that the judge writes for an answer

@@ -32,20 +32,6 @@ from ragstone.types import Embedder, Metric, Model, Run
 if TYPE_CHECKING:
     import pandas
 
-__all__ = [
-    "EvalPlan",
-    "EvalResult",
-    "check_columns",
-    "data_frame",
-    "default_metrics",
-    "default_run",
-    "evaluate",
-    "evaluate_async",
-    "fitted",
-    "plan_evaluation",
-    "read_data",
-]  # fmt: skip
-
 _CONCURRENCY = 64
 
 

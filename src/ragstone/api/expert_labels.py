@@ -15,8 +15,6 @@ from ragstone.labels import LabelStore, Origin
 from ragstone.labels.sampling import NOT_RANDOM
 from ragstone.structs import to_json
 
-__all__ = ["RECORDED", "ExpertLabels", "read_labels"]
-
 ByTask: TypeAlias = dict[str, dict[str, dict[str, float]]]
 
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0, "是": 1.0, "否": 0.0, "对": 1.0, "错": 0.0}

@@ -13,8 +13,6 @@ from ragstone.metrics.rank import GOLD_DOCUMENTS, document_of
 from ragstone.retrieval.corpus import Corpus
 from ragstone.types import NO_ANSWER, Passage, Sample
 
-__all__ = ["column_documents", "with_gold_documents"]
-
 _COLUMNS = ("document", "documents", "gold_document", "gold_documents")
 _ID = re.compile(r"(?=.*[./#:_\d-])[\w./#:@%+=-]{1,200}")
 _NAMED = 5  # ids that a warning names

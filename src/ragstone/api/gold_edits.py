@@ -13,8 +13,6 @@ from ragstone.messages import messages
 from ragstone.structs import from_json, to_json
 from ragstone.types import Passage
 
-__all__ = ["edit_gold", "edits_of", "edits_table", "known_passages"]
-
 _FIELDS = ("question", "references", "gold", "answerable")
 
 

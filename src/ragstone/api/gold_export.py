@@ -22,8 +22,6 @@ from ragstone.structs import to_json
 from ragstone.text import detect
 from ragstone.types import NO_ANSWER, Passage
 
-__all__ = ["ExportedData", "export_data", "samples_of"]
-
 
 @dataclass(frozen=True)
 class ExportedData:

@@ -22,8 +22,6 @@ from ragstone.runs.scoring import score as run_metric
 from ragstone.text import detect, estimate_tokens
 from ragstone.types import Case, Metric, Passage, Query, Response, Retriever, Sample
 
-__all__ = ["find_gold"]
-
 _Gold: TypeAlias = tuple[tuple[Passage, ...], str]  # the gold passages, and how they were found
 
 _RANKED = 50  # chunks in which the reference is looked for

@@ -10,8 +10,6 @@ from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
 from ragstone.runs import open_run
 
-__all__ = ["Growth", "growth_of"]
-
 _SHOWN = 3
 
 

@@ -17,9 +17,6 @@ from ragstone.models.embedder_own import can_embed
 from ragstone.prices import Price
 from ragstone.types import Embedder, Metric, Model
 
-__all__ = ["DEFAULT_EMBEDDER", "Judging", "Opened", "family_of", "name_of", "open_tools"]
-
-
 DEFAULT_EMBEDDER = "local/e5-small"
 # Parts of model names → family: a judge tends to prefer its own family's answers (Panickssery et al. 2024).
 _FAMILIES = {

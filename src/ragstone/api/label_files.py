@@ -23,8 +23,6 @@ from ragstone.report.sanitize import readable
 from ragstone.storage import write_file
 from ragstone.structs import to_json
 
-__all__ = ["FORMATS", "export_labels", "import_labels_of"]
-
 _SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".json": "label-studio", ".html": "form"}
 
 

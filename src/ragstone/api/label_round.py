@@ -24,8 +24,6 @@ from ragstone.metrics.rubric import Rubric, find_rubric, rubric_names
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.types import Case, Passage, Query, Record, Run
 
-__all__ = ["label_round"]
-
 # The metrics whose scores say how uncertain an item of a task is, where they are not those of `METRICS`.
 _UNCERTAIN = {"relevant": ("context_precision", "context_relevance"), "better": METRICS["correct"]}
 

@@ -19,8 +19,6 @@ from ragstone.runs.store import record_settings
 from ragstone.storage import connect
 from ragstone.structs import to_json
 
-__all__ = ["MergedRun", "merge"]
-
 
 @dataclass(frozen=True)
 class MergedRun:

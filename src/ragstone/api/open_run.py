@@ -29,19 +29,6 @@ from ragstone.types import Aggregate, Benchmark, Run, Score
 if TYPE_CHECKING:
     from ragstone.analysis.expert_agreement import ExpertFindings
 
-__all__ = [
-    "OpenRun",
-    "benchmark_of",
-    "check_target",
-    "is_run_file",
-    "language_of",
-    "open_checked",
-    "read_run",
-    "remembered_language",
-    "viewed",
-]
-
-
 TRUST = "RAGSTONE_TRUST"
 """The environment variable that names the one benchmark location a run file may load."""
 _SQLITE = b"SQLite format 3\x00"  # how a run file begins

@@ -16,8 +16,6 @@ from ragstone.runs import Outcome, Progress
 from ragstone.text.redaction import redact, secrets_of, shown_url
 from ragstone.types import Record
 
-__all__ = ["Export", "exporting"]
-
 _PATH = "/v1/traces"
 _BATCH, _WAITING = 64, 4096  # records in a request; records that wait for it
 _TIMEOUT, _LAST = 5.0, 10.0  # seconds for a request, and for everything that is left at the end

@@ -11,8 +11,6 @@ from typing import Any
 from ragstone.responses.stages import passages_at
 from ragstone.types import NO_ANSWER, Passage, Record, Response, Step, Turn, Usage
 
-__all__ = ["request_of", "spans_of"]
-
 _SCORE = "gen_ai.evaluation.result"  # the event of the GenAI conventions for a score
 _OK, _ERROR = 1, 2
 

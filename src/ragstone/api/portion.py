@@ -10,8 +10,6 @@ from typing import Self
 from ragstone.errors import UsageError
 from ragstone.types import Case
 
-__all__ = ["Portion"]
-
 _MOST = 10_000
 
 

@@ -44,8 +44,6 @@ from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["CONFIG", "configured_reader", "configured_system", "from_folder_of", "nearest_table", "run_settings"]
-
 CONFIG = Path("ragstone.toml")
 _HTTP_RETRIEVER = ("url", "method", "headers", "body", "contexts", "ids", "scores")
 

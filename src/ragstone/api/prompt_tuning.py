@@ -39,9 +39,6 @@ from ragstone.storage import write_file
 from ragstone.text import detect
 from ragstone.types import Completion, Model, Record, Request, Usage
 
-__all__ = ["Tuned", "Tuning", "TuningPlan", "estimate_tuning", "halves", "plan_tuning", "tune_prompts",
-           "tune_prompts_async"]  # fmt: skip
-
 LEAST_TESTED = 10
 """Fewer labels of the second half cannot show at 95% that anything is better."""
 

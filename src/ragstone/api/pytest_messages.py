@@ -11,8 +11,6 @@ from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, Reference
 from ragstone.report.sanitize import one_line
 from ragstone.types import Passage, Record, Score
 
-__all__ = ["PassRate", "at_length", "misses", "pass_rate", "score_lines", "title"]
-
 _CLAIMS = 5  # that a short line names
 _TEXT = 160  # characters of a claim
 _LONG = 400  # characters of an answer or a passage

@@ -29,8 +29,6 @@ from ragstone.systems.http import HttpTarget
 from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import System
 
-__all__ = ["LiveRun", "ask_system", "diagnose_system"]
-
 _CONCURRENCY = 64
 CAUSE = "cause."  # metrics of a diagnosis: the share of questions with this cause
 

@@ -26,8 +26,6 @@ from ragstone.runs.scoring import score
 from ragstone.storage import write_file
 from ragstone.types import Case, Metric, Query, Response, Score
 
-__all__ = ["Baseline", "Evaluator", "Scored"]
-
 T = TypeVar("T")
 _AT_ONCE = 16
 

@@ -16,8 +16,6 @@ from ragstone.labels.sampling import NOT_RANDOM
 from ragstone.messages import messages
 from ragstone.stats import at_most, bad_interval, sample_needed
 
-__all__ = ["QuestionReview", "review_of", "review_of_store"]
-
 
 @dataclass(frozen=True)
 class QuestionReview:

@@ -28,16 +28,6 @@ from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import NO_ANSWER, Embedder, Metric, Model
 
-__all__ = [
-    "QuestionPlan",
-    "default_question_run",
-    "fitted_questions",
-    "plan_questions",
-    "run",
-    "run_async",
-    "run_questions",
-]
-
 _CONCURRENCY = 64
 
 

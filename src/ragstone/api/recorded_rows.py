@@ -13,8 +13,6 @@ from ragstone.datasets.tabular import Item, retrieval_only
 from ragstone.text import estimate_tokens
 from ragstone.types import NO_ANSWER, Response
 
-__all__ = ["Contents", "RecordedRows", "Replies"]
-
 _SHORT_REFERENCE = 8  # tokens
 
 

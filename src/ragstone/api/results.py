@@ -16,8 +16,6 @@ from ragstone.metrics import better
 from ragstone.structs import to_json
 from ragstone.types import Benchmark, Case, Metric, Need, Query, Record, Response, Score, Template
 
-__all__ = ["import_results", "import_results_async"]
-
 _AT_ONCE = 64
 
 

@@ -8,8 +8,6 @@ from ragstone.models.batches import Batches
 from ragstone.models.options import ModelOptions
 from ragstone.runs import Outcome
 
-__all__ = ["in_rounds"]
-
 
 async def in_rounds(
     options: ModelOptions, run: Callable[[bool], Awaitable[Outcome]], stop: asyncio.Event | None

@@ -7,8 +7,6 @@ from ragstone.metrics.rubric import READY, Rubric, mistakes_in, read_rubric, rea
 from ragstone.storage import write_file
 from ragstone.structs import Frozen
 
-__all__ = ["CheckedRubric", "check_rubrics", "copy_rubric", "list_rubrics", "show_rubric"]
-
 
 class CheckedRubric(Frozen, frozen=True):
     """A file of a rubric: the `rubric` in it, or the `mistakes` for which it cannot be used, a line each."""

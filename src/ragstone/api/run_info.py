@@ -6,8 +6,6 @@ from typing import Any
 
 from ragstone.errors import DataError
 
-__all__ = ["GROWING", "joined_info", "prices_and_gates"]
-
 # Names in these mappings of the question may be added by a later command on the same file: another language's data,
 # another metric's prompts, an embedder, a judge where there was none.
 GROWING = ("data.sha256", "judge", "judge.prompts", "judge.rubrics")

@@ -8,8 +8,6 @@ from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Table
 from ragstone.runs import Outcome
 
-__all__ = ["RunResult"]
-
 
 @dataclass(frozen=True, repr=False)
 class RunResult:

@@ -29,8 +29,6 @@ from ragstone.systems import is_address, is_registered, open_system
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget, rag_target
 
-__all__ = ["DOCUMENTS", "QUESTIONS", "WORKFLOW", "Starter", "check_opens", "starter_files"]
-
 DOCUMENTS = Path("docs")
 QUESTIONS = Path("questions.csv")
 WORKFLOW = Path(".github/workflows/ragstone.yml")

@@ -17,8 +17,6 @@ from ragstone.systems.probes import Probe, probe_interventions
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Query, Response, System
 
-__all__ = ["Checked", "SystemCheck", "check_system"]
-
 GENERAL = (
     Query("What can you help me with?", language="en"),
     Query("你能帮我解决什么问题？", language="zh"),

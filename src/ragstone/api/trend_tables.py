@@ -8,8 +8,6 @@ from ragstone.display import Cell, Chart, ChartMark, Row, Series, Table
 from ragstone.messages import messages
 from ragstone.stats import Estimate
 
-__all__ = ["trend_charts", "trend_tables"]
-
 
 def trend_tables(trend: Trend, language: str) -> list[Table]:
     """The changes, the quantities, and the runs; without rows a table is left out."""

@@ -13,18 +13,6 @@ from ragstone.report.number_format import number
 from ragstone.report.sparkline import sparkline
 from ragstone.stats import Estimate
 
-__all__ = [
-    "amount",
-    "curve_lines",
-    "labels",
-    "mark_line",
-    "quantity",
-    "trend_actions",
-    "trend_notes",
-    "trend_verdict",
-    "verdict_kind",
-]
-
 _NAMED = 4  # changes and quantities named in a sentence
 _ACTIONS = 3
 

@@ -33,8 +33,6 @@ from ragstone.systems.altered import CHANGES, Altered, check_change
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
 from ragstone.types import Record, System
 
-__all__ = ["Trial", "Trials", "as_json", "check_changes", "config_diff", "proposed", "trials_table", "try_changes"]
-
 _FIRST = 16  # questions of the first round
 _CONCURRENCY = 64
 _SIGNIFICANT = 0.05

@@ -14,8 +14,6 @@ from ragstone.systems.expand import Expanding
 from ragstone.systems.given_passages import GivenPassages
 from ragstone.types import Metric, Query, Sampling, System, Template
 
-__all__ = ["OpenWorkload", "Workload", "all_local", "check_addressed"]
-
 
 @dataclass(frozen=True)
 class OpenWorkload:

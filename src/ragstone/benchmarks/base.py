@@ -11,8 +11,6 @@ from ragstone.messages import messages
 from ragstone.structs import to_json
 from ragstone.types import Aggregate, Case, Expand, Record, RequestPlan, Resources, RetrievalCost, Run
 
-__all__ = ["BaseBenchmark"]
-
 _METRICS = 4  # in the verdict
 
 if TYPE_CHECKING:

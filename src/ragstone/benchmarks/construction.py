@@ -15,8 +15,6 @@ from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Metric, Record, Resources, Run, Template
 
-__all__ = ["PLUGINS", "Construction", "ConstructionPlugin"]
-
 _MOST_LINES = 20  # of boilerplate in a table
 
 

@@ -8,8 +8,6 @@ from ragstone.display import Span
 from ragstone.text import find_answer
 from ragstone.types import Record
 
-__all__ = ["found_slots", "refusal_spans", "separate", "stated", "word_spans"]
-
 _MOST_SPANS = 12  # spans shown for one alias in one text
 
 Kind = Literal["match", "wrong", "refusal"]

@@ -19,8 +19,6 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from ragstone.errors import UnknownName, UsageError
 
-__all__ = ["Field", "Option", "chunk_sizes", "endpoint_address", "fields_of", "options_from"]
-
 _COMMAS = re.compile("[,，、]")
 _SHOWN = 60  # characters of a value in a message
 _PLAIN = (bool, int, float, str, Path)

@@ -10,8 +10,6 @@ from ragstone.benchmarks.source_attribution import Source, misleading
 from ragstone.display import Diagnosis, Span
 from ragstone.types import Passage, Record
 
-__all__ = ["RecordReader"]
-
 
 class RecordReader(ABC):
     """Reads one record. Passages are searched for wrong answers only, which takes time; without `marking` nothing

@@ -2,8 +2,6 @@
 
 import string
 
-__all__ = ["row_name", "row_number"]
-
 _DIGITS = 6
 
 

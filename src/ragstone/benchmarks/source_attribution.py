@@ -13,8 +13,6 @@ from importlib.resources import files
 from ragstone.text import fold
 from ragstone.types import Passage
 
-__all__ = ["Source", "content_words", "misleading", "places", "words_in"]
-
 _ENOUGH = 0.5  # share of the answer's content words that a passage must contain to be its source
 _HAN = "\u3400-\u9fff\uf900-\ufaff"
 _OTHER = rf"[^\W_{_HAN}]+(?:[.,]\d+)*"

@@ -5,8 +5,6 @@ from typing import TypeAlias
 
 from ragstone.display import Cell, Row, Table
 
-__all__ = ["Entry", "TableWriter", "row"]
-
 Entry: TypeAlias = Cell | str
 
 

@@ -8,8 +8,6 @@ from ragstone.messages import messages
 if TYPE_CHECKING:  # numpy: only where a run is read
     from ragstone.stats import Estimate
 
-__all__ = ["asked", "percent", "score"]
-
 
 def percent(estimate: "Estimate") -> str:
     """A share: "91% [88, 94]"; "–" where nothing was scored."""

@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 from ragstone.errors import MissingExtra
 from ragstone.text.wording import Wording
 
-__all__ = ["NearDuplicates", "distinct"]
-
 T = TypeVar("T")
 
 _PERMUTATIONS, _BANDS = 128, 16

@@ -13,8 +13,6 @@ from ragstone.retrieval.llm_ranking import parse_reply
 from ragstone.structs import to_json
 from ragstone.types import Completion, Model, Query, Request, Response, Sampling, Turn, Usage
 
-__all__ = ["LONGEST", "BuildingModel", "BuildingTarget"]
-
 LONGEST = 4096
 """Maximum tokens of a reply, reasoning included."""
 _ATTEMPTS = 2

@@ -14,11 +14,6 @@ from ragstone.builders.steps import Reply, Role, Step, Task
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = [
-    "ANSWERING", "READ", "BasePass", "Distinct", "EachPass", "LocalPass", "Reason", "Take", "is_right", "numbered",
-    "numbers_problem", "one_by_one", "with_title",
-]  # fmt: skip
-
 
 class _Answer(msgspec.Struct):
     answer: str

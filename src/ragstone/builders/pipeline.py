@@ -13,8 +13,6 @@ from ragstone.builders.steps import Reply, Role, Step, Task
 from ragstone.structs import JSON, Frozen
 from ragstone.types import Passage
 
-__all__ = ["Pass", "PassYield", "Pipeline", "Rejected", "Replies", "Search", "State", "advance", "rejected"]
-
 _PASSAGES = ("chunks", "found", "near", "negative", "passage", "positive")  # fields that repeat the corpus
 _DETAIL = 300  # characters
 

@@ -14,8 +14,6 @@ from ragstone.retrieval.llm_ranking import Prompt, read_prompt
 from ragstone.structs import from_json, to_json
 from ragstone.types import Case, Query, Response, Sample
 
-__all__ = ["Reply", "Role", "Step", "Task", "content_id", "prompt_of", "reply_of", "task_of"]
-
 Role: TypeAlias = Literal["writer", "checker", "searcher"]
 """The writer makes facts and questions, the checker reads and judges them; they may be different models. The searcher
 is a search engine of the web."""

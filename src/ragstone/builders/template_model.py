@@ -16,8 +16,6 @@ from ragstone.text import detect, estimate_tokens, find_answer, sentences
 from ragstone.text.quoting import find_quote
 from ragstone.types import Completion, Request, Usage
 
-__all__ = ["TEMPLATE_MODEL", "TemplateModel"]
-
 TEMPLATE_MODEL = "local/template"
 
 _GAP = {"en": "_____", "zh": "＿＿＿"}

@@ -28,8 +28,6 @@ from ragstone.retrieval.corpus import text_of_html
 from ragstone.structs import Frozen, to_json
 from ragstone.types import Query, Response, Usage
 
-__all__ = ["ENGINES", "AssumedPages", "FoundPage", "WebSearch", "check_search", "open_web_search", "search_id"]
-
 _PAGE_BYTES, _PAGE_SECONDS = 2_000_000, 20.0
 _LONGEST = 60_000  # characters of a page that are kept
 _REDIRECTS = 3

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ragstone.api.agreement import Ways
     from ragstone.display import Table
 
-__all__ = ["command"]
-
 _MOST = 1_000  # passages a sample; beyond it a typing error is likelier than a wish
 
 judge_options = both(

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ragstone.labels import LabelStore
     from ragstone.labels.exchange import Imported
 
-__all__ = ["command"]
-
 _SHOWN = 5  # conflicts and unknown items that are named
 
 file_options = both(

@@ -10,8 +10,6 @@ from ragstone.cli.options import json_option
 from ragstone.cli.output import say, say_json
 from ragstone.messages import messages, preferred_language
 
-__all__ = ["command"]
-
 
 @click.group(name="batch")
 def command() -> None:

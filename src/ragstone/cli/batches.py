@@ -9,8 +9,6 @@ from ragstone.messages import messages, preferred_language
 if TYPE_CHECKING:
     from ragstone.models.batches import Batch, Batches
 
-__all__ = ["batches_of", "line_of"]
-
 
 def batches_of(values: Mapping[str, Any]) -> "Batches | None":
     """The batches of a command with `--batch`, None without it. They say on standard error how they stand."""

@@ -12,8 +12,6 @@ from ragstone.cli.translation import summary_of, translated
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
 
-__all__ = ["command"]
-
 
 def _command(name: str, plugin: "Plugin") -> click.Command:
     """`ragstone bench NAME`."""

@@ -48,11 +48,6 @@ if TYPE_CHECKING:
     from ragstone.models import ModelOptions
     from ragstone.prices import Price
 
-__all__ = [
-    "SharedOptions", "model_options", "read_shared_options",
-    "retriever_lines", "run_named", "run_options", "say_cost",
-]  # fmt: skip
-
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
 _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
 _VERDICT_TOKENS = 40  # of a judge's reply

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ragstone.benchmarks.options import Field
     from ragstone.benchmarks.plugin import Plugin
 
-__all__ = ["BenchmarkGroup", "check_flags", "option_flags", "take_options", "with_parameters"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PREFIX = "option_"  # of parameter names, so that no field clashes with an option that all benchmarks share

@@ -12,8 +12,6 @@ from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
 from ragstone.cli.output import say
 from ragstone.messages import messages, preferred_language
 
-__all__ = ["command"]
-
 
 @click.group()
 def command() -> None:

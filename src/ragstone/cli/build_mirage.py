@@ -9,8 +9,6 @@ import click
 from ragstone.cli.building import building_options, dry_run, models_of, run_build
 from ragstone.cli.options import MOST_QUESTIONS
 
-__all__ = ["command"]
-
 
 @click.command(name="mirage")
 @click.argument("questions", nargs=-1, required=True, type=click.Path(path_type=Path))

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ragstone.builders.steps import Role
     from ragstone.models import ModelOptions
 
-__all__ = ["building_options", "dry_run", "models_of", "run_build"]
-
 _BOUNDS = ("least", "likely", "most")
 _COLUMNS = {"requests": "requests", "prompt_tokens": "prompt_tokens", "reply_tokens": "completion_tokens"}
 

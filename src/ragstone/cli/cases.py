@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
     from ragstone.types import Benchmark, Case
 
-__all__ = ["command"]
-
 
 def _command(name: str, plugin: "Plugin") -> click.Command:
     """`ragstone cases NAME`."""

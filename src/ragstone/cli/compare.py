@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison, Difference
     from ragstone.api.compare_flips import FlippedCases
 
-__all__ = ["command"]
-
 _MOVES_SHOWN = 3  # of each metric, in either direction
 
 

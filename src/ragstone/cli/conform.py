@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ragstone.conformance.cases import Case
 
-__all__ = ["command"]
-
 
 @click.command(name="conform")
 @click.option("--library", "libraries", multiple=True, required=True, metavar="NAME|FILE|MODULE:FUNCTION",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ragstone.api.data_check import CheckedAnswers
 
-__all__ = ["command"]
-
 
 @click.group()
 def command() -> None:

@@ -9,8 +9,6 @@ import click
 from ragstone.cli.systems import system_options
 from ragstone.errors import DataError, UnknownName
 
-__all__ = ["Configured"]
-
 _OTHER_SYSTEM = ("--system", "--corpus")
 
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
     from ragstone.api.trials import Trials
 
-__all__ = ["command"]
-
 
 @click.command(name="diagnose")
 @click.argument("questions", type=click.Path(path_type=Path))

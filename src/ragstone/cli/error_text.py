@@ -7,8 +7,6 @@ from functools import cache
 from ragstone.errors import UnknownName
 from ragstone.messages import LANGUAGES, error_texts, messages, preferred_language
 
-__all__ = ["language_of", "told"]
-
 _PLACE = re.compile(r"\{(\w+)(?:![rs])?\}")
 
 

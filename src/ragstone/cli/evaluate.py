@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from ragstone.api.open_run import OpenRun
     from ragstone.models import ModelOptions
 
-__all__ = ["command", "model_options_of", "print_result"]
-
-
 file_options = both(
     click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
                  help="Meaning of a column, such as reference=gold_answer (repeatable)."),

@@ -10,8 +10,6 @@ import click
 from ragstone.cli.options import language_option
 from ragstone.cli.output import to_stdout
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))

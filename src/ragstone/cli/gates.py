@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ragstone.analysis.gates import Gate, GateResult
     from ragstone.types import Run
 
-__all__ = ["check_gate_options", "command", "gate_options", "report_gates", "thresholds_of"]
-
 _LINKED = 3  # samples of a gate
 
 

@@ -18,8 +18,6 @@ from ragstone.messages import LANGUAGES, messages, preferred_language
 if TYPE_CHECKING:
     from ragstone.api.starter import Starter
 
-__all__ = ["command"]
-
 _FIRST = 20  # questions that the first run asks
 _FOLDERS = ("docs", "documents", "data", "knowledge")
 

@@ -13,8 +13,6 @@ from ragstone.labels import Assigned, Choice, Edit, Label, LabelItem, LabelStore
 from ragstone.labels.settled import Dispute, disputes
 from ragstone.messages import messages, wrapped
 
-__all__ = ["Session", "Settling", "say_item"]
-
 _WIDEST = 100
 _WORDS = {"是": "y", "否": "n", "对": "y", "错": "n", "？": "?", "＝": "=", "yes": "y", "no": "n"}
 

@@ -9,8 +9,6 @@ import click
 from ragstone.cli.translation import summary_of, translated
 from ragstone.errors import UnknownName
 
-__all__ = ["Lazy"]
-
 
 class Lazy(click.Group):
     """`table` is name → (module, or module:attribute where that is not `command`; first line of its help)."""

@@ -21,8 +21,6 @@ from ragstone.cli.translation import translated
 from ragstone.errors import NAME_FLAGS, RagstoneError, StorageError, Terminated, Unfinished, UsageError
 from ragstone.messages import messages
 
-__all__ = ["app", "run"]
-
 # Exit codes of signals are 128 + the signal's number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 SIGNALLED = 128
 

@@ -8,8 +8,6 @@ from ragstone.cli.options import json_option, language_option
 from ragstone.cli.output import say, say_json
 from ragstone.messages import messages
 
-__all__ = ["command"]
-
 
 @click.command(name="merge")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")

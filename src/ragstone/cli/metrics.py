@@ -13,8 +13,6 @@ from ragstone.messages import messages, preferred_language, wrapped
 if TYPE_CHECKING:
     from ragstone.metrics.catalogue import Entry
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("name", required=False)

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from ragstone.api.judging import Judging
     from ragstone.api.portion import Portion
 
-__all__ = [
-    "CLUSTER_VALUES", "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "PriceText",
-    "asking_options",
-    "batch_option", "both", "cache_option", "cluster_of", "cluster_options", "json_option", "judge_options",
-    "judging_of", "language_option", "limit_options", "max_requests_option", "metrics_option", "no_judge", "once",
-    "portion_of", "quiet_option", "rate_options", "report_option", "run_option", "shard_option", "where_option",
-]  # fmt: skip
-
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
 

@@ -24,20 +24,6 @@ if TYPE_CHECKING:
 
     from ragstone.display import Chart, Summary, Table
 
-__all__ = [
-    "StderrHandler",
-    "ask",
-    "forget",
-    "say",
-    "say_json",
-    "say_opening",
-    "say_parts",
-    "say_tables",
-    "say_text",
-    "stream_json",
-    "to_stdout",
-]
-
 
 def say(line: object, *, err: bool = False) -> None:
     """Print one line, with the secrets of addresses in it hidden. Line breaks in it become spaces, so that untrusted

@@ -17,8 +17,6 @@ from ragstone.types import Record
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-__all__ = ["BarProgress", "LineProgress", "log_retrieval", "make_progress"]
-
 # Seconds between two drawings of the bar, and between two lines; a line is also written at every tenth.
 REDRAW_SECONDS = 0.2
 LINE_SECONDS = 30.0

@@ -15,8 +15,6 @@ from ragstone.messages import messages, preferred_language
 if TYPE_CHECKING:
     from ragstone.api.prompt_tuning import Tuning, TuningPlan
 
-__all__ = ["command"]
-
 
 @click.group()
 def command() -> None:

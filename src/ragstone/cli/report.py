@@ -8,8 +8,6 @@ from ragstone.cli.options import Scale, language_option
 from ragstone.cli.output import say
 from ragstone.messages import messages
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))

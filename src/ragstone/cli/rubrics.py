@@ -16,8 +16,6 @@ from ragstone.messages import messages, preferred_language
 if TYPE_CHECKING:
     from ragstone.metrics.rubric import Rubric
 
-__all__ = ["command"]
-
 
 @click.group()
 def command() -> None:

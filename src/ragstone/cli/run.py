@@ -41,8 +41,6 @@ from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 
-__all__ = ["command"]
-
 question_options = both(
     click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
                  help="Meaning of a column, such as reference=gold_answer (repeatable)."),

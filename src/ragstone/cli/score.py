@@ -18,8 +18,6 @@ from ragstone.messages import LANGUAGES, messages, preferred_language
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
 
-__all__ = ["command"]
-
 _RUN_OPTIONS = (
     click.Option(["--run", "run_file"], type=click.Path(path_type=Path),
                  help="Save everything as a run file, for reports and comparisons; it may exist."),

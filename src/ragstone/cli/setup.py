@@ -4,8 +4,6 @@ import click
 
 from ragstone.cli.output import say
 
-__all__ = ["command"]
-
 
 @click.group()
 def command() -> None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ragstone.api.execute import Shell
     from ragstone.api.portion import Portion
 
-__all__ = ["command_line", "keeping", "opened_shell"]
-
 
 @contextlib.asynccontextmanager
 async def opened_shell(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ragstone.api.slices import Slices
     from ragstone.runs.outcome import Outcome
 
-__all__ = ["command", "failures_of", "say_failures", "say_reused", "say_run"]
-
 _FAILURES = 3  # kinds of failure that are shown
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ragstone.systems.probes import Probe
     from ragstone.types import Step
 
-__all__ = ["command", "say_check"]
-
 _LONGEST = 300  # characters of an answer or of a list
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ragstone.systems.rag import RagTarget
     from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["bench_systems", "http_of", "http_options", "system_details", "system_of", "system_options"]
-
 _HTTP = ("method", "headers", "body", "answer", "contexts", "ids", "usage")
 
 http_options = both(

@@ -11,8 +11,6 @@ from ragstone.cli.output import say
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 
-__all__ = ["command"]
-
 
 @click.group()
 def command() -> None:

@@ -13,8 +13,6 @@ from ragstone.messages import help_texts, preferred_language, wrapped
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
 
-__all__ = ["summary_of", "translated"]
-
 _FIXED = {
     "Options": "选项", "Commands": "命令", "Show this message and exit.": "显示帮助并退出。",
 }  # fmt: skip

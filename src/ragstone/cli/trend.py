@@ -13,8 +13,6 @@ from ragstone.messages import messages
 if TYPE_CHECKING:
     from ragstone.api.trend import TrendResult
 
-__all__ = ["command"]
-
 
 @click.command(name="trend")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")

@@ -15,8 +15,6 @@ from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price
 from ragstone.report.optional import load
 
-__all__ = ["command", "serve", "server_options"]
-
 _PORT = 8720
 
 

@@ -11,8 +11,6 @@ from typing import Any, Literal
 
 from ragstone.structs import Frozen
 
-__all__ = ["Case", "load_cases"]
-
 _TEXTS = ("question", "answer", "contexts", "references")
 
 

@@ -11,8 +11,6 @@ import platformdirs
 
 from ragstone.errors import UsageError
 
-__all__ = ["environment", "environments_folder"]
-
 
 def environments_folder() -> Path:
     """Where environments are kept."""

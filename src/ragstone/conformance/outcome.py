@@ -5,8 +5,6 @@ from typing import Any, Literal
 from ragstone.conformance.cases import Case
 from ragstone.structs import Frozen
 
-__all__ = ["KINDS", "Outcome", "judged"]
-
 Kind = Literal["right", "wrong", "no_score", "nan", "timed_out", "crashed"]
 KINDS: tuple[Kind, ...] = ("right", "wrong", "no_score", "nan", "timed_out", "crashed")
 _NEAR = 1e-4

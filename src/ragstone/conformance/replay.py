@@ -5,8 +5,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-__all__ = ["served"]
-
 
 def served(replies: list[dict[str, Any]], vectors: dict[str, list[float]]) -> str:
     """The address of an OpenAI-compatible endpoint that gives these replies, and after all the last one again."""

@@ -11,8 +11,6 @@ from ragstone.conformance.outcome import Outcome
 from ragstone.conformance.running import Conformance
 from ragstone.storage.files import write_file
 
-__all__ = ["reproduction", "write_reproductions"]
-
 _REPLAY = Path(__file__).with_name("replay.py")
 
 
@@ -60,14 +58,8 @@ def _literal(value: Any) -> str:
 
 
 def _body(source: str) -> str:
-    """A module without its docstring and `__all__`."""
-    tree = ast.parse(source)
-    kept = [
-        ast.get_source_segment(source, node) or ""
-        for node in tree.body[1:]
-        if not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
-    ]
-    return _joined(kept)
+    """A module without its docstring."""
+    return _joined([ast.get_source_segment(source, node) or "" for node in ast.parse(source).body[1:]])
 
 
 def _needed(source: str, name: str) -> str:

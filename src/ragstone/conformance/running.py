@@ -15,8 +15,6 @@ from ragstone.conformance.cases import Case
 from ragstone.conformance.outcome import Outcome, judged
 from ragstone.errors import UsageError
 
-__all__ = ["Conformance", "Exchange", "Target", "conform"]
-
 _LOADING_SECONDS = 300.0
 _LONGEST_LINE = 1 << 24
 _SHOWN = 300  # characters of what a process printed last

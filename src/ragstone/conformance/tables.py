@@ -9,8 +9,6 @@ from ragstone.conformance.running import Conformance
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
 
-__all__ = ["document", "tables"]
-
 
 def tables(results: Sequence[Conformance], cases: Sequence[Case], language: str, *, every: bool) -> list[Table]:
     """A table of all libraries, then one for each that does not pass all cases, with those (`every`: with all)."""

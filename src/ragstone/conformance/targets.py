@@ -12,8 +12,6 @@ from ragstone.conformance.running import Target
 from ragstone.errors import UsageError
 from ragstone.registry import is_place
 
-__all__ = ["packages_of", "target_of"]
-
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.!+]{0,40}")
 
 

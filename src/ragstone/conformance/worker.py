@@ -24,8 +24,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Judge", "Play", "main"]
-
 SIZE = 8  # of a vector
 VERDICTS = ("supported", "useful", "attributed", "correct", "covered", "relevant", "relevant_contexts")
 _LONGEST = 500  # characters of an error

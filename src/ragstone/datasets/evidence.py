@@ -5,8 +5,6 @@ from typing import Any
 
 from ragstone.types import Passage
 
-__all__ = ["COLUMN", "evidence_passages"]
-
 COLUMN = "evidence"
 """The column of the evidence: a list of objects with `text`, and where it stands: `document`, `page`, `heading`, and
 `passage`, the id of the chunk around it."""

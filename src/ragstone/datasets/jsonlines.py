@@ -15,8 +15,6 @@ from ragstone.datasets.signatures import reject_binary
 from ragstone.errors import DataError
 from ragstone.storage import check_regular
 
-__all__ = ["Line", "json_lines", "kind_of", "strict_json"]
-
 _SAVE_AS_UTF8 = "Save it as UTF-8."
 
 

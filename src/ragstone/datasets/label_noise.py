@@ -13,8 +13,6 @@ from ragstone.structs import Frozen
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = ["Doubt", "LabelNoise", "label_noise"]
-
 
 class Doubt(Frozen, frozen=True):
     """A chunk whose label is in doubt, of a question. `alias` is the spelling of the answer that the chunk holds, from

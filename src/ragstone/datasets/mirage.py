@@ -25,11 +25,6 @@ from ragstone.datasets.signatures import binary_error
 from ragstone.errors import DataError
 from ragstone.storage import check_regular, replacing
 
-__all__ = [
-    "MirageChunk", "MirageQuestion", "Retrieved", "no_json", "plain", "read_oracle", "read_pool",
-    "read_predictions", "read_questions", "read_retrieval", "sha256_of", "write_mirage",
-]  # fmt: skip
-
 
 class MirageQuestion(msgspec.Struct, frozen=True):
     """A question. Any of `answer` is right; `num_doc_labels` says how many of its chunks support it. `evidence`, which

@@ -19,8 +19,6 @@ from ragstone.text.redaction import shown_url
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["Origin", "Web", "open_origin"]
-
 Advance = Callable[[int, int | None], None]
 """(bytes that are here, bytes in all, None where nobody says)."""
 

@@ -27,8 +27,6 @@ from ragstone.messages import messages, preferred_language
 from ragstone.storage import check_regular
 from ragstone.types import Passage
 
-__all__ = ["MIRAGE_FILES", "read_any_pool", "read_beir", "read_hub", "read_mirage"]
-
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _HEADERS = ("score", "relevance", "rel", "grade", "label")
 MIRAGE_FILES = ("dataset.json", "doc_pool.json", "oracle.json")

@@ -14,8 +14,6 @@ from ragstone.messages import messages, preferred_language
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = ["Pool", "PoolQuestion", "mirage_pool"]
-
 
 class PoolQuestion(Frozen, frozen=True):
     """A question. `gold`: ids of the passages that support an answer; `mapped`: of those that were collected for it,

@@ -24,11 +24,6 @@ from ragstone.errors import DataError
 from ragstone.structs import Frozen, to_json
 from ragstone.text import detect
 
-__all__ = [
-    "NAMES", "Fault", "Kind", "RGBRow", "RGBSet", "kind_of_rows", "language_of_name", "name_of", "official_kind",
-    "read_rgb", "read_rgb_dir", "read_row", "rgb_files", "rgb_set", "row_to_json",
-]  # fmt: skip
-
 NAMES = ("en", "zh", "en_refine", "zh_refine", "en_int", "zh_int", "en_fact", "zh_fact")
 """The eight official files, without their extension."""
 

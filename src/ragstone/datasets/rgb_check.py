@@ -14,8 +14,6 @@ from ragstone.datasets.rgb import Kind, RGBRow, kind_of_rows, name_of, official_
 from ragstone.errors import DataError
 from ragstone.structs import Frozen
 
-__all__ = ["PASSAGES", "DataProblem", "check_rgb"]
-
 PASSAGES = 5
 """Documents that the paper shows with each question."""
 

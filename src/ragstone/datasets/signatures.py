@@ -4,8 +4,6 @@ from pathlib import Path
 
 from ragstone.errors import DataError
 
-__all__ = ["TABLE_MARKS", "binary_error", "reject_binary"]
-
 TABLE_MARKS = {"xlsx": b"PK\x03\x04", "parquet": b"PAR1"}
 _OTHERS = (  # first bytes, what they are, what to do
     (TABLE_MARKS["xlsx"], "is a workbook (.xlsx) or a zip archive", "Save the sheet as CSV, or unpack the archive."),

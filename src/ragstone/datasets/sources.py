@@ -6,8 +6,6 @@ from pathlib import Path, PurePosixPath
 
 from ragstone.structs import Frozen
 
-__all__ = ["GENERATED_LICENSE", "MIRAGE", "RGB", "SOURCES", "DataSource", "ListedDataSet", "PinnedFile", "list_data"]
-
 
 class PinnedFile(Frozen, frozen=True):
     """A file of a source: its path below the base address, the SHA-256 and size of its bytes, its git blob id (SHA-1 of

@@ -7,8 +7,6 @@ from ragstone.structs import Frozen
 from ragstone.text import detect, sentences
 from ragstone.types import Passage
 
-__all__ = ["ExampleQuestion", "example_documents", "example_questions", "unanswerable_questions"]
-
 _PER_QUESTION = 3  # example documents: one that answers, and two about something similar
 # What is asked for, likeliest first: a number of things (no year, time or date), any number, a long word or a name.
 _COUNT = {

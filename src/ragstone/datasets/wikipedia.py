@@ -13,8 +13,6 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = ["WikipediaPage", "folded_title", "read_articles", "read_pages"]
-
 _LONGEST = 2_000_000  # characters of an article's source
 
 

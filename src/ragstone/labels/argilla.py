@@ -13,8 +13,6 @@ from ragstone.labels.exchange import Foreign, slug
 from ragstone.labels.records import Label, LabelItem, Marked
 from ragstone.labels.tasks import Task
 
-__all__ = ["from_record", "is_record", "record_of", "user_id"]
-
 _NAMESPACE = uuid.UUID("6d0f5f8e-2f6b-5a67-9c39-0f0c9b1b9e55")
 _COMMENT, _MARKS = "-comment", "-marks"
 _LABELS = ("marked", "marked_2")  # of the first answer, and of the second

@@ -13,19 +13,6 @@ from ragstone.labels.records import CANNOT_TELL, Label, LabelItem, Marked
 from ragstone.labels.store import LabelStore
 from ragstone.labels.tasks import Task
 
-__all__ = [
-    "Conflict",
-    "Foreign",
-    "Imported",
-    "exported",
-    "import_labels",
-    "iso",
-    "seconds_of",
-    "slug",
-    "value_of",
-    "with_names",
-]
-
 
 @dataclass(frozen=True)
 class Foreign:

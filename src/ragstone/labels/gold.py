@@ -14,8 +14,6 @@ from ragstone.labels.records import Edit, SourceSample, checked_name, edited
 from ragstone.labels.schema import decode
 from ragstone.structs import to_json
 
-__all__ = ["GoldStore"]
-
 _LONGEST = 200_000  # characters of a question, a reference or a reason
 
 

@@ -9,8 +9,6 @@ from typing import TypeAlias
 from ragstone.labels.records import Kind, LabelItem, Origin
 from ragstone.types import NO_ANSWER, Passage, Record, Response, Sample
 
-__all__ = ["Candidate", "Key", "candidates", "drawn", "items_of"]
-
 Key: TypeAlias = tuple[str, ...]
 """What is drawn as one: ("answer", system, case), ("pair", system, system, case), ("passage", question) or ("question",
 question)."""

@@ -11,8 +11,6 @@ from ragstone.labels.exchange import Foreign, iso, seconds_of, slug
 from ragstone.labels.records import Label, LabelItem, Marked
 from ragstone.labels.tasks import Task
 
-__all__ = ["config_of", "from_task", "is_task", "task_of"]
-
 _COMMENT, _MARKS = "_comment", "_marks"
 _ANSWERS = ("answer", "answer_2")
 

@@ -12,11 +12,6 @@ from ragstone.errors import UsageError
 from ragstone.structs import Frozen, Scalar, to_json
 from ragstone.types import Passage, Response, Sample, Turn
 
-__all__ = [
-    "CANNOT_TELL", "Assigned", "Edit", "Kind", "Label", "LabelItem", "Marked", "Origin", "Progress", "SourceSample",
-    "checked_name", "edited",
-]  # fmt: skip
-
 CANNOT_TELL = "cannot_tell"
 """The value of a label by which an expert says that the item cannot be judged."""
 

@@ -5,8 +5,6 @@ from typing import Literal, TypeAlias
 from ragstone.labels.settled import settled
 from ragstone.labels.store import LabelStore
 
-__all__ = ["TASK", "Verdict", "reviews"]
-
 Verdict: TypeAlias = Literal["accepted", "edited", "unedited", "rejected", "undecided"]
 """`edited` has an edit, `unedited` should have one. `undecided`: the experts cannot tell, or nobody settled what they
 differ on."""

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 from ragstone.errors import UsageError
 from ragstone.labels.items import Candidate, Key, drawn
 
-__all__ = ["NOT_RANDOM", "PICKED", "By", "assigned_evenly", "draw"]
-
 By: TypeAlias = Literal["random", "uncertainty", "stratified", "interval"]
 """How items are chosen; "interval" is not drawn here but by what the labels so far say (`api.label_round`)."""
 PICKED = "picked"

@@ -7,8 +7,6 @@ from ragstone.errors import DataError
 from ragstone.storage import Layout
 from ragstone.structs import from_json
 
-__all__ = ["CURRENT", "LARGEST", "LAYOUT", "decode", "limited"]
-
 T = TypeVar("T")
 
 LARGEST = 64 * 1024 * 1024

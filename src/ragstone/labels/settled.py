@@ -10,8 +10,6 @@ from ragstone.labels.records import CANNOT_TELL, Label
 from ragstone.labels.store import LabelStore
 from ragstone.types import Passage
 
-__all__ = ["Dispute", "disputes", "relevant_passages", "settled"]
-
 
 @dataclass(frozen=True)
 class Dispute:

@@ -30,8 +30,6 @@ from ragstone.storage import connect, storage_errors
 from ragstone.storage.database import roll_back
 from ragstone.structs import to_json
 
-__all__ = ["LabelStore"]
-
 _KIND_ORDER = "CASE i.kind WHEN 'answer' THEN 0 WHEN 'pair' THEN 1 WHEN 'passage' THEN 2 ELSE 3 END"
 
 

@@ -10,8 +10,6 @@ from ragstone.labels.records import Label, LabelItem, Marked
 from ragstone.labels.tasks import Task
 from ragstone.structs import from_json
 
-__all__ = ["COLUMNS", "TYPED", "from_row", "rows_of", "unguarded"]
-
 COLUMNS = (
     "item", "task", "expert", "label", "comment", "marks", "seconds", "when", "adjudicated", "question_id", "question",
     "answer", "answer_2", "references", "passages",

@@ -9,8 +9,6 @@ from ragstone.messages import LANGUAGES, messages
 from ragstone.metrics.rubric import Rubric, Text
 from ragstone.structs import Frozen
 
-__all__ = ["TASKS", "Choice", "Task", "task_named"]
-
 TASKS = ("correct", "faithful", "relevant", "better", "question")
 """The tasks that every file can have; `rubric.NAME` is one for each rubric."""
 

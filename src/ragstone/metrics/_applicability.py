@@ -7,8 +7,6 @@ from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.metrics.answerable import UNANSWERABLE, answerable, refusal_expected
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["Judged", "without_asking"]
-
 _NO_ANSWER = "the answer is empty"
 
 

@@ -17,8 +17,6 @@ from ragstone.text.characters import HAN
 from ragstone.text.dates import date_pattern
 from ragstone.text.equivalents import equivalents
 
-__all__ = ["Outcome", "Parts", "binding", "value_kind"]
-
 Outcome: TypeAlias = Literal["bound", "misaligned", "unbound", "listed"]
 Spans: TypeAlias = Sequence[tuple[int, int]]
 

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from ragstone.metrics.judge.record import AnswerClaim
 
-__all__ = ["backing", "cited"]
-
 # One character for one, so that capitals and places stay.
 _WIDTH = str.maketrans("［］（）＜＞，：；～＃–—０１２３４５６７８９", "[]()<>,:;~#--0123456789")
 _WORD = (

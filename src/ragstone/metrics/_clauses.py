@@ -8,8 +8,6 @@ from ragstone.text import Folded, sentences
 from ragstone.text.characters import is_han
 from ragstone.text.folding import fold_characters
 
-__all__ = ["Clause", "clauses"]
-
 _CONCESSIONS = ("although", "though", "even though", "while", "whereas", "虽然", "尽管", "虽")
 
 

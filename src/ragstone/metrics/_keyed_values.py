@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-__all__ = ["Binding", "Mention", "bindings"]
-
 Span = tuple[int, int]
 _CLAUSE = re.compile(r"[\n;。；！？!?]|\.(?=\s|$)")
 _PART = re.compile(r"[,，、]|\band\b|\bwhile\b|\bwhereas\b|\bbut\b|和|而|以及", re.IGNORECASE)

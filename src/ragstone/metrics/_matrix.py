@@ -29,11 +29,6 @@ from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, Refere
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = [
-    "NO_CLAIMS", "NO_REFERENCE_CLAIMS", "FromMatrix", "check_sentences", "covered", "declines", "share", "stated",
-    "supporting",
-]  # fmt: skip
-
 NO_CLAIMS = "the answer makes no claim"
 NO_REFERENCE_CLAIMS = "the reference makes no claim"
 

@@ -2,8 +2,6 @@
 
 from ragstone.types import Case, Passage, Response
 
-__all__ = ["NOTHING_RETRIEVED", "NO_PASSAGES", "recorded", "retrieved"]
-
 NO_PASSAGES = "there are no passages"
 NOTHING_RETRIEVED = "nothing was retrieved"
 

@@ -5,8 +5,6 @@ from functools import lru_cache
 
 from ragstone.text.patterns import pattern_lines
 
-__all__ = ["phrases"]
-
 
 @lru_cache(maxsize=64)
 def phrases(section: str) -> re.Pattern[str]:

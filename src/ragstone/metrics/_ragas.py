@@ -43,8 +43,6 @@ from ragstone.models.concurrency import gather_all
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Case, Embedder, Model, Need, Response, Score, Usage
 
-__all__ = ["NO_STATEMENTS", "Planned", "RagasStyle", "Talk", "numbered"]
-
 NO_STATEMENTS = "the answer makes no statement"
 R = TypeVar("R")
 

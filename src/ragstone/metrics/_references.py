@@ -12,8 +12,6 @@ from itertools import product
 from ragstone.text import fold
 from ragstone.types import Sample
 
-__all__ = ["NO_REFERENCE", "alternatives", "best_fit", "filled"]
-
 _COMBINED = 8
 NO_REFERENCE = "the sample has no reference answers"
 

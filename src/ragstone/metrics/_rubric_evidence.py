@@ -7,8 +7,6 @@ from ragstone.metrics._rubric_types import Element, Rubric, Scale
 from ragstone.text.quoting import find_quote
 from ragstone.types import Need
 
-__all__ = ["counted", "documented", "judged_elements", "ordered_pairs", "step_of", "summary"]
-
 _DOCUMENT = """`{name}`: {about}
 
 {asked}

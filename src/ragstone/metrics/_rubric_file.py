@@ -45,8 +45,6 @@ from ragstone.metrics._rubric_types import LANGUAGES, Anchor, Better, Element, R
 from ragstone.storage import check_regular
 from ragstone.text import detect
 
-__all__ = ["mistakes_in", "parse_rubric", "read_rubric"]
-
 NEEDS = ("contexts", "reference")
 _KEYS = (
     "name", "version", "title", "question", "language", "better", "needs", "weight", "order", "order_weight", "any_of",

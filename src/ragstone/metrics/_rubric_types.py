@@ -5,8 +5,6 @@ from typing import Literal
 
 from ragstone.structs import Frozen, to_json
 
-__all__ = ["LANGUAGES", "Anchor", "Better", "Element", "Rubric", "Scale", "Text"]
-
 Better = Literal["higher", "lower", "neither"]
 LANGUAGES = ("en", "zh")
 

@@ -10,8 +10,6 @@ from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "AnswerCorrectness"]
-
 FACTS, MEANING = 0.75, 0.25
 
 

@@ -15,8 +15,6 @@ from ragstone.text import find_answer
 from ragstone.text.folding import fold_characters
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "AnswerMatch", "is_denied"]
-
 _NEAR = 120
 
 

@@ -7,8 +7,6 @@ from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, declines, share
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "AnswerRelevance"]
-
 
 @dataclass(frozen=True)
 class AnswerRelevance(FromMatrix):

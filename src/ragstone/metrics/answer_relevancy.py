@@ -9,8 +9,6 @@ from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "AnswerRelevancy"]
-
 
 @dataclass(frozen=True)
 class AnswerRelevancy(FromMatrix):

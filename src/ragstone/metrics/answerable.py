@@ -11,8 +11,6 @@ from ragstone.metrics._references import filled
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Case, Response, Score
 
-__all__ = ["UNANSWERABLE", "answerable", "declined", "refusal_expected", "refusal_score"]
-
 UNANSWERABLE = "the question cannot be answered"
 _CONDITIONS = ("rejection", "control")
 

@@ -10,8 +10,6 @@ from ragstone.metrics import GROUPS, METRICS, Family, better, find_metric
 from ragstone.metrics.traits import traits_of
 from ragstone.types import Need
 
-__all__ = ["Entry", "catalogue", "entry", "in_language"]
-
 _HEADING = re.compile(r"^([A-Z][a-z]+): ")
 
 

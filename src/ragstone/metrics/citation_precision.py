@@ -8,8 +8,6 @@ from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, check_sentences
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "CitationPrecision"]
-
 
 @dataclass(frozen=True)
 class CitationPrecision(FromMatrix):

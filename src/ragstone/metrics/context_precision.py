@@ -8,8 +8,6 @@ from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "ContextPrecision"]
-
 
 @dataclass(frozen=True)
 class ContextPrecision(FromMatrix):

@@ -7,8 +7,6 @@ from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, share
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "ContextRecall"]
-
 
 @dataclass(frozen=True)
 class ContextRecall(FromMatrix):

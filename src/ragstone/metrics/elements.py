@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from ragstone.types import Score
 
-__all__ = ["element_scores"]
-
 _VALUES = {"present": 1.0, "missing": 0.0}
 
 

@@ -11,8 +11,6 @@ from ragstone.metrics._clauses import clauses
 from ragstone.metrics._phrases import phrases
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "ErrorDetection", "error_spans"]
-
 _LONGEST = 600
 
 

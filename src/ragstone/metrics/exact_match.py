@@ -9,8 +9,6 @@ from ragstone.text import fold
 from ragstone.text.characters import HAN
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "ExactMatch", "normalised"]
-
 # Signs that change a number are kept: 3.5, -5, 5%, 3-2, 10:30, 1/2.
 _SIGNS = re.compile(r"(?<=\d)[.:/-](?=\d)|(?<![\w.])-(?=\d)|(?<=\d)\s?[%‰]")
 _OTHERS = re.compile(r"[^\w\s]|_")

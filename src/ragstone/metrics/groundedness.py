@@ -5,8 +5,6 @@ from typing import ClassVar
 
 from ragstone.metrics.faithfulness import Faithfulness
 
-__all__ = ["PLUGINS", "Groundedness"]
-
 
 @dataclass(frozen=True)
 class Groundedness(Faithfulness):

@@ -11,8 +11,6 @@ from ragstone.metrics.judge.record import Judged
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "KnowledgeDensity"]
-
 
 @dataclass(frozen=True)
 class KnowledgeDensity(FromMatrix):

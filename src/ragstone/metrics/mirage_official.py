@@ -11,8 +11,6 @@ from typing import ClassVar
 
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "MirageEmLoose", "MirageEmStrict", "MirageF1", "em_loose", "em_strict", "token_set_f1"]
-
 
 def em_loose(prediction: str, aliases: Sequence[str]) -> bool:
     """Whether the prediction holds an alias."""

@@ -18,8 +18,6 @@ from ragstone.metrics.refusal import refusal_spans
 from ragstone.text import estimate_tokens, find_answer
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "NeedleFound", "NeedleRefused", "number_spans"]
-
 _GROUPING = r"[,.'’`_·  \s\-]"  # between groups of three digits
 _HAN_DIGITS = str.maketrans(
     "零〇○一壹二贰两三叁四肆五伍六陆七柒八捌九玖", "000" + "11" + "222" + "33" + "44" + "55" + "66" + "77" + "88" + "99"

@@ -19,8 +19,6 @@ from ragstone.metrics.judge.request import ask, turns_of
 from ragstone.text import detect, estimate_tokens
 from ragstone.types import Case, Model, Need, Response, Score
 
-__all__ = ["PLUGINS", "NeedleJudge", "judged_tokens"]
-
 _LOWEST, _HIGHEST = 1, 10
 _VERDICT_TOKENS = 40  # {"reason": "…", "score": 7}
 

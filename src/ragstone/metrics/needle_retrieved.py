@@ -5,8 +5,6 @@ from typing import Any, ClassVar
 
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "NeedleRetrieved"]
-
 
 @dataclass(frozen=True)
 class NeedleRetrieved:

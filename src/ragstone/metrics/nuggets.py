@@ -19,8 +19,6 @@ from ragstone.metrics.judge.split import groups
 from ragstone.text import estimate_tokens
 from ragstone.types import Model, Need, Score
 
-__all__ = ["MEASURES", "PLUGINS", "Nugget", "Nuggets"]
-
 Nugget: TypeAlias = Mapping[str, Any]  # "text", "importance" (vital, okay), "assignment" ([partial_|not_]support)
 Weights: TypeAlias = tuple[float, float, float]  # of a vital nugget, of one that is okay, of partial support
 

@@ -9,8 +9,6 @@ from ragstone.metrics.answerable import refusal_score
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Need, Score
 
-__all__ = ["PLUGINS", "RagasAnswerCorrectness", "f1"]
-
 FACTS, MEANING = 0.75, 0.25
 VERDICT = 38  # tokens of a verdict with its reason, about
 

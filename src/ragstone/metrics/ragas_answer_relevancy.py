@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 from ragstone.metrics._ragas import Planned, RagasStyle, Talk
 from ragstone.types import Need, Score
 
-__all__ = ["PLUGINS", "RagasAnswerRelevancy"]
-
 QUESTIONS = 3  # ragas calls it strictness
 WARMTH = 0.3  # the temperature at which ragas asks for several replies to one prompt
 WRITTEN = 30  # tokens of a reply, about

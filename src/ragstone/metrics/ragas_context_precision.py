@@ -7,8 +7,6 @@ from typing import ClassVar
 from ragstone.metrics._ragas import Planned, RagasStyle, Talk
 from ragstone.types import Need, Score
 
-__all__ = ["PLUGINS", "RagasContextPrecision", "average_precision"]
-
 WRITTEN = 30  # tokens of a reply, about
 
 

@@ -7,8 +7,6 @@ from ragstone.metrics._ragas import Planned, RagasStyle, Talk
 from ragstone.text import estimate_tokens
 from ragstone.types import Need, Score
 
-__all__ = ["PLUGINS", "RagasContextRecall"]
-
 VERDICT = 35  # tokens of a verdict with its reason, about
 
 

@@ -7,8 +7,6 @@ from typing import ClassVar
 from ragstone.metrics._ragas import NO_STATEMENTS, Planned, RagasStyle, Talk, numbered
 from ragstone.types import Need, Score
 
-__all__ = ["PLUGINS", "RagasFaithfulness"]
-
 VERDICT = 38  # tokens of a verdict with its reason, about
 
 

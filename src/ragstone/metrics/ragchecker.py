@@ -26,8 +26,6 @@ from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "RagChecker"]
-
 Formula: TypeAlias = Callable[
     [Judged, int], Score
 ]  # of the claims with their verdicts, and how many passages there are

@@ -16,9 +16,6 @@ from ragstone.text.characters import HAN
 from ragstone.text.folding import fold_characters
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "Refusal", "refusal_spans"]
-
-
 # Nobody declines after this many characters of one clause; it bounds the time that any answer can take.
 _LONGEST = 600
 _TITLE = re.compile("《[^《》]{1,60}》")

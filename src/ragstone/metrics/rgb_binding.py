@@ -7,8 +7,6 @@ from ragstone.metrics._binding import Parts, binding
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "RgbBinding", "outcome_of"]
-
 
 def outcome_of(score: Score | None) -> str:
     """The outcome that a score of `rgb.binding` has as evidence; "" without one."""

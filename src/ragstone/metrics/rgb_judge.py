@@ -31,11 +31,6 @@ from ragstone.structs import Frozen, to_json
 from ragstone.text import find_answer
 from ragstone.types import Case, Completion, Model, Need, Response, Score, Turn
 
-__all__ = [
-    "PLUGINS", "RgbBindingJudge", "RgbConfusionJudge", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict",
-    "judge_turns", "rejection_verdict",
-]  # fmt: skip
-
 _SOURCE = 1_000  # characters of a passage that the judge sees
 _SHOWN = 80  # characters of an unusable reply that its reason quotes
 _FORM = {

@@ -12,8 +12,6 @@ from typing import Any
 
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "RgbOfficial", "official_counts", "official_labels", "official_prediction"]
-
 REFUSALS = ("信息不足", "insufficient information")
 ERRORS = ("事实性错误", "factual errors")
 

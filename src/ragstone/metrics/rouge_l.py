@@ -11,8 +11,6 @@ from ragstone.text.characters import HAN
 from ragstone.text.folding import fold_characters
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "RougeL", "longest_common"]
-
 _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _TOKEN = re.compile(r"[^\W_]+")
 

@@ -6,8 +6,6 @@ from typing import ClassVar
 from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "RulerMatch"]
-
 
 @dataclass(frozen=True)
 class RulerMatch:

@@ -9,8 +9,6 @@ from ragstone.metrics import Tools
 from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.types import Case, Embedder, Need, Response, Score
 
-__all__ = ["PLUGINS", "SemanticSimilarity"]
-
 
 @dataclass(frozen=True)
 class SemanticSimilarity:

@@ -12,8 +12,6 @@ from ragstone.text.characters import HAN
 from ragstone.text.folding import fold_characters
 from ragstone.types import Case, Need, Response, Score
 
-__all__ = ["PLUGINS", "TokenF1", "bag_f1", "tokens"]
-
 _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _ARTICLES = frozenset({"a", "an", "the"})
 _PUNCTUATION = re.compile(r"[^\w\s]|_")

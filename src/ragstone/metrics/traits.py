@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 from ragstone.types import Case, Metric, Response, Usage
 
-__all__ = ["Better", "Traits", "estimate_of", "prompt_hash_of", "rubric_hash_of", "traits_of"]
-
 Better: TypeAlias = Literal["higher", "lower", "neither"]
 
 

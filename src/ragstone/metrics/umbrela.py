@@ -6,8 +6,6 @@ from typing import ClassVar
 from ragstone.metrics._ragas import Planned, RagasStyle, Talk
 from ragstone.types import Need, Score
 
-__all__ = ["PLUGINS", "Umbrela"]
-
 HIGHEST, RELEVANT = 3, 2  # the highest grade, and the lowest that counts as relevant where grades become yes or no
 _WRITTEN = 20  # tokens of a reply, about
 

@@ -7,8 +7,6 @@ from ragstone.errors import AllowanceSpent, UsageError
 from ragstone.prices import Price
 from ragstone.types import Completion, Model, Request, Usage
 
-__all__ = ["Allowance", "Budget", "counted"]
-
 
 @dataclass
 class _Spent:

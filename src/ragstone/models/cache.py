@@ -26,8 +26,6 @@ from ragstone.storage import Layout
 from ragstone.structs import from_json, to_json
 from ragstone.types import Completion, Model, Request
 
-__all__ = ["Cached", "ReplyCache", "Shared", "default_cache", "reply_key"]
-
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")

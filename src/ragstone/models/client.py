@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import aiohttp
     import numpy as np
 
-__all__ = ["Client", "provider_key"]
-
 log = logging.getLogger(__name__)
 
 # Bytes from which aiohttp gets a stream, which it writes in pieces so that other calls can go on.

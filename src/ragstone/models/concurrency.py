@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["gather_all"]
-
 T = TypeVar("T")
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = dict[bytes, "np.ndarray[Any, Any]"]
 
-__all__ = ["CachedEmbedder", "identity_of", "unit_vectors"]
-
 log = logging.getLogger(__name__)
 
 Kind: TypeAlias = Literal["query", "passage"]

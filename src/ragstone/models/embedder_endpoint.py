@@ -13,8 +13,6 @@ from ragstone.models.retry import Patience, retrying
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["EndpointEmbedder"]
-
 # Characters in one request: OpenAI takes 300,000 tokens, and a Chinese character may be more than one.
 _MAX_CHARACTERS = 200_000
 

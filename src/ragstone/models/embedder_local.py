@@ -20,8 +20,6 @@ from ragstone.types import Embedder
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["E5Small", "open_local_embedder", "token_counter"]
-
 _BATCH = 64
 
 

@@ -27,8 +27,6 @@ from ragstone.user_code.isolated import IsolatedCode, open_isolated_code, source
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OwnEmbedder", "can_embed", "embedder_from", "http_embedder_call", "open_own_embedder", "serve_embedder"]
-
 _DEFAULT_BODY = '{"texts": "{texts}"}'
 _VECTORS = ("vectors", "embeddings", "data", "embedding", "outputs")
 Function = Callable[[list[str], str], Any]

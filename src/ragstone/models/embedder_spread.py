@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from ragstone.models.options import ModelOptions, Spread
 
-__all__ = ["SpreadEmbedder"]
-
 
 class SpreadEmbedder:
     """`inner`, opened by its name in this process, for few texts; for many the workers open it too."""

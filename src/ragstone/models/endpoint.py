@@ -17,8 +17,6 @@ from ragstone.models.replicas import Replicas
 from ragstone.models.retry import Patience, Retrying
 from ragstone.types import Embedder, Model
 
-__all__ = ["compose", "limiter_for", "open_chat", "open_vectors", "patience_for", "reply_cache"]
-
 
 def patience_for(options: ModelOptions) -> Patience:
     return Patience(attempts=options.attempts, deadline=options.deadline)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Read: TypeAlias = "Callable[[aiohttp.ClientResponse, float], Awaitable[T]]"
 
-__all__ = ["HttpCall", "check_address", "compiled_path", "named_call", "variables_in"]
-
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password|credential", re.IGNORECASE)
 _HEADER_OPTION = "--header 'Authorization=Bearer $NAME'"

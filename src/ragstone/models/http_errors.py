@@ -23,11 +23,6 @@ from ragstone.models.providers import Provider
 from ragstone.models.structured import RefusedForm
 from ragstone.text.redaction import redact
 
-__all__ = [
-    "Refusable", "RefusedParameter", "is_transient", "one_line", "reason_of", "retry_after_seconds", "status_error",
-    "transport_error",
-]  # fmt: skip
-
 Refusable: TypeAlias = Literal["", "clearly", "vaguely"]
 
 _TRANSIENT = (Unreachable, TimedOut, RateLimited, ServerFault, BadReply)

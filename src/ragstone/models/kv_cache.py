@@ -17,8 +17,6 @@ from ragstone.storage import GroupWriter, Layout, connect
 if TYPE_CHECKING:
     from asyncio import Future
 
-__all__ = ["KeyedFile"]
-
 log = logging.getLogger(__name__)
 
 _BUSY_SECONDS = 2.0

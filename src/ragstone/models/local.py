@@ -35,8 +35,6 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider, Source
 from ragstone.types import Completion, Embedder, Model, Request
 
-__all__ = ["LONGEST_ANSWER", "PLUGINS", "LocalServer", "local_chat_model", "local_server", "smollm2_path"]
-
 log = logging.getLogger(__name__)
 
 SETUP = "run: ragstone setup local"

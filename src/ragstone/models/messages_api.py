@@ -15,8 +15,6 @@ import msgspec
 from ragstone.models.wire import encode, parse
 from ragstone.text import estimate_tokens
 
-__all__ = ["HEADERS", "Openings", "as_chat", "messages_payload"]
-
 HEADERS = {"anthropic-version": "2023-06-01"}
 # Tokens of answer and thinking together, where the request sets no limit: the interface requires one.
 _ANSWER_TOKENS = 16_000

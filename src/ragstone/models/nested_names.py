@@ -19,8 +19,6 @@ from ragstone.registry import is_place
 from ragstone.structs import Frozen
 from ragstone.text.redaction import redact
 
-__all__ = ["HTTP", "PLACE", "Spec", "is_address", "is_http", "parse"]
-
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 PLACE = "file.py:NAME"

@@ -18,16 +18,6 @@ from ragstone.text.redaction import shown_url
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = [
-    "certificates",
-    "endpoint_url",
-    "is_loopback",
-    "normal_base_url",
-    "open_session",
-    "proxy_and_headers",
-    "proxy_for",
-]
-
 # Many servers drop an idle connection after 5 s; using one at that moment loses the request.
 KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 15.0

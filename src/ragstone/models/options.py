@@ -15,8 +15,6 @@ from ragstone.types import Model
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Batching", "ModelOptions", "Spread"]
-
 _REPLY_BYTES = 20_000_000
 
 

@@ -14,8 +14,6 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.structured import Form
 from ragstone.types import Embedder, Model
 
-__all__ = ["PLUGINS", "BatchInterface", "Provider", "Source"]
-
 
 class Source(Protocol):
     """The meaning of the name before the `/`: opens chat models and embedders by the name after the `/`."""

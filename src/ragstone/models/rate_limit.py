@@ -15,8 +15,6 @@ from typing import Final
 
 from ragstone.types import Completion, Model, Request
 
-__all__ = ["Limited", "Limiter", "estimated_tokens"]
-
 MINUTE: Final = 60.0
 # The assumed length of an answer if the request does not limit it.
 _ANSWER_TOKENS = 256

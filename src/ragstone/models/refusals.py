@@ -12,8 +12,6 @@ from typing import Final, TypeVar
 from ragstone.errors import ContentBlocked, EndpointRefused, ModelError, Rejected
 from ragstone.types import Completion, Model, Request
 
-__all__ = ["LIMIT", "Guarded", "Refusals"]
-
 T = TypeVar("T")
 
 LIMIT: Final = 5

@@ -22,8 +22,6 @@ from ragstone.types import Completion, Request
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Replicas"]
-
 T = TypeVar("T")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds

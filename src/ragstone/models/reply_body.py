@@ -9,8 +9,6 @@ from ragstone.errors import BadReply, ReplyTooLarge
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["ENCODINGS", "read_body"]
-
 ENCODINGS = "gzip, deflate"  # accepted encodings: each is decoded with bounded memory
 _CHUNK = 1 << 16
 _LARGEST_ERROR = 1 << 20  # bytes that are read of the body of an error

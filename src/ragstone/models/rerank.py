@@ -33,8 +33,6 @@ from ragstone.models.wire import parse, read_usage
 from ragstone.structs import Frozen
 from ragstone.types import Completion, Model, Request, Turn, Usage
 
-__all__ = ["RERANKERS", "Reranker", "Reranking", "is_reranker", "open_reranker", "read_scores"]
-
 Form: TypeAlias = Literal["documents", "texts"]
 
 _DEFAULT = ModelOptions()

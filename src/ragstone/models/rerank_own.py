@@ -26,8 +26,6 @@ from ragstone.models.rerank import Reranker, Reranking
 from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
 from ragstone.user_code.isolated import IsolatedCode, open_isolated_code
 
-__all__ = ["http_reranker_call", "open_own_reranker", "reranker_function", "scores_of", "serve_reranker"]
-
 _DEFAULT_BODY = '{"query": "{query}", "texts": "{texts}"}'
 _INDEX = "ragstone_index"  # where a document of a framework keeps its place
 Function = Callable[[str, list[str]], Any]

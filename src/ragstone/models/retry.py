@@ -17,8 +17,6 @@ from ragstone.errors import ModelError, RateLimited, ServerFault, TimedOut
 from ragstone.models.http_errors import is_transient
 from ragstone.types import Completion, Model, Request
 
-__all__ = ["Patience", "Retrying", "retrying"]
-
 T = TypeVar("T")
 
 

@@ -26,8 +26,6 @@ from ragstone.structs import from_json, to_json
 from ragstone.text import estimate_tokens
 from ragstone.types import Completion, Embedder, Model, Request, Usage
 
-__all__ = ["PLUGINS", "Scripted", "load_script", "recording"]
-
 ScriptedReply: TypeAlias = "str | Completion | ModelError"
 Script: TypeAlias = Callable[[Request], "ScriptedReply | Awaitable[ScriptedReply]"]
 

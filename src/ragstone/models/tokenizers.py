@@ -28,8 +28,6 @@ from ragstone.text import estimate_tokens
 from ragstone.text.redaction import shown_url
 from ragstone.types import Turn
 
-__all__ = ["ESTIMATE", "TOKENIZERS", "TokenCounter", "count_here", "open_counter"]
-
 ESTIMATE = "ragstone/estimate"
 _VOCABULARIES = ("openai/o200k_base", "openai/cl100k_base")
 TOKENIZERS = (ESTIMATE, "local/e5-small", *_VOCABULARIES)

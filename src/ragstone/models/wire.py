@@ -18,17 +18,6 @@ from ragstone.types import Completion, Request, Usage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "chat_payload",
-    "check_prompt_seen",
-    "encode",
-    "parse",
-    "prompt_texts",
-    "read_chat",
-    "read_vectors",
-    "split_reasoning",
-]
-
 T = TypeVar("T")
 
 # The tag at the beginning of a reply, or only its end if the model's chat template opened it already.

@@ -14,8 +14,6 @@ from typing import Protocol
 
 from ragstone.types import Completion
 
-__all__ = ["Pace", "Replies", "Work", "count_work", "duration", "replies", "track_work"]
-
 # The rate is that of the last seconds, because later cases may be longer, or the endpoint slower.
 WINDOW_SECONDS = 120.0
 # An answer that took longer was computed, even if no model counted it.

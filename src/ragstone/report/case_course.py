@@ -18,8 +18,6 @@ from ragstone.report.section import Canvas
 from ragstone.responses.stages import FIRST_TOKEN, STAGES
 from ragstone.types import Record, Response, Step, Template, Usage
 
-__all__ = ["course_html", "prompt_html"]
-
 _STEPS, _NAME, _TURN, _TURNS, _OUTPUT = 24, 60, 30_000, 40, 1_200
 
 _COURSE = """

@@ -30,8 +30,6 @@ from ragstone.report.sections._judged_rubric import rubrics_html
 from ragstone.report.sections.worst_answers import fakes_of
 from ragstone.types import Benchmark, Record, Template
 
-__all__ = ["TONES", "LinkedRecord", "ShownCase", "case_parts", "related_html", "status_of"]
-
 Part: TypeAlias = tuple[str, str, Markup]
 
 _LIMITS = Limits(

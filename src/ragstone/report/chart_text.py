@@ -8,8 +8,6 @@ from ragstone.display import Chart, Point
 from ragstone.messages import messages
 from ragstone.report.sanitize import one_line
 
-__all__ = ["chart_lines"]
-
 _MOST = 12  # systems, rows or bars of a chart; more are counted
 _MOST_COLUMNS = 10  # of a grid
 _NAME = 28

@@ -21,8 +21,6 @@ from ragstone.display import Chart, Point, Series
 from ragstone.report.sanitize import one_line
 from ragstone.report.svg import BAD, COLOURS, FAINT, GOOD, GREY, INK, SOFT, adapted
 
-__all__ = ["DASHES", "MARKERS", "chart_svg", "style_of"]
-
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: Sequence[Any] = ("-", "--", "-.", ":")
 _SETTINGS = {

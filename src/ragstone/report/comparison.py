@@ -17,8 +17,6 @@ from ragstone.report.section import Canvas
 from ragstone.report.sections.worst_answers import free_anchor
 from ragstone.report.side_by_side import Column, side_by_side
 
-__all__ = ["render"]
-
 _VERDICT = """
 {% for line in notices %}
 <p class="notice" role="note"><bdi>{{ line }}</bdi></p>

@@ -13,8 +13,6 @@ from itertools import islice, zip_longest
 from ragstone.display import Diagnosis
 from ragstone.types import Benchmark, Record, Run
 
-__all__ = ["AnswerCounts", "CaseKey", "Digest", "ErrorKind", "SystemDigest", "WorstCases", "digest", "in_turn"]
-
 _MOST_NAMES = 50  # different model names, error kinds or causes of one system; the rest are counted together
 _EXAMPLES = 3  # messages shown for each kind of error, and cases of each of the first causes
 _CAUSES = 3  # whose examples come first

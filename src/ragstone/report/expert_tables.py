@@ -7,8 +7,6 @@ from ragstone.analysis.expert_agreement import Agreed, ExpertFindings, JudgeAgre
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
 
-__all__ = ["calibrated_line", "expert_summary", "expert_tables", "judge_line"]
-
 _STATISTICS = (
     "kappa", "weighted_kappa", "alpha_nominal", "alpha_ordinal", "alpha_interval", "pearson", "spearman",
 )  # fmt: skip

@@ -22,8 +22,6 @@ from ragstone.report.sanitize import printable_json, readable
 from ragstone.storage import replacing
 from ragstone.types import Benchmark, Run
 
-__all__ = ["FORMATS", "MARK", "Format", "Target", "export", "is_export"]
-
 MARK = "ragstone export"  # in files of formats that have nothing of their own to be known by
 
 Target: TypeAlias = Path | str | IO[str] | IO[bytes]

@@ -13,8 +13,6 @@ from ragstone.report.html import table_html
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 
-__all__ = ["cell_label", "differences_html", "flips_html", "flips_verdict", "matrix_html"]
-
 _NAME = 60
 _SHORT = 26  # characters: longer names of systems are A and B in sentences and cells, with a key below the picture
 

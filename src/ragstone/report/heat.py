@@ -17,8 +17,6 @@ from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 
-__all__ = ["heat_html"]
-
 _SHADES = 20  # steps of colour from 0% to 100%; the style sheet has a class for each
 _FEW, _SOME = 12, 20  # rows: up to so many are tall, or of middle height
 

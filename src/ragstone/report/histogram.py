@@ -7,8 +7,6 @@ from markupsafe import Markup
 from ragstone.report.section import View
 from ragstone.report.svg import COLOURS, FAINT, variable
 
-__all__ = ["histogram_html"]
-
 _STEP, _BAR, _HEIGHT = 13, 11, 34
 
 _SVG = """<svg class="histogram" viewBox="0 0 {{ width }} {{ height }}" role="img">

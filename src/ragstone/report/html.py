@@ -15,8 +15,6 @@ from ragstone.report.sanitize import fragments, one_line, readable
 from ragstone.report.section import Canvas
 from ragstone.types import Score
 
-__all__ = ["HTML_LANG", "figure_html", "figures_html", "lang_attribute", "marked", "score_entries", "table_html"]
-
 HTML_LANG = {"en": "en", "zh": "zh-CN"}
 
 _TABLE = """

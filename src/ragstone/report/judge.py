@@ -8,8 +8,6 @@ from ragstone.messages import messages
 from ragstone.report.expert_tables import judge_line
 from ragstone.report.metadata import first
 
-__all__ = ["judge_label", "judge_name"]
-
 
 def judge_name(meta: Mapping[str, Any]) -> str:
     """The judge as the run file names it; "" where there is none."""

@@ -15,17 +15,6 @@ from ragstone.report.digest import OTHER, CaseKey, WorstCases, in_turn
 from ragstone.report.sanitize import one_line
 from ragstone.types import Record, Run, Score
 
-__all__ = [
-    "BINS",
-    "JUDGED_CASES",
-    "JudgedDigest",
-    "JudgedReader",
-    "MetricDigest",
-    "better_of",
-    "goodness",
-    "judged_digest",
-]
-
 BINS = 10
 JUDGED_CASES = 30  # the limit of samples that are shown claim by claim
 _MOST_NAMES = 40  # different reasons of one metric, models and prompts; the rest are counted together

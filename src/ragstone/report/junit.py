@@ -9,8 +9,6 @@ from ragstone.report.metadata import case_anchor
 from ragstone.report.sanitize import cut, readable
 from ragstone.types import Benchmark, Record, Run
 
-__all__ = ["write_junit"]
-
 _LONGEST = 4_000  # characters of an answer; some CI systems fail on more
 
 

@@ -11,8 +11,6 @@ from ragstone.errors import DataError
 from ragstone.storage import write_file
 from ragstone.structs import from_json, to_json
 
-__all__ = ["ENDING", "keep", "kept", "kept_path"]
-
 ENDING = ".experts.json"
 """What the name of the file has after that of the run."""
 

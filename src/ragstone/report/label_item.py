@@ -12,8 +12,6 @@ from ragstone.report.sanitize import cut, pieces, readable
 from ragstone.report.section import Canvas
 from ragstone.structs import to_json
 
-__all__ = ["item_html", "traceable"]
-
 _LONGEST = 60_000  # characters of a text
 _MOST_PASSAGES = 100
 _MOST_REFERENCES = 50

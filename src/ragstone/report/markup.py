@@ -12,8 +12,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Run
 
-__all__ = ["latex_escaped", "markdown_escaped", "write_latex", "write_markdown"]
-
 # Characters with a meaning in Markdown or in HTML inside of it; a backslash makes them literal.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$&@])")
 _URL = re.compile(r"(https?|ftp)(:)|(www)(\.)", re.IGNORECASE)

@@ -10,8 +10,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.structs import Scalar
 from ragstone.types import Benchmark
 
-__all__ = ["case_anchor", "condition_of", "first", "flattened", "notices"]
-
 # Times and process ids, which are not part of the configuration.
 _CLOCK = {
     "created", "created_at", "started", "started_at", "finished", "finished_at", "updated", "updated_at", "time", "pid",

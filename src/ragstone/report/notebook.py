@@ -6,8 +6,6 @@ from ragstone.display import Cell, Table
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
 
-__all__ = ["table_snippet"]
-
 
 def table_snippet(table: Table) -> str:
     """The table with its title and notes, and the interval and counts of each value."""

@@ -2,8 +2,6 @@
 
 from ragstone.display import Cell
 
-__all__ = ["counts", "interval", "number", "share", "value"]
-
 
 def share(part: int, whole: int) -> str:
     """`part` of `whole` in per cent, without decimals; "–" where `whole` is 0."""

@@ -19,8 +19,6 @@ from ragstone.report.html import HTML_LANG
 from ragstone.report.label_item import item_html
 from ragstone.report.section import Canvas
 
-__all__ = ["FORMAT", "offline_form"]
-
 FORMAT = "ragstone labels"
 """The `format` of the file that the page saves: an object with `version` (1), `form`, `expert`, and `labels`, objects
 with `item`, `task`, `value`, `spans` (objects with `start`, `end` and `answer`), `comment`, `seconds` and `when`

@@ -15,8 +15,6 @@ from ragstone.report.expert_tables import calibrated_line
 from ragstone.stats import Estimate
 from ragstone.types import Benchmark, Run
 
-__all__ = ["blocks", "heading_of", "opening"]
-
 _ACTIONS = 3
 _MESSAGE = 160  # characters of a failure in a verdict
 _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")

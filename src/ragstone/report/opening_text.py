@@ -15,8 +15,6 @@ from ragstone.report.opening import blocks, heading_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.text import plain_console
 
-__all__ = ["opening_text"]
-
 _BARS = {"level": "█", "gain": "▓", "loss": "▒", "rest": "░"}
 _LONGEST = 2_000  # characters of a sentence
 

@@ -8,8 +8,6 @@ from types import ModuleType
 
 from ragstone.errors import MissingExtra
 
-__all__ = ["load"]
-
 
 def load(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import `module`. Raises `MissingExtra` with the install command for `purpose` where a package is missing."""

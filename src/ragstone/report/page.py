@@ -20,8 +20,6 @@ from ragstone.report.html import HTML_LANG
 from ragstone.report.section import SECTIONS, Canvas, View, view_of
 from ragstone.types import Benchmark, Run
 
-__all__ = ["CASE_BYTES", "Frame", "Part", "document", "heading_of", "parts_of", "render"]
-
 CASE_BYTES = 1_400_000  # the limit of wrong answers, so that a report stays below 2 MB
 
 Part: TypeAlias = "tuple[str, str, Markup | str]"

@@ -14,8 +14,6 @@ from ragstone.types import Benchmark, Run
 if TYPE_CHECKING:
     from ragstone.structs import Scalar
 
-__all__ = ["write_parquet"]
-
 _BATCH = 1_000  # rows in memory at a time
 _INTEGERS = ("planned", "prompt_tokens", "completion_tokens", "cached_tokens")
 

@@ -10,8 +10,6 @@ from ragstone.benchmarks.interventions.gold import holds, labelled
 from ragstone.responses.stages import STAGES, passages_at
 from ragstone.types import Passage, Record
 
-__all__ = ["PassageChange", "PassagePath", "changes", "is_gold", "passage_paths", "prompted"]
-
 _PROMPT = STAGES[-1]
 _GOLD = 20  # gold passages that are looked for
 

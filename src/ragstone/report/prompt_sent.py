@@ -10,9 +10,6 @@ from ragstone.report.passage_path import prompted
 from ragstone.systems.template import PromptTemplate
 from ragstone.types import Record, Template, Turn
 
-__all__ = ["SentPrompt", "sent_prompt"]
-
-
 _NO_PROMPT = ("recorded", "extractive", "retrieval")  # kinds of systems without one that could be known
 
 

@@ -6,8 +6,6 @@ from ragstone.display import Span
 from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.text.quoting import find_quote
 
-__all__ = ["quote_spans"]
-
 _SEARCHED = 60_000  # characters of a passage that are searched
 
 

@@ -13,8 +13,6 @@ from ragstone.types import Benchmark, Record, Run
 if TYPE_CHECKING:
     from ragstone.structs import Scalar
 
-__all__ = ["RecordColumns", "columns_of", "guarded", "rows_of"]
-
 Value: TypeAlias = "Scalar | None"
 
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from ragstone.display import Span
 
-__all__ = ["Fragment", "cut", "fragments", "one_line", "pieces", "printable_json", "readable"]
-
 # Control characters except tab and newline; characters that reorder, hide or break the surrounding text; tag
 # characters (invisible instructions); noncharacters; and lone surrogates, which UTF-8 cannot encode.
 _UNSAFE = re.compile(

@@ -24,8 +24,6 @@ from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Record, Run
 
-__all__ = ["SECTIONS", "Canvas", "Section", "View", "view_of"]
-
 _LONGEST = 4_000  # characters of a text that a template prints; longer texts go through `html.marked`
 
 

@@ -17,8 +17,6 @@ from ragstone.report.section import Canvas
 from ragstone.report.word_diff import word_diff
 from ragstone.types import Passage, Record
 
-__all__ = ["Column", "side_by_side"]
-
 _QUESTION, _TEXT, _LINE, _SLOTS, _ANSWER, _PASSAGE, _PASSAGES, _SCORES = 4_000, 2_000, 180, 20, 40_000, 1_200, 30, 60
 MOST = 6  # answers side by side
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["sparkline"]
-
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _WIDEST = 48  # points; of more, the last are shown
 

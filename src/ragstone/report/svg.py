@@ -8,8 +8,6 @@ role, title and description.
 import re
 from xml.etree import ElementTree
 
-__all__ = ["BAD", "COLOURS", "FAINT", "GOOD", "GREY", "INK", "SOFT", "adapted", "variable"]
-
 # Okabe & Ito 2008, "Color Universal Design", without its yellow and black; with a seventh added.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
 # Placeholders that the page replaces by its own colours: text, secondary text, grid, published figures,

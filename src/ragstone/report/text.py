@@ -14,8 +14,6 @@ from ragstone.messages import messages, wrapped
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
 
-__all__ = ["plain_console", "table_text"]
-
 _GAP = 3  # rich's space between two columns
 _LONGEST_KEY = 28  # longer keys are wrapped before the table is split
 _LONGEST_WORD = 24  # the same for other cells

@@ -8,8 +8,6 @@ from typing import IO
 
 from ragstone.types import Benchmark, Record, Run
 
-__all__ = ["write_trec"]
-
 
 def write_trec(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
     """A list for each question and retriever (without a retriever: system), which is its tag; of several with the same

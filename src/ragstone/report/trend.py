@@ -10,8 +10,6 @@ from ragstone.report.html import figure_html, table_html
 from ragstone.report.page import Part, document
 from ragstone.report.section import Canvas
 
-__all__ = ["parts", "render"]
-
 _LEADING = 2  # charts beside the verdict
 _VERDICT = """
 <p class="lead-line"><b><bdi>{{ lines[0] }}</bdi></b></p>

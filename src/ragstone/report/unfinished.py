@@ -6,8 +6,6 @@ from ragstone.display import Table
 from ragstone.messages import messages
 from ragstone.types import Benchmark, Plan, Run
 
-__all__ = ["tables_of", "unfinished_lines", "unfinished_systems"]
-
 
 def unfinished_systems(run: Run) -> dict[str, Plan]:
     """The systems with cases or scores that remain, with their plans."""

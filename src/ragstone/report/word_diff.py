@@ -16,8 +16,6 @@ from typing import Any
 from ragstone.display import Span
 from ragstone.text.characters import HAN
 
-__all__ = ["word_diff"]
-
 _TOKEN = re.compile(rf"[{HAN}]|\d+(?:[.,:]\d+)*%?|[^\W\d_{HAN}]+(?:['’][^\W\d_{HAN}]+)*|[^\s\w]|_")
 _LONGEST = 30_000  # characters of a text that are compared
 _WORK = 1_000_000  # pairs of equal words that are looked at: about a quarter of a second

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from ragstone.structs import Scalar
 
-__all__ = ["write_xlsx"]
-
 _LONGEST_TEXT = 32_767  # characters that Excel allows in a cell
 _MOST_ROWS = 1_048_575  # rows that Excel allows in a sheet, without the heading
 _FORBIDDEN_IN_TITLES = re.compile(r"[\[\]:*?/\\']")

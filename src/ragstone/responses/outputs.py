@@ -17,8 +17,6 @@ from msgspec.structs import replace
 from ragstone.errors import SystemFailed
 from ragstone.types import Passage, Response, Usage
 
-__all__ = ["LONGEST_ANSWER", "found_passages", "passages_of", "response_of", "usage_of"]
-
 LONGEST_ANSWER = 1_000_000  # characters; a longer one is a bug of the system, and would fill the run file
 
 _ANSWERS = (

@@ -15,8 +15,6 @@ from msgspec.structs import replace
 from ragstone.responses.outputs import passages_of, usage_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
-__all__ = ["FIRST_TOKEN", "STAGES", "STAGE_WORDS", "StageRecorder", "passages_at", "search_response", "stage_step"]
-
 STAGES = ("fetch", "rerank", "prompt")
 """The stages that have passages, in their order."""
 

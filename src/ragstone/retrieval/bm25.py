@@ -38,8 +38,6 @@ from ragstone.types import Passage, Retriever
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PLUGINS", "Bm25", "open_bm25", "terms_of"]
-
 log = logging.getLogger(__name__)
 
 INDEXES = ("auto", "memory", "disk")

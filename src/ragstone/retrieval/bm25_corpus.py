@@ -19,8 +19,6 @@ from ragstone.retrieval.open import Building
 from ragstone.retrieval.own import PoolPassages
 from ragstone.types import Passage, Retriever
 
-__all__ = ["Chunks", "open_corpus"]
-
 log = logging.getLogger(__name__)
 
 

@@ -31,8 +31,6 @@ from ragstone.retrieval.engine import load_library
 from ragstone.retrieval.index_folder import bytes_of, kept_index
 from ragstone.types import Passage
 
-__all__ = ["K1", "B", "DiskBm25", "Source", "has_tantivy", "open_disk_index", "packed", "unpacked"]
-
 log = logging.getLogger(__name__)
 
 K1, B = 1.2, 0.75

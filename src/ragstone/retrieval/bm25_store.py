@@ -22,8 +22,6 @@ from ragstone.errors import StorageError, UsageError
 from ragstone.retrieval.index_folder import MAX_INDEXES, delete_oldest
 from ragstone.storage import Layout, connect
 
-__all__ = ["cached_terms", "load_index", "save_index"]
-
 log = logging.getLogger(__name__)
 
 _VERSION = 1  # raise it when the meaning of the stored data changes

@@ -23,8 +23,6 @@ from ragstone.types import Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PLUGINS"]
-
 _KEY = "CHROMA_API_KEY"
 
 

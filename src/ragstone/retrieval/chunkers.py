@@ -29,11 +29,6 @@ from ragstone.text import estimate_tokens, sentences
 from ragstone.text.characters import HAN
 from ragstone.types import Passage, Tokenizer
 
-__all__ = [
-    "METHODS", "PRESETS", "Chunk", "Chunking", "Counts", "Method", "chunk", "chunk_passages", "named_tokenizer",
-    "parse_sizes", "tokenizer_id",
-]  # fmt: skip
-
 Method: TypeAlias = Literal["sentence", "recursive", "token"]
 METHODS: tuple[Method, ...] = get_args(Method)
 PRESETS = {"mirage": 330, "rgb": 300}

@@ -26,8 +26,6 @@ from ragstone.retrieval.corpus_rows import LARGEST, read_lines, read_table, text
 from ragstone.retrieval.markdown import headings_of
 from ragstone.types import Passage
 
-__all__ = ["NO_CORPUS", "Corpus", "Documents", "Heading", "path_of", "read_corpus", "text_of_html"]
-
 Heading: TypeAlias = tuple[int, int, str]
 """Where a heading starts in the text of a passage, its level (1 is the highest), and its words."""
 

@@ -11,8 +11,6 @@ from typing import Any
 from ragstone.errors import DataError
 from ragstone.types import Passage
 
-__all__ = ["LARGEST", "read_lines", "read_table", "text_of"]
-
 LARGEST = 200_000_000
 """Bytes of a file that is read at once."""
 _PIECE = 1_000_000  # characters

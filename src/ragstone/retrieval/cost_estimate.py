@@ -13,8 +13,6 @@ from ragstone.models.rerank import is_reranker
 from ragstone.structs import Frozen
 from ragstone.types import RetrievalCost
 
-__all__ = ["TextCount", "estimate_cost", "is_chat_cost"]
-
 _EMBEDDED = ("dense", "multivector", "late")
 # Approximate tokens of a prompt's instruction and examples.
 _PROMPT = 400

@@ -39,8 +39,6 @@ from ragstone.types import Embedder, Passage, Retriever
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PLUGINS", "Dense", "open_dense"]
-
 log = logging.getLogger(__name__)
 
 INDEXES = ("auto", "exact", "faiss", "hnsw", "disk")

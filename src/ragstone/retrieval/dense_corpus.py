@@ -26,8 +26,6 @@ from ragstone.types import Embedder, Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["StoredPassages", "open_corpus_vectors"]
-
 log = logging.getLogger(__name__)
 
 _LAYOUT = Layout(

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from ragstone.models.options import ModelOptions
 
-__all__ = ["PLUGINS"]
-
 _ROWS = 500  # documents per write
 _CANDIDATES = 10  # that a vector search considers, per requested passage
 _SAMPLED = 50  # passages that decide on the analyzer's language

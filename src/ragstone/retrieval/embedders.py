@@ -19,8 +19,6 @@ from ragstone.types import Embedder
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["embed_all"]
-
 log = logging.getLogger(__name__)
 
 # Texts per call and concurrent calls. The endpoint's own limits apply too.

@@ -36,18 +36,6 @@ from ragstone.types import Embedder, Passage, Retriever
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "Engine",
-    "EngineKind",
-    "EngineOpener",
-    "EngineTarget",
-    "Fields",
-    "Hit",
-    "load_library",
-    "opener_of",
-    "similarity",
-]
-
 _IN_FLIGHT = 8  # concurrent searches
 _SHARED = ("collection", "embedder", "embedder_url", "id", "text", "title")
 

@@ -13,8 +13,6 @@ from typing import Any
 from ragstone.errors import UsageError
 from ragstone.user_code.calls import in_thread
 
-__all__ = ["FrameworkSearch", "framework_search"]
-
 
 @dataclass(frozen=True)
 class FrameworkSearch:

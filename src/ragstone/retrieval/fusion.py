@@ -27,8 +27,6 @@ from ragstone.models.nested_names import Spec
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Passage, Retriever
 
-__all__ = ["PLUGINS", "Hybrid", "fuse", "open_hybrid"]
-
 Method: TypeAlias = Literal["rrf", "weighted"]
 
 _CONSTANT = 60.0

@@ -19,8 +19,6 @@ from pathlib import Path
 from ragstone.errors import StorageError
 from ragstone.storage.database import result_code
 
-__all__ = ["MAX_INDEXES", "bytes_of", "delete_oldest", "kept_index", "key_of"]
-
 log = logging.getLogger(__name__)
 
 MAX_INDEXES = 8

@@ -20,8 +20,6 @@ from ragstone.types import Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PLUGINS"]
-
 METRICS = ("cosine", "dot", "l2")
 _ROWS = 4096  # per write
 

@@ -29,11 +29,6 @@ from ragstone.structs import Frozen
 from ragstone.text import detect
 from ragstone.types import Completion, Model, Request, Sampling, Turn, Usage
 
-__all__ = [
-    "LANGUAGES", "LONGEST", "NAMES", "ModelStats", "Prompt", "StructuredChat", "all_of", "parse_reply", "prompt_for",
-    "read_prompt",
-]  # fmt: skip
-
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -5,8 +5,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Structure", "blocks_of", "headings_of"]
-
 _CODE = re.compile(
     r"^[^\S\n]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[^\S\n]{0,3}(?P=fence)[`~]*[^\S\n]*$", re.M | re.S
 )

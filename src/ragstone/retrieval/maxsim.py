@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = "np.ndarray[Any, Any]"
 
-__all__ = ["MaxSim"]
-
 # Bytes of float32 products in memory at a time.
 _BLOCK_BYTES = 96 * 2**20
 # Numbers gathered at a time for the exact products.

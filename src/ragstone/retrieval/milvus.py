@@ -23,8 +23,6 @@ from ragstone.types import Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PLUGINS"]
-
 _KEY = "MILVUS_TOKEN"
 _ROWS = 1000  # per write
 _LONGEST_ID = 65_535  # bytes, Milvus's limit for a text

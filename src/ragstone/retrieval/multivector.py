@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = "np.ndarray[Any, Any]"
 
-__all__ = ["PLUGINS", "MultiVector", "open_late", "open_multivector", "parts_of", "windows_of"]
-
 # A shorter "sentence" ("Yes.", "1.", a heading) has too little content and is joined to the next.
 _LEAST_TOKENS = 8
 # A longer one, such as a table without sentence ends, has too much content for one vector and is split.

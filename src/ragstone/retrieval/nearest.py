@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = "np.ndarray[Any, Any]"
 
-__all__ = ["Exact", "Faiss", "Nearest", "empty_result", "exact_products", "has_faiss", "load_faiss"]
-
 # Queries and rows per matrix product: 8 MB of products, which stay in the processor's cache for the comparison.
 _BLOCK = 512
 _COLUMNS = 4096

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = "np.ndarray[Any, Any]"
 
-__all__ = ["PROBES", "SAMPLED", "OnDisk", "build_on_disk", "is_on_disk", "lists_for"]
-
 PROBES = 256
 """Lists that are searched for each query."""
 _PER_LIST = 40  # vectors per list from which the lists' centres are computed

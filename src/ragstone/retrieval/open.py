@@ -20,18 +20,6 @@ from ragstone.retrieval.corpus import Documents
 from ragstone.types import Passage, Retriever
 from ragstone.user_code.isolated import source_hash
 
-__all__ = [
-    "RETRIEVERS",
-    "Building",
-    "Opener",
-    "check_retriever",
-    "code_of",
-    "facts_of",
-    "named_retrievers",
-    "open_retriever",
-    "retriever_name",
-]
-
 _DEFAULT = ModelOptions()
 # The end of a model's error about a missing address; the model of a retriever has other options for it.
 _NO_ADDRESS = " --base-url: the address of the endpoint."

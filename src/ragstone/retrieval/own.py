@@ -38,8 +38,6 @@ from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, w
 if TYPE_CHECKING:
     from ragstone.models.http_call import HttpCall
 
-__all__ = ["PLUGINS", "OwnRetriever", "PoolPassages", "open_http", "open_place", "retriever_from", "serve_retriever"]
-
 Search = Callable[[str, int], Any]
 _K = ("k", "top_k", "limit", "n", "n_results", "num_results")
 _POOL = ("pool", "corpus")

@@ -19,8 +19,6 @@ from ragstone.types import Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PLUGINS"]
-
 _OPERATORS = {"cosine": "<=>", "dot": "<#>", "l2": "<->"}
 _TABLES = """
 SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || c.relname END

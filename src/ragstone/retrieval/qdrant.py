@@ -21,8 +21,6 @@ from ragstone.types import Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PLUGINS"]
-
 _KEY = "QDRANT_API_KEY"
 _ROWS = 1000  # per write
 

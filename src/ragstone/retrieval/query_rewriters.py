@@ -28,8 +28,6 @@ from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 
-__all__ = ["PLUGINS", "MultiQuery", "Rewritten", "open_multiquery", "open_rewrite"]
-
 _OTHERS = 3
 _DEPTH = 100
 _CONSTANT = 60.0

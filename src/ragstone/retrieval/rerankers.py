@@ -39,8 +39,6 @@ from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 
-__all__ = ["PLUGINS", "Judge", "Listwise", "Pointwise", "Reranked", "Scoring", "open_rerank"]
-
 _DEPTH = 20
 _WINDOW = 20
 _GRADES = (0, 1, 2, 3)

@@ -33,8 +33,6 @@ from ragstone.retrieval.open import Building
 from ragstone.retrieval.trec_reader import Chunk, RankedDocument, read_run
 from ragstone.types import Passage, Retriever
 
-__all__ = ["PLUGINS", "Listed", "open_run"]
-
 log = logging.getLogger(__name__)
 
 

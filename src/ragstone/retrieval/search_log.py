@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from ragstone.types import Passage, Usage
 
-__all__ = ["SearchLog", "current_log", "logged"]
-
 
 @dataclass
 class SearchLog:

@@ -18,8 +18,6 @@ import msgspec
 
 from ragstone.errors import DataError
 
-__all__ = ["Chunk", "RankedDocument", "Run", "read_run"]
-
 _QUERY = ("query_id", "qid", "query", "topic_id", "topic", "q_id")
 _DOCUMENT = ("corpus_id", "doc_id", "docid", "docno", "document_id", "document", "passage_id", "pid", "doc")
 _SCORE = ("score", "similarity", "sim")

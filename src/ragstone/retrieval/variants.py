@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 from ragstone.models.nested_names import parse
 
-__all__ = ["Variant", "variants"]
-
 Variant: TypeAlias = Literal["fused", "reranked", "unranked", "rewritten"]
 
 _FUSION, _RERANKER = "hybrid", "rerank"

@@ -14,8 +14,6 @@ from ragstone.storage import storage_errors
 from ragstone.structs import to_json
 from ragstone.types import Case
 
-__all__ = ["Ledger", "StreamedCase", "batches"]
-
 BATCH_BYTES = 8 * 2**20
 
 

@@ -10,8 +10,6 @@ from ragstone.runs.entries import CaseResult
 from ragstone.runs.store import RunFile
 from ragstone.types import Record
 
-__all__ = ["Commits", "Done"]
-
 # A worker is free as soon as its answer would survive the process; this many answers may wait for their commit before
 # the disk slows the run down.
 UNCOMMITTED = 2048

@@ -7,8 +7,6 @@ from typing import Any
 
 from ragstone.structs import to_json
 
-__all__ = ["differences", "keep_old_names", "plain", "replaced"]
-
 SHOWN = 60  # characters of a value in a message
 
 

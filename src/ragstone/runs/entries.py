@@ -10,10 +10,6 @@ from typing import Any
 from ragstone.runs.text_store import intern, write_texts
 from ragstone.storage import insert
 
-__all__ = [
-    "CaseResult", "CaseRow", "Interim", "ScoreRow", "write_batches", "write_cases", "write_interim", "write_results",
-]  # fmt: skip
-
 Row = tuple[Any, ...]
 
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from ragstone.errors import EndpointRefused, Postponed
 
-__all__ = ["Halt"]
-
 
 class Halt:
     """`event` is set when nothing new is started at all. If one of several systems is refused, the others go on.

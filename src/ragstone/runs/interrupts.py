@@ -9,8 +9,6 @@ from typing import Any
 
 from ragstone.errors import Terminated
 
-__all__ = ["finish_on_interrupt"]
-
 STOPPING = "Stopping{by}: finishing what is in flight. {again} leaves at once; what is done is kept either way."
 # Containers, CI and service managers send SIGTERM, a closing terminal sends SIGHUP. Windows has no SIGHUP.
 _SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__)

@@ -13,8 +13,6 @@ from ragstone.runs.schema import key_of
 from ragstone.runs.store import RunFile
 from ragstone.types import Case, System
 
-__all__ = ["CaseJob", "JobQueue"]
-
 # At most half of what is in flight is leased at once, so that processes share the end of a run evenly; more if the
 # system answers faster than leasing brings work. Cases that are done already are skipped in larger steps.
 MAX_TAKE = 512

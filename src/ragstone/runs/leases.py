@@ -19,8 +19,6 @@ from ragstone.runs.schema import decode, text_of
 from ragstone.runs.text_store import fetch, intern, references
 from ragstone.types import Response
 
-__all__ = ["LEASE_SECONDS", "Lease", "LeaseTable", "State", "check_content"]
-
 # How long a lease lasts unless its owner renews it (every third of that). It matters only if an owner dies on another
 # machine; a death on this machine is noticed at once.
 LEASE_SECONDS = 60.0

@@ -21,8 +21,6 @@ from ragstone.runs.text_store import fetch, references, write_texts
 from ragstone.storage import connect, storage_errors, transaction
 from ragstone.storage.database import result_code
 
-__all__ = ["Merged", "attached", "copy_records"]
-
 _PAGE = 512  # rows that are compared or copied at once
 _SAME_CASE = "b.system_id = a.system_id AND b.case_id = a.case_id"
 _ANSWERED_TWICE = (

@@ -21,8 +21,6 @@ from ragstone.errors import StorageError
 from ragstone.runs.entries import CaseResult, Interim, ScoreRow, write_interim, write_results
 from ragstone.runs.owners import is_dead
 
-__all__ = ["Outbox", "OutboxFile", "absorb", "absorb_file", "leftovers", "outbox_files"]
-
 # Beyond this size a new file is started, so that the old one can be deleted as soon as all of it is committed.
 FILE_BYTES = 2**20
 # After this long without an answer, the owner of a file on another machine counts as dead.

@@ -7,8 +7,6 @@ from ragstone.errors import EndpointRefused
 from ragstone.messages import messages
 from ragstone.types import Record, Usage
 
-__all__ = ["NullProgress", "Outcome", "Progress"]
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -11,8 +11,6 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["forget", "is_dead", "new_owner"]
-
 _living: set[str] = set()  # the owners that this process created and has not given up
 
 

@@ -13,8 +13,6 @@ from ragstone.runs.schema import LAYOUT, META, decode, key_of
 from ragstone.storage import check_regular, connect, storage_errors
 from ragstone.types import Plan, PlanCell, Record, Response, Score
 
-__all__ = ["Failure", "RecordCounts", "RunReader", "is_run_file", "open_run"]
-
 
 @dataclass(frozen=True)
 class RecordCounts:

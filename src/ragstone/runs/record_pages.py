@@ -15,8 +15,6 @@ from ragstone.runs.text_store import TEXT_MARK, fetch, references
 from ragstone.storage import storage_errors
 from ragstone.types import Case, Record, Response, Score
 
-__all__ = ["PAGE_RECORDS", "STAMP", "RecordPages", "name_of"]
-
 Key: TypeAlias = tuple[str, str]  # system_id and case_id, as in the tables
 Row: TypeAlias = tuple[Any, ...]  # system_id, case_id, case, response, error, position
 

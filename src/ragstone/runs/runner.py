@@ -20,8 +20,6 @@ from ragstone.structs import to_json
 from ragstone.systems.accepted import is_repeatable
 from ragstone.types import Case, Metric, Record, Response, Score, System, Usage
 
-__all__ = ["run_cases"]
-
 PLANNED_AT_ONCE = 4096  # cases
 
 

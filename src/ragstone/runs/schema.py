@@ -15,8 +15,6 @@ from ragstone.storage import Layout
 from ragstone.structs import to_json
 from ragstone.types import Case, Passage, Response, Score
 
-__all__ = ["LAYOUT", "META", "check_numbers", "converted", "decode", "decode_fast", "encode_score", "key_of", "text_of"]
-
 T = TypeVar("T")
 
 # The columns `response`, `error`, `payload`, `spec` and `value` are ASCII JSON, so that lone surrogates and NUL

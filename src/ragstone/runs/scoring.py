@@ -13,8 +13,6 @@ from ragstone.runs.schema import encode_score, key_of
 from ragstone.text.redaction import redact
 from ragstone.types import NO_ANSWER, Case, Metric, Need, Response, Score
 
-__all__ = ["describe", "is_async", "row_of", "score"]
-
 LONGEST_MESSAGE = 2000  # characters: an endpoint may answer with a page
 
 

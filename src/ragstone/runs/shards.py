@@ -27,8 +27,6 @@ from ragstone.storage import connect, insert, transaction
 from ragstone.structs import to_json
 from ragstone.types import Case, Record, Response
 
-__all__ = ["Pool", "Returned", "Shard", "Shards", "merge_shard"]
-
 SHARD_SECONDS = 5.0  # what a shard should take: longer ones lose more with a worker, shorter ones cost more each
 FEWEST_CASES, MOST_CASES, MOST_BYTES = 8, 2000, 16 * 2**20
 GATHER_SECONDS = 0.05  # how long the first cases of a shard wait for more

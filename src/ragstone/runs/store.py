@@ -29,8 +29,6 @@ from ragstone.types import Completion
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["RunFile", "record_settings"]
-
 
 class RunFile:
     """An open run file. `create_or_open` opens it; `close` (or `with`) finishes all writing and closes it."""

@@ -8,8 +8,6 @@ from ragstone.errors import RunMismatch
 from ragstone.runs.config import differences, keep_old_names, plain, replaced
 from ragstone.runs.reader import open_run
 
-__all__ = ["Stored"]
-
 
 class Stored:
     """The answered cases of a run file and the names of their scores; empty if there is no file.

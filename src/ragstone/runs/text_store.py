@@ -24,19 +24,6 @@ from ragstone.storage import insert
 from ragstone.structs import from_json
 from ragstone.types import Passage
 
-__all__ = [
-    "LONGEST_INTEGER",
-    "SHORTEST",
-    "TEXT_MARK",
-    "fetch",
-    "fill",
-    "intern",
-    "load",
-    "plain_json",
-    "references",
-    "write_texts",
-]
-
 # Characters of a text as written in JSON (six for a Chinese character). Interning a shorter one saves nothing.
 SHORTEST = 200
 # Approximate size of a pack in characters: all of it is read for one of its texts.

@@ -4,8 +4,6 @@ import math
 
 from ragstone.stats.intervals import beta_quantile
 
-__all__ = ["at_most", "bad_interval", "sample_needed"]
-
 _CONFIDENCE = 0.95
 _ROUNDING = 1e-9
 

@@ -21,8 +21,6 @@ from ragstone.stats.intervals import (
     wilson,
 )
 
-__all__ = ["Estimate"]
-
 
 @dataclass(frozen=True)
 class Estimate:

@@ -8,13 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = [
-    "ROUNDING", "UNSEEN", "Array", "Groups", "Interval", "Values", "Z", "apart", "decisive_interval",
-    "difference_interval",
-    "effective", "exact_interval", "finite", "gain_interval", "mean_interval", "most_trials", "score_interval",
-    "share_interval", "student_interval", "student_quantile", "units_of", "wilson",
-]  # fmt: skip
-
 Interval: TypeAlias = tuple[float, float] | None
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 Values: TypeAlias = Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]

@@ -9,8 +9,6 @@ import numpy as np
 
 from ragstone.stats.intervals import ROUNDING, Groups, Values, finite, units_of
 
-__all__ = ["cohen_kappa", "holm", "mcnemar_exact", "paired_test", "permutation_paired"]
-
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip the signs are all tried
 _DRAWS = 9_999  # random draws if there are more; p is then a multiple of 1/10,000
 _BLOCK = 1 << 20  # numbers in memory at a time

@@ -16,11 +16,6 @@ from typing import Any, Literal
 
 from ragstone.errors import StorageError, UsageError
 
-__all__ = [
-    "BUSY_SECONDS", "Layout", "connect", "insert", "journal_mode", "result_code", "roll_back", "storage_errors",
-    "transaction",
-]  # fmt: skip
-
 # How long one process waits for another's lock. Commits take milliseconds; this is enough for a very busy disk.
 BUSY_SECONDS = 60.0
 # Rows in one INSERT. A statement is prepared for each size that occurs, so sizes are powers of two.

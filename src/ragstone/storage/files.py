@@ -12,8 +12,6 @@ from typing import IO
 
 from ragstone.errors import UsageError
 
-__all__ = ["check_regular", "replacing", "write_file"]
-
 
 def check_regular(path: Path) -> None:
     """Raises OSError for a pipe or a device, which might never end when read, and for a path that cannot be opened."""

@@ -17,8 +17,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 from ragstone.errors import FileLost, StorageError
 from ragstone.storage.database import BUSY_SECONDS, Layout, connect, result_code, roll_back, storage_errors
 
-__all__ = ["GATHER_SECONDS", "GROUP_LIMIT", "GroupWriter"]
-
 A = TypeVar("A")
 T = TypeVar("T")
 Target: TypeAlias = "asyncio.Future[Any] | concurrent.futures.Future[Any]"

@@ -12,8 +12,6 @@ from typing import IO, Any, Generic, TypeVar, overload
 
 from ragstone.errors import StorageError
 
-__all__ = ["Spool"]
-
 T = TypeVar("T")
 
 _FIRST = 4_096  # values that stay as they are, in memory

@@ -12,8 +12,6 @@ from ragstone.text import sentences
 from ragstone.text.characters import HAN
 from ragstone.text.folding import fold
 
-__all__ = ["ParsedPassage", "Question", "Sentence", "read_passage", "read_question"]
-
 _UNIT = re.compile(rf"\d+(?:\.\d+)?%?|[^\W\d_{HAN}]+|[{HAN}]|[^\w\s'·-]")
 _ENGLISH_UNIT = re.compile(r"\d+(?:\.\d+)?%?|[^\W\d_]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20|21)\d\d(?![\d万亿人名元米])")

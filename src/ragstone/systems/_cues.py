@@ -5,8 +5,6 @@ from functools import lru_cache
 
 from ragstone.text.patterns import pattern_lines
 
-__all__ = ["Look", "cue", "looks", "stop_words"]
-
 # (pattern of the question, pattern of its answer)
 Look = tuple[re.Pattern[str], re.Pattern[str]]
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from ragstone.errors import SystemFailed
 from ragstone.types import Query, System
 
-__all__ = ["ACCEPTED", "USUAL_K", "accepts_of", "check_accepted", "is_repeatable", "printed_by"]
-
 ACCEPTED = ("passages", "history", "k", "language", "retrieve")
 """What a system may take: given passages (with none of them it answers closed book); the history of a conversation;
 the number of passages to fetch; the question's language; a search without an answer."""

@@ -11,8 +11,6 @@ from ragstone.responses.stages import stage_step
 from ragstone.systems.accepted import accepts_of
 from ragstone.types import Query, Response, System
 
-__all__ = ["CHANGES", "Altered", "check_change"]
-
 _NUMBER = r"[1-9]\d{0,3}"
 _WORDS = {_NUMBER: "a whole number from 1"}
 CHANGES: Mapping[str, tuple[tuple[str, ...], str]] = {

@@ -8,8 +8,6 @@ from msgspec.structs import replace
 from ragstone.systems.wrapper import Wrapper
 from ragstone.types import Query, Response, System
 
-__all__ = ["Expanding"]
-
 
 @dataclass(frozen=True)
 class Expanding(Wrapper):

@@ -18,8 +18,6 @@ from ragstone.systems._answer_parsing import ParsedPassage, Question, Sentence, 
 from ragstone.text import detect
 from ragstone.types import Passage, Query, Response, Usage
 
-__all__ = ["REFUSALS", "Extractive"]
-
 REFUSALS = {
     "en": "I can not answer the question because of the insufficient information in documents.",
     "zh": "文档信息不足，因此我无法基于提供的文档回答该问题。",

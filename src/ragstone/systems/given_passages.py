@@ -9,8 +9,6 @@ from ragstone.systems.accepted import accepts_of
 from ragstone.systems.wrapper import Wrapper
 from ragstone.types import Passage, Query, Response, System
 
-__all__ = ["GivenPassages"]
-
 
 class GivenPassages(Wrapper):
     """Passes queries to `inner`. Raises UsageError if that retrieves for itself: it declares so (`accepts`

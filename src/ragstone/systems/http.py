@@ -30,8 +30,6 @@ from ragstone.types import Passage, Query, Response, Step, Usage
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["HttpSystem", "HttpTarget"]
-
 DEFAULT_BODY = '{"question": "{question}"}'
 _NAMES = ("question", "passages", "history", "language", "k", "retrieve_only")
 _ADVICE = {

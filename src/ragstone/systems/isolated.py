@@ -9,8 +9,6 @@ import msgspec
 from ragstone.types import Query, Response
 from ragstone.user_code.isolated import IsolatedCode, open_isolated_code, source_hash
 
-__all__ = ["IsolatedSystem", "open_isolated"]
-
 
 class IsolatedSystem:
     """The system at a location, asked in a process of its own. Made by `open_isolated`."""

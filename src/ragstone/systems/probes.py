@@ -14,8 +14,6 @@ from ragstone.responses.stages import passages_at
 from ragstone.systems.accepted import accepts_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, System
 
-__all__ = ["INTERVENTIONS", "Outcome", "Probe", "probe_interventions"]
-
 INTERVENTIONS = ("passages", "closed_book", "k", "retrieve")
 """Given passages; none of them, so that the system answers from memory; a number of passages; a search alone."""
 

@@ -22,8 +22,6 @@ from ragstone.systems.frameworks import framework_call
 from ragstone.types import Query, Response, Step, System
 from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
 
-__all__ = ["PARAMETERS", "PythonSystem", "serve_system", "system_from"]
-
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "passages": ("passages", "contexts", "context", "documents", "docs", "chunks"),
     "history": ("history", "chat_history", "messages", "conversation"),

@@ -25,8 +25,6 @@ from ragstone.systems.accepted import ACCEPTED
 from ragstone.systems.template import PromptTemplate, prompt_template
 from ragstone.types import Passage, Query, Response, Retriever, Sampling, Step, System, Template, Usage
 
-__all__ = ["RAG_TEMPLATE", "RagSystem", "RagTarget", "open_rag", "rag_target"]
-
 OpenReader: TypeAlias = Callable[[str, Template], Awaitable[System]]
 
 RAG_TEMPLATE = PromptTemplate(

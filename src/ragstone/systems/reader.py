@@ -7,8 +7,6 @@ import msgspec
 
 from ragstone.types import Model, Query, Request, Response, Sampling, Template
 
-__all__ = ["Reader"]
-
 
 class Reader:
     """Calls `model` with the messages that `template` builds from a query.

@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.types import Query, Response
 
-__all__ = ["Recorded"]
-
 
 @dataclass(frozen=True)
 class Recorded:

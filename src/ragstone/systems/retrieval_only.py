@@ -8,8 +8,6 @@ from msgspec.structs import replace
 
 from ragstone.types import NO_ANSWER, Query, Response
 
-__all__ = ["RetrievalOnly"]
-
 
 @dataclass(frozen=True)
 class RetrievalOnly:

@@ -18,8 +18,6 @@ from ragstone.structs import Frozen
 from ragstone.text import detect
 from ragstone.types import Query, Sampling, Turn
 
-__all__ = ["OFFICIAL", "PAPER", "TEMPLATES", "PromptTemplate", "joined", "prompt_template"]
-
 
 class PromptTemplate(Frozen, frozen=True):
     """System and user texts by language. User texts contain `{DOCS}` for the documents and `{QUERY}` for the question.

@@ -13,8 +13,6 @@ from ragstone.retrieval import brings_documents, check_retriever, code_of, open_
 from ragstone.systems.accepted import USUAL_K, accepts_of, printed_by
 from ragstone.types import Query, Response, Retriever, System
 
-__all__ = ["SystemTarget", "WithRetriever", "open_own_retriever"]
-
 
 @dataclass(frozen=True)
 class SystemTarget:

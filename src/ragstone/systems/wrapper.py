@@ -5,8 +5,6 @@ from typing import Any
 
 from ragstone.types import System
 
-__all__ = ["Wrapper"]
-
 
 class Wrapper:
     """Has the id and the settings of the system that it wraps: answers through it are that system's."""

@@ -4,8 +4,6 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["HAN", "FoldTable", "fold_table", "is_han", "vocabulary"]
-
 # Han characters for use inside a regular expression's brackets: the unified ideographs with their extensions, the
 # compatibility ideographs, and 〇.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -3,8 +3,6 @@
 import re
 from typing import NamedTuple
 
-__all__ = ["DatePattern", "date_pattern", "time_pattern"]
-
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _MONTHS = _MONTH_NAMES.split()
 _NUMBER = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}

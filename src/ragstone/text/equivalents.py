@@ -8,8 +8,6 @@ from ragstone.text.characters import HAN
 from ragstone.text.numerals import ONES, TENS
 from ragstone.text.patterns import pattern_lines
 
-__all__ = ["equal_names", "equivalents", "ordinal_words"]
-
 _ORDINALS_IN_ORDER = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
     " sixteenth seventeenth eighteenth nineteenth"

@@ -8,8 +8,6 @@ from functools import lru_cache
 from ragstone.text.characters import fold_table
 from ragstone.text.numerals import rewrites
 
-__all__ = ["Folded", "fold", "fold_characters"]
-
 
 @dataclass(frozen=True, eq=False)
 class Folded:

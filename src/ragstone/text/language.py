@@ -4,8 +4,6 @@ import re
 
 from ragstone.text.characters import HAN
 
-__all__ = ["detect"]
-
 _HAN_OR_WORD = re.compile(rf"[{HAN}]|[A-Za-z\u00c0-\u024f]+")
 _DECISIVE = 4000
 

@@ -23,8 +23,6 @@ from ragstone.text.quantities import (
     quantity_pattern,
 )
 
-__all__ = ["find_answer"]
-
 _PARTS = re.compile(rf"(?P<number>\d+(?:[.,]\d+)*)|(?P<han>[{HAN}])|(?P<word>[^\W\d_{HAN}]+)|(?P<other>[\W_])")
 # Prefixes of character sets that `_for_text` simplifies: `re` takes a millisecond to compile the ranges of Han, and a
 # tenth of that for any set with a non-Latin character and more than two ranges. No escaped alias contains such a

@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-__all__ = ["BEGINS_NUMERAL", "CHINESE_NUMERALS", "JOINS_NUMERAL", "ONES", "TENS", "rewrites"]
-
 CHINESE_NUMERALS = "零〇一二两三四五六七八九十百千万亿"
 _DIGIT = {char: value for value, chars in enumerate(("零〇", "一", "二两", *"三四五六七八九")) for char in chars}
 _UNIT = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}

@@ -7,8 +7,6 @@ import re
 from functools import lru_cache
 from importlib.resources import files
 
-__all__ = ["pattern_lines"]
-
 _SECTION = re.compile(r"\[([a-z]+(?:\.[a-z]+)+)\]")
 _PART = re.compile(r"([A-Z_]+) = (.+)")
 _USE = re.compile(r"\{([A-Z_]+)\}")

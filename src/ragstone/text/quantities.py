@@ -8,8 +8,6 @@ from typing import NamedTuple
 from ragstone.text.characters import HAN
 from ragstone.text.equivalents import equivalents
 
-__all__ = ["Quantity", "is_part_of_more", "number_begins", "number_ends", "number_pattern", "quantity_pattern"]
-
 _MINUS = r"(?:-|minus\s|negative\s|零下)"
 _QUANTITY = re.compile(
     rf"(?P<sign>{_MINUS})?(?P<prefix>[^\d-]{{0,4}}?)\s?(?P<number>\d+(?:\.\d+)?)[\s-]?(?P<unit>[^\d-][^\d]*[²³23]?)?"

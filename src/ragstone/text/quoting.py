@@ -5,8 +5,6 @@ import re
 from ragstone.text.characters import HAN
 from ragstone.text.folding import Folded, fold_characters
 
-__all__ = ["find_quote"]
-
 _LEFT_OUT = re.compile(r"\s*(?:…+|⋯+|\.{3,}|\[…\]|\[\.{3}\])\s*")
 _LETTER = re.compile(rf"[^\W_{HAN}]")
 

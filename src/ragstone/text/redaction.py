@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-__all__ = ["HIDDEN", "redact", "redact_all", "secrets_of", "shown_url"]
-
 HIDDEN = "***"
 _SCHEME = "http://"
 _ENDS = "\\s\"'<>"  # characters that end an address in a text

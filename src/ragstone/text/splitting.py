@@ -5,8 +5,6 @@ from bisect import bisect_left
 
 from ragstone.text.characters import HAN, vocabulary
 
-__all__ = ["sentences"]
-
 # Marks that can only close, so that they may follow a blank; and all closing marks.
 _ONLY_CLOSERS = "”’」』）】》〉］〕｣»"
 _CLOSERS = _ONLY_CLOSERS + ")\\]\"'"

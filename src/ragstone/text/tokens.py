@@ -5,8 +5,6 @@ import re
 
 from ragstone.text.characters import HAN
 
-__all__ = ["estimate_tokens", "most_tokens"]
-
 _UNITS = re.compile(rf"[{HAN}]+|([^\W\d_{HAN}]+)|\d+|([^\S ]+|  +)|[^\w\s]|_")
 _BLANK = re.compile(r"[^\S ]+|  +")
 # Tables that turn ASCII characters other than letters (or digits) into blanks; and what is deleted to leave only signs,

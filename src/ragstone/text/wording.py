@@ -10,8 +10,6 @@ from ragstone.text.folding import fold, fold_characters
 from ragstone.text.language import detect
 from ragstone.text.numerals import BEGINS_NUMERAL, CHINESE_NUMERALS, JOINS_NUMERAL
 
-__all__ = ["Wording", "words"]
-
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|\d+(?:[.,:]\d+)*%?|[^\W_]+(?:'[^\W_]+)*")
 _HAN_RUN = re.compile(rf"[{HAN}]+")
 

@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 
 from ragstone.errors import SystemFailed
 
-__all__ = ["Served", "guarded", "in_thread", "is_users_file", "located", "makes_object", "timed_out", "with_article"]
-
 T = TypeVar("T")
 # Parts of the paths of code that is not the user's.
 _FOREIGN = (str(Path(__file__).parent.parent), "site-packages", "/lib/python", "<")

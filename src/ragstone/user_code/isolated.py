@@ -25,8 +25,6 @@ from ragstone.structs import to_json
 from ragstone.user_code.calls import timed_out
 from ragstone.user_code.worker import HEADER
 
-__all__ = ["IsolatedCode", "open_isolated_code", "source_hash"]
-
 _CANCEL_SECONDS = 2.0  # how long a cancelled question may take to end
 _MARK = "RAGSTONE_CODE"  # an environment variable by which the processes that code starts are found
 _STARTING_SECONDS = 0.1

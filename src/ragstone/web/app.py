@@ -24,8 +24,6 @@ from ragstone.web.page import language_of, page
 from ragstone.web.pending import Pending
 from ragstone.web.security import Guard
 
-__all__ = ["create_app"]
-
 _PROBLEM = """<p class="notice" role="alert"><bdi>{{ problem }}</bdi></p><p><a href="/">{{ w.back }}</a></p>"""
 
 

@@ -11,8 +11,6 @@ from ragstone.errors import UsageError
 from ragstone.labels import LabelStore
 from ragstone.web.page import address, library_of
 
-__all__ = ["Form", "labels_of", "posted", "seen"]
-
 _MOST_FIELDS = 2_000
 
 

@@ -12,8 +12,6 @@ from ragstone.report.section import Canvas
 from ragstone.types import Passage, Sample
 from ragstone.web.forms import Form
 
-__all__ = ["edit_of", "fields_html"]
-
 _FIELDS = """
 <label class="field">{{ w.question }}<textarea name="question" rows="3" required>
 {{ question }}</textarea></label>

@@ -30,8 +30,6 @@ from ragstone.storage import write_file
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.overview import MAKERS
 
-__all__ = ["AT_ONCE_BYTES", "Kept", "Known", "is_large", "state_of"]
-
 AT_ONCE_BYTES = 2_000_000  # of run files that are read while a page waits
 _IN_MEMORY = 200
 _ON_DISK = 100  # files; the oldest go

@@ -21,8 +21,6 @@ from ragstone.api.open_run import OpenRun, read_run
 from ragstone.errors import UsageError
 from ragstone.runs.schema import LAYOUT
 
-__all__ = ["FoundRun", "Library", "NoSuchRun"]
-
 _FRESH_SECONDS = 2.0  # how long a scan is good for
 _MOST_RUNS = 2_000
 _MOST_ENTRIES = 50_000  # of files and folders that a scan looks at

@@ -10,8 +10,6 @@ from ragstone.report.page import CASE_BYTES, heading_of, parts_of
 from ragstone.report.section import view_of
 from ragstone.stats import Estimate
 
-__all__ = ["MAKERS", "RUN_NAME", "figures_of", "percent", "sections_of"]
-
 RUN_NAME = "@run@"
 """Stands in addresses for the name by which the run is served, which may differ from one viewer to the next."""
 

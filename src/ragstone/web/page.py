@@ -16,8 +16,6 @@ from ragstone.report.section import Canvas
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.library import Library
 
-__all__ = ["address", "language_of", "library_of", "page", "parameter"]
-
 _HEAD = """<link rel="stylesheet" href="/static/report.css?v={{ v }}">
 <link rel="stylesheet" href="/static/view.css?v={{ v }}">
 <meta name="htmx-config" content='{"includeIndicatorCSS": false, "history": true}'>

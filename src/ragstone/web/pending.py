@@ -12,8 +12,6 @@ from starlette.requests import Request
 from ragstone.messages import messages
 from ragstone.report.section import Canvas
 
-__all__ = ["Pending", "pending_of", "waiting_html"]
-
 T = TypeVar("T")
 
 _KEPT = 24

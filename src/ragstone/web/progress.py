@@ -14,8 +14,6 @@ from ragstone.prices import Price
 from ragstone.report.section import Canvas
 from ragstone.types import Usage
 
-__all__ = ["ProgressWatch", "RunProgress", "progress_html"]
-
 """Of a million tokens of prompts and of answers."""
 
 _BUDGET_SECONDS = 0.2  # for the index, which counts the tokens

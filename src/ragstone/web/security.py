@@ -19,8 +19,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["LOOPBACK", "Guard", "is_loopback", "new_token"]
-
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _BODY_BYTES = 2_000_000
 _POLICY = (

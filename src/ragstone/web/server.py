@@ -12,8 +12,6 @@ from starlette.applications import Starlette
 from ragstone.errors import UsageError
 from ragstone.runs import finish_on_interrupt
 
-__all__ = ["listening", "serve"]
-
 _GRACE_SECONDS = 1  # for answers that are being sent when the server ends
 
 

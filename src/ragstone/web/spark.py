@@ -6,8 +6,6 @@ from markupsafe import Markup
 
 from ragstone.report.section import Canvas
 
-__all__ = ["spark_html"]
-
 _WIDTH, _HEIGHT = 96, 22
 
 _SVG = """<svg class="spark" viewBox="0 0 {{ width }} {{ height }}" role="img"><title>{{ label }}</title>

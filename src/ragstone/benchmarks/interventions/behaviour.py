@@ -11,8 +11,6 @@ from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.stats import Estimate
 from ragstone.types import Passage
 
-__all__ = ["Figure", "Refusals", "behaviours", "refusals"]
-
 
 @dataclass(frozen=True)
 class Figure:

@@ -21,8 +21,6 @@ from ragstone.display import Diagnosis, Summary, Table
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Case, Metric, Record, Resources, Response, Run, Sample, Template
 
-__all__ = ["Interventions", "sample_of", "takes_of"]
-
 
 def sample_of(question: Question, *, found: str, in_index: bool | None) -> Sample:
     """The sample that the cases of a question carry: with its gold passages, and what is known about them."""

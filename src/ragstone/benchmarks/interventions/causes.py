@@ -11,8 +11,6 @@ from typing import Final
 
 from ragstone.benchmarks.interventions.evidence import FIELDS, MISSING, Evidence
 
-__all__ = ["CAUSES", "LOST", "STAGES", "TABLE", "Cause", "Row", "cause_of", "lost_stage", "next_conditions"]
-
 _NOT_WRONG = ("right", MISSING)
 _NOT_NO = ("yes", MISSING)
 _WRONG = ("wrong", "refused")

@@ -8,8 +8,6 @@ from ragstone.display import Table
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["compare_tables"]
-
 _PREFIX = "cause."
 
 

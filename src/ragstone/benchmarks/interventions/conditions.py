@@ -17,11 +17,6 @@ from ragstone.responses.stages import passages_at
 from ragstone.text import find_answer
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
-__all__ = [
-    "CONDITIONS", "FOUND_BY_ITSELF", "REPEATS", "SEARCHES", "Condition", "Question", "StandIns",
-    "fetched_of", "lost_gold", "rewritten_of",
-]  # fmt: skip
-
 REPEATS = ("again", "again_2", "again_3")
 FOUND_BY_ITSELF = 5
 """Among so many passages a gold one should be if its own words are searched for."""

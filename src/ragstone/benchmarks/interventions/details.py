@@ -11,8 +11,6 @@ from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.messages import messages
 from ragstone.text import words
 
-__all__ = ["details", "rank_of_gold"]
-
 _MOST = 5  # things that a line names
 _MOST_HELD = 0.9  # share of the questions that the proposed k holds
 

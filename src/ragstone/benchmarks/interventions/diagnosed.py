@@ -13,8 +13,6 @@ from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.labels import labels_of
 from ragstone.types import Record, Run
 
-__all__ = ["Diagnosed", "condition_of", "diagnosed", "of_questions", "questions_of"]
-
 _DRAWS = 100
 
 

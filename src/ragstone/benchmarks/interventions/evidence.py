@@ -29,8 +29,6 @@ from ragstone.text import find_answer, fold
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Record, Response, Sample
 
-__all__ = ["FIELDS", "Evidence", "question_of"]
-
 MISSING = "missing"
 _NOT_REFUSED = {"right": "right", "wrong": "wrong", "refused": "wrong", MISSING: MISSING}
 

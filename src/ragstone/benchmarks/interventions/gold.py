@@ -20,8 +20,6 @@ from ragstone.text.folding import fold_characters
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Sample
 
-__all__ = ["CorpusIndex", "Found", "covered", "holds", "labelled", "rank_of", "states"]
-
 Found: TypeAlias = Literal["labels", "corpus", "judge", ""]
 
 _MOST = 3  # gold passages that are taken from the corpus for one part of the answer

@@ -19,8 +19,6 @@ from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.text import find_answer, sentences, words
 from ragstone.types import Passage
 
-__all__ = ["INTEGRATION_SHARES", "LABELS", "labels_of", "misleading"]
-
 LABELS = (
     "lucky", "lost_in_middle", "memory_over_document", "document_over_memory", "misled", "long_distance",
     "uncertain_evidence", "concept_confusion", "noise_of_parts", "merged", "ignored", "misaligned",

@@ -26,8 +26,6 @@ from ragstone.types import Run
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.benchmark import Interventions
 
-__all__ = ["PARTS", "group_of", "summaries"]
-
 PARTS: Mapping[str, tuple[str, ...]] = {
     "base": BASE,
     "search": SEARCH,

@@ -23,8 +23,6 @@ from ragstone.types import Run
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.benchmark import Interventions
 
-__all__ = ["tables"]
-
 _SHOWN = 8  # ids that a cell names
 
 

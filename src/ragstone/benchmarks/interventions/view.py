@@ -12,8 +12,6 @@ from ragstone.types import Plan, Record, Run, Score
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.benchmark import Interventions
 
-__all__ = ["AsIsRun"]
-
 
 class AsIsRun:
     """The records as is, with a score `cause.NAME` for each cause: 1 where it is the primary cause, else 0."""

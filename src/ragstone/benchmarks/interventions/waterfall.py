@@ -16,8 +16,6 @@ from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-__all__ = ["BASE", "Fix", "Step", "Waterfall", "fixes", "is_scored", "priced", "waterfall"]
-
 BASE, SEARCH, PROMPT = ("not_in_index", "stale"), ("rewriting", "not_retrieved"), ("reranking", "ranking")
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _SPREAD = ("position", "noise", "unstable")  # causes that the gold alone rights

@@ -33,10 +33,6 @@ from ragstone.benchmarks.mirage.aggregate import (
 from ragstone.stats import Estimate
 from ragstone.types import Record, Score
 
-__all__ = [
-    "GROUPS", "MEASURES", "SHARES", "Adaptability", "Shares", "group_counts", "macro", "name_of", "shares", "shares_of",
-]  # fmt: skip
-
 MEASURES = (
     "noise_vulnerability", "context_acceptability", "context_insensitivity", "context_misinterpretation",
 )  # fmt: skip

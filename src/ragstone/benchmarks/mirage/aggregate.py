@@ -17,11 +17,6 @@ from ragstone.stats import Estimate
 from ragstone.structs import Scalar
 from ragstone.types import NO_ANSWER, Case, Plan, Record
 
-__all__ = [
-    "BASE", "DEFAULT", "MIXED", "OFFICIAL", "ORACLE", "PROBE", "RULES", "AnswerKind", "Answers", "Condition",
-    "CrossTab", "MirageTally", "QuestionFlag", "is_short", "tally_records",
-]  # fmt: skip
-
 OFFICIAL, DEFAULT = "mirage.em_loose", "answer_match"
 RULES = (OFFICIAL, DEFAULT)
 """The rules that decide what is right: the paper's and ragstone's."""

@@ -48,8 +48,6 @@ from ragstone.types import (
     Template,
 )
 
-__all__ = ["DEPTH", "MIRAGE", "RANKING", "SETTINGS"]
-
 SETTINGS = ("base", "oracle", "mixed", "retrieved")
 DEPTH = 5
 """The minimum number of retrieved chunks: the official NDCG takes its ideal from the whole list of five."""

@@ -19,8 +19,6 @@ from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-__all__ = ["charts"]
-
 _MOST_BARS = 24  # per chart; more are split
 _MOST_CURVES = 12  # per chart; more are split
 _STACK = (MEASURES[1], MEASURES[0], MEASURES[2], MEASURES[3])  # acceptability first

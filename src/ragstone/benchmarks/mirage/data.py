@@ -14,8 +14,6 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.structs import Frozen
 
-__all__ = ["FICTIONAL_QUESTIONS", "CheckedPool", "check_pool", "is_pool", "load_pool"]
-
 FICTIONAL_QUESTIONS = 200
 
 

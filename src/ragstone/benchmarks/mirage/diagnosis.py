@@ -11,8 +11,6 @@ from ragstone.display import Diagnosis
 from ragstone.messages import messages
 from ragstone.types import NO_ANSWER, Record
 
-__all__ = ["CAUSES", "explain"]
-
 # The severity of each cause, from 0 to 1: a false statement that a reader would believe is worse than no answer.
 CAUSES: Mapping[str, float] = {
     "distracted": 0.90,

@@ -28,8 +28,6 @@ from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.display import Cell, Row, Table
 from ragstone.stats import Estimate, apart, paired_test
 
-__all__ = ["Priced", "is_choice", "is_right", "on_front", "priced", "tables"]
-
 _JOINT = (BASE, ORACLE)
 _FLAWS = (("pure", QuestionFlag.PURE, MIXED), ("short", QuestionFlag.SHORT, MIXED), ("echo", QuestionFlag.ECHO, BASE))
 """Kinds of problematic questions, and the setting that shows the problem best."""

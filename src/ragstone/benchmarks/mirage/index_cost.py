@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 from ragstone.display import Cell, Row, Table
 
-__all__ = ["SearchCost", "index_table", "search_cost"]
-
 
 class SearchCost(NamedTuple):
     """What retrieval took for one question: tokens and requests of its models, and seconds."""

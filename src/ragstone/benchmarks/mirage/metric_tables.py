@@ -9,8 +9,6 @@ from ragstone.benchmarks.table_builder import row
 from ragstone.display import Cell, Table
 from ragstone.stats import Estimate
 
-__all__ = ["metric_tables"]
-
 
 def metric_tables(names: Names) -> Iterator[Table]:
     """Both tables; some may have no rows."""

@@ -6,8 +6,6 @@ from ragstone.benchmarks.mirage.aggregate import Condition, MirageTally
 from ragstone.display import Cell
 from ragstone.stats import Estimate
 
-__all__ = ["Names", "number_cell", "percent", "printed"]
-
 _NEGATIVES = "negatives("
 
 

@@ -24,9 +24,6 @@ from ragstone.datasets.mirage import read_labels, read_predictions, read_questio
 from ragstone.errors import UsageError
 from ragstone.metrics.mirage_official import em_loose, em_strict, token_set_f1
 
-__all__ = ["GROUPS", "KS", "SETTINGS", "adaptability", "groups", "rescore_answers", "rescore_retrieval",
-           "retrieval_scores"]  # fmt: skip
-
 KS = (1, 3, 5)
 GROUPS = tuple(f"{b}{o}{m}" for b in (0, 1) for o in (0, 1) for m in (0, 1))
 """The eight groups of labels, in the order base, oracle, mixed."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ragstone.datasets.pools import Pool, PoolQuestion
     from ragstone.models import ModelOptions
 
-__all__ = ["MirageOptions", "MiragePlugin"]
-
 _MOST_QUESTIONS = 1_000_000
 _PROBED = 200  # invented questions for --probe
 _SETTINGS = ("base", "oracle", "mixed", "retrieved")

@@ -13,8 +13,6 @@ import msgspec
 
 from ragstone.structs import Frozen
 
-__all__ = ["Adapted", "MirageFlag", "MiragePaper", "MirageSetting", "Retrieval", "paper", "reasons_apart", "setting_of"]
-
 
 class Retrieval(Frozen, frozen=True):
     """A retriever's scores at k, in per cent; `ndcg` is the official one."""

@@ -20,8 +20,6 @@ from ragstone.text import estimate_tokens, find_answer
 from ragstone.text.folding import fold_characters
 from ragstone.types import Passage, Retriever
 
-__all__ = ["LABELS", "NEGATIVES", "RANKED", "ChunkedPool", "RetrievalPass", "RetrievedLists", "overlap"]
-
 log = logging.getLogger(__name__)
 
 _PLAIN = Chunking()

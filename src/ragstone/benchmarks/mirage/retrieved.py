@@ -7,8 +7,6 @@ from ragstone.benchmarks.mirage.aggregate import MirageTally
 from ragstone.benchmarks.mirage.official import KS, retrieval_scores
 from ragstone.stats import Estimate
 
-__all__ = ["SCORES", "mean_of", "retrieved", "shown_ks"]
-
 SCORES = ("f1", "precision", "recall", "ndcg", "ndcg_textbook")
 _OFFICIAL_DEPTH = max(KS)
 

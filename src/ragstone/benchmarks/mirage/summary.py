@@ -12,8 +12,6 @@ from ragstone.display import Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["summaries"]
-
 _Pair = tuple[str, Condition]
 
 

@@ -30,8 +30,6 @@ from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["headline_of", "tables"]
-
 _FIXED = (BASE, ORACLE, MIXED)
 _SETTINGS = tuple(condition.setting for condition in _FIXED)
 

@@ -8,8 +8,6 @@ from ragstone.errors import UnknownName
 from ragstone.text import detect
 from ragstone.types import Passage, Query, Sampling, Turn
 
-__all__ = ["ALONE", "MirageTemplate", "mirage_template"]
-
 ALONE = "alone"
 """In the `meta` of a passage: it is shown without a number, like the oracle's single chunk."""
 

@@ -12,11 +12,6 @@ from ragstone.stats import Estimate
 from ragstone.structs import Scalar
 from ragstone.types import PlanCell, Record, Run
 
-__all__ = [
-    "ANYWHERE", "GIVEN", "PUBLISHED", "CellScores", "NeedleKey", "NeedleTally", "by_pair", "needle_name",
-    "tally_needles",
-]  # fmt: skip
-
 ANYWHERE = -1.0
 """The depth of cells whose needles stand at random depths."""
 GIVEN = "needle.given"

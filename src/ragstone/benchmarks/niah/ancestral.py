@@ -15,8 +15,6 @@ from ragstone.benchmarks.niah.kinds import Kind, Suite
 from ragstone.benchmarks.niah.needles import NeedleQuestion, read_texts
 from ragstone.structs import Frozen
 
-__all__ = ["ANCESTRAL"]
-
 _OTHER_FAMILIES = 3
 _NUMBERS = {"en": ("one", "two", "three", "four", "five", "six", "seven", "eight"), "zh": tuple("一二三四五六七八")}
 

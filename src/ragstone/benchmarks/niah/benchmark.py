@@ -45,8 +45,6 @@ from ragstone.types import (
     Turn,
 )
 
-__all__ = ["CHAT_TOKENS", "NIAH", "Templates", "expand_query", "rng_for"]
-
 _SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 _RECIPE, _RAG = "recipe", "rag"
 CHAT_TOKENS = 64  # upper bound for the control tokens of a chat format

@@ -7,8 +7,6 @@ from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.retrieved_context import RagSetting
 from ragstone.structs import Frozen
 
-__all__ = ["CellPlan"]
-
 
 class CellPlan(Frozen, frozen=True):
     """The plan of one cell: everything of its case except the text. `depth` is the requested one, in percent."""

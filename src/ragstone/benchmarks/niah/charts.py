@@ -25,8 +25,6 @@ from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-__all__ = ["charts", "compare_charts"]
-
 _MOST = 24  # maps per report
 _LEADING = 2  # figures beside the verdict
 _NUMBERED = 12  # most columns for which the cells show their values from the start

@@ -25,8 +25,6 @@ from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-__all__ = ["EffectiveLengths", "Lengths", "compare_tables", "effective_of", "paired_cells"]
-
 _DRAWS = 2000
 _SEED = 0
 

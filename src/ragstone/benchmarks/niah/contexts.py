@@ -16,10 +16,6 @@ from itertools import accumulate
 from ragstone.errors import UsageError
 from ragstone.text import estimate_tokens, sentences
 
-__all__ = [
-    "COUNTED_MARK", "MARK", "SEPARATOR", "BuiltContext", "ContextPlan", "Haystack", "make_haystack", "parts_of",
-]  # fmt: skip
-
 SEPARATOR = "\n\n"  # between two texts of a haystack
 MARK = "\ufffc"  # where a numbered text of a context has its number
 COUNTED_MARK = "8888"  # a number as long as those that a mark becomes

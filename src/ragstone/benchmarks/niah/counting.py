@@ -5,8 +5,6 @@ from itertools import pairwise
 
 from ragstone.models.tokenizers import TokenCounter
 
-__all__ = ["count_parts"]
-
 
 async def count_parts(
     counter: TokenCounter, parts: Sequence[str], others: Sequence[str]

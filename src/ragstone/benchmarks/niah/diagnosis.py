@@ -8,8 +8,6 @@ from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.types import Record
 
-__all__ = ["explain"]
-
 
 def explain(record: Record, *, language: str = "en") -> Diagnosis:
     """A control is right if the answer refuses; any other case if the answer states every needle."""

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from ragstone.benchmarks.niah.aggregate import CellScores
 from ragstone.stats import apart
 
-__all__ = ["NOLIMA_SHARE", "RULER_BAR", "Bar", "EffectiveLength", "effective", "nolima_bar", "ruler_bar"]
-
 RULER_BAR = 0.856
 """Hsieh et al. 2024 (RULER): the score of Llama 2 7B at 4k, the threshold of an effective length."""
 NOLIMA_SHARE = 0.85

@@ -24,8 +24,6 @@ from ragstone.runs import is_run_file, open_run
 from ragstone.structs import JSON, Scalar, to_json
 from ragstone.types import NO_ANSWER, Case, Passage, Query, Record, Response, Run, Sample, Score
 
-__all__ = ["name_of", "read_all", "records_from_results", "records_from_run"]
-
 _LOWEST = 1
 _HASH_DIGITS = 6  # hash digits that distinguish cases of the same name
 

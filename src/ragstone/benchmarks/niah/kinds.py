@@ -12,8 +12,6 @@ from ragstone.benchmarks.niah.word_lists import WordList
 from ragstone.models.tokenizers import TokenCounter
 from ragstone.types import Metric
 
-__all__ = ["Kind", "Maker", "Source", "Stack", "Suite"]
-
 Maker = Callable[[str, random.Random, frozenset[str], int], NeedleQuestion]
 """(language, random generator, numbers that occur in the haystack, length) → the needle of one cell. Raises
 UsageError."""

@@ -14,8 +14,6 @@ from ragstone.benchmarks.niah.kinds import Kind, Suite
 from ragstone.benchmarks.niah.needles import NeedleQuestion, read_texts
 from ragstone.structs import Frozen
 
-__all__ = ["LATENT"]
-
 _OTHERS = 3
 _PLACES = {"city": 1, "country": 2}  # which of a landmark's places the question names
 

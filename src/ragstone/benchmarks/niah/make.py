@@ -31,8 +31,6 @@ from ragstone.retrieval import check_retriever, parse
 if TYPE_CHECKING:
     from ragstone.benchmarks.niah.plugin import NeedleOptions
 
-__all__ = ["ANSWER_TOKENS", "Spacing", "depths_of", "grid_of", "lengths_of", "make"]
-
 ANSWER_TOKENS = 128  # the longest answer of the templates
 _WITHOUT_TOKENIZER = ("local/extractive", "local/retrieval", "scripted/")
 _MOST_CELLS = 1_000_000

@@ -18,8 +18,6 @@ from ragstone.datasets.tabular.csvfiles import csv_rows
 from ragstone.errors import DataError
 from ragstone.storage import check_regular
 
-__all__ = ["read_needles"]
-
 _HALVES = re.compile("[\ud800-\udfff]")
 _MISSING = "{what} is empty or missing; expected needle, question and answer"
 _BARS = " | "

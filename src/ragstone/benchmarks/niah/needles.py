@@ -18,8 +18,6 @@ import msgspec
 from ragstone.errors import UnknownName, UsageError
 from ragstone.structs import Frozen
 
-__all__ = ["KINDS", "MOST_HOPS", "TOPICS", "NeedleQuestion", "cities", "make_needle", "read_texts"]
-
 T = TypeVar("T")
 KINDS = ("number", "sandwich", "topic", "multi", "distractor", "chain", "paraphrase", "file")
 MOST_HOPS = 8

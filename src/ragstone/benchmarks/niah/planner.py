@@ -30,8 +30,6 @@ from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
 from ragstone.types import Passage, Query
 
-__all__ = ["Planner", "Slot", "count_haystacks", "count_sources"]
-
 _CHAT_TOKENS = 32  # assumed for the chat format's control tokens if the server does not report them
 _CHECKED = 8  # positions of a haystack at which its counts are checked
 _MARGIN = 4  # tokens by which a context may exceed the sum of its parts

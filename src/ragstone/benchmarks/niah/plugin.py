@@ -11,8 +11,6 @@ from ragstone.benchmarks.plugin import Context, ImportedResults, Option, Plugin,
 if TYPE_CHECKING:
     from ragstone.benchmarks.niah.benchmark import NIAH
 
-__all__ = ["NeedleOptions", "NeedlePlugin"]
-
 
 def _grid(value: Any) -> str | tuple[float, ...]:
     if isinstance(value, str):

@@ -16,8 +16,6 @@ from ragstone.errors import DataError, UsageError
 from ragstone.storage import check_regular
 from ragstone.structs import Frozen
 
-__all__ = ["CellResult", "Results", "read_results"]
-
 TOP = 10  # the judge's scale is 1 to 10
 _LENGTHS, _DEPTHS = ("context_length", "token_limit"), ("depth_percent",)
 

@@ -21,8 +21,6 @@ from ragstone.retrieval.chunkers import chunk
 from ragstone.structs import Frozen, to_json
 from ragstone.types import Passage, Retriever
 
-__all__ = ["RagSetting", "Searcher", "chunks_of"]
-
 _CONCURRENT_INDEXES = 2  # indexes built at the same time: each is as large as its context
 _CACHED_SEARCHES = 4096  # every template and model repeats the same searches
 

@@ -12,8 +12,6 @@ from ragstone.datasets.fictional.parts import seeded
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
 
-__all__ = ["TextSource"]
-
 _MARGIN = 4  # tokens by which a context may exceed the sum of its parts
 
 

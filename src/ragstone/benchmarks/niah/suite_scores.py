@@ -7,8 +7,6 @@ from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTall
 from ragstone.benchmarks.niah.suites import SUITES
 from ragstone.stats import Estimate
 
-__all__ = ["SuiteScores", "by_suite", "suite_of", "with_suites"]
-
 
 @dataclass
 class SuiteScores(CellScores):

@@ -10,8 +10,6 @@ from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.display import Chart, Point, Row, Series, Table
 from ragstone.messages import messages
 
-__all__ = ["suite_charts", "suite_tables"]
-
 _NUMBERED = 12  # most columns for which the cells show their values
 
 

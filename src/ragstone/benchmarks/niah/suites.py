@@ -7,6 +7,4 @@ from ragstone.benchmarks.niah.kinds import Suite
 from ragstone.benchmarks.niah.latent import LATENT
 from ragstone.benchmarks.niah.ruler import RULER
 
-__all__ = ["SUITES"]
-
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in (RULER, ANCESTRAL, LATENT)}

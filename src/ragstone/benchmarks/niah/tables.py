@@ -22,8 +22,6 @@ from ragstone.messages import messages
 from ragstone.stats import Estimate, holm, paired_test
 from ragstone.types import Run
 
-__all__ = ["effective_text", "name_of_length", "named_effective", "tables"]
-
 _SHOWN = 50  # disagreements listed
 _DEPTHS = 40  # columns of a table of depths
 _WHOLE = 1.0 - 1e-9

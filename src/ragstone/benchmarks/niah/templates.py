@@ -19,8 +19,6 @@ from ragstone.structs import Frozen
 from ragstone.text import detect
 from ragstone.types import Query, Sampling, Turn
 
-__all__ = ["TEMPLATES", "NeedleTemplate", "find_template"]
-
 _FIELDS = re.compile(r"\{(before|context|question)\}")
 _SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 

@@ -7,8 +7,6 @@ from itertools import pairwise
 
 from ragstone.display import Tick
 
-__all__ = ["round_ticks"]
-
 _MOST = 8  # labels of an axis
 
 

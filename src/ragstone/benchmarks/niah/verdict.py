@@ -11,8 +11,6 @@ from ragstone.display import Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["summaries"]
-
 _MAPS = 3  # of a system in its verdict
 
 

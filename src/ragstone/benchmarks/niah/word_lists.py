@@ -17,8 +17,6 @@ from ragstone.datasets.fictional.parts import sample, seeded, shuffled
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
 
-__all__ = ["ListSource", "WordList"]
-
 _MARGIN = 4
 _MOST_DIGITS = 7  # of the number of a word
 _CALIBRATED = 300  # size of the list that is counted

@@ -15,8 +15,6 @@ from ragstone.errors import UsageError
 from ragstone.structs import Frozen, Scalar
 from ragstone.types import Case, Metric, Query, Record, Resources, Response, Run, Sample, Sampling, Turn
 
-__all__ = ["OwnQuestions", "RecordedAnswers", "RecordedRow"]
-
 
 class RecordedRow(Frozen, frozen=True):
     """A row of the data. `row`: its number in the whole data, from 1. `response`: None for a question without an

@@ -25,8 +25,6 @@ from ragstone.metrics.elements import element_scores
 from ragstone.stats import Estimate
 from ragstone.types import Record, Score
 
-__all__ = ["BAR", "CORRECTNESS", "Advice", "advise", "explain", "metric_for"]
-
 CORRECTNESS = ("answer_correctness", "ragas.answer_correctness", "ragchecker.f1", "answer_match", "exact_match")
 _LOW = 0.5
 # Cause → the metrics that indicate it, in the order in which to check them.

@@ -7,8 +7,6 @@ from ragstone.benchmarks.recorded.aggregate import ScoreTally, display_order
 from ragstone.display import Cell, Row, Table
 from ragstone.stats import cohen_kappa
 
-__all__ = ["agreement_table", "disagreements"]
-
 _GOOD = 0.5  # from here on a score counts as good, for kappa
 _MOST = 50  # samples shown
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from ragstone.stats import Estimate
 
-__all__ = ["MetricScores", "Samples"]
-
 
 class Samples:
     """The ids of samples, one after the other in one text, by place. A sample that comes again later, after others,

@@ -12,8 +12,6 @@ from ragstone.metrics.ragchecker import PLUGINS as MEASURES
 from ragstone.storage import check_regular
 from ragstone.types import Need
 
-__all__ = ["figures"]
-
 # What its program groups its metrics by, and the lists of a result that each of them rests on.
 _OURS, _THEIRS, _PASSAGES_OURS, _PASSAGES_THEIRS = (
     "answer2response", "response2answer", "retrieved2response", "retrieved2answer"

@@ -9,8 +9,6 @@ from ragstone.benchmarks.plugin import Option, Plugin, Rescored, Rescoring
 from ragstone.errors import UsageError
 from ragstone.types import Benchmark
 
-__all__ = ["RagCheckerOptions", "RagCheckerPlugin"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RagCheckerOptions:

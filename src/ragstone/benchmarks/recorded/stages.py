@@ -10,8 +10,6 @@ from ragstone.responses.stages import FIRST_TOKEN, STAGE_WORDS, passages_at
 from ragstone.stats import Estimate
 from ragstone.types import Record, Response, Usage
 
-__all__ = ["StageTally", "add_stages", "stages_table"]
-
 _STAGES = ("rewrite", *STAGE_WORDS.values(), "answer")
 _ROWS = {name: f"stage_{name}" for name in _STAGES} | {FIRST_TOKEN: "stage_first_token"}
 _RECALLS = {step: Recall(stage=word) for word, step in STAGE_WORDS.items()}

@@ -10,8 +10,6 @@ from ragstone.display import Action, Dot, Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["summaries"]
-
 _TOPICS = ("correctness", "faithfulness", "recall", "precision", "relevancy")
 _NAMED, _DOTS, _ACTIONS, _SAMPLES = 3, 24, 3, 5
 _BINS = 10

@@ -17,8 +17,6 @@ from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-__all__ = ["charts", "tables"]
-
 _MOST_GROUPS = 50  # rows of a group table; a column of ids would have one per sample
 _WORST_SHOWN = 5
 # Outcomes: the key of the label, whether the question can be answered, whether the answer declines.

@@ -21,11 +21,6 @@ from ragstone.stats import Estimate
 from ragstone.structs import Scalar
 from ragstone.types import Record, Run, Score
 
-__all__ = [
-    "ABILITIES", "SCORINGS", "ConditionTally", "KindTally", "RecordScores", "RgbCounts", "RgbKey", "SampleTally",
-    "by_language", "count_run", "data_name", "generation", "language_name", "ratio_text", "read_scores", "share_text",
-]  # fmt: skip
-
 ABILITIES = ("noise", "rejection", "integration", "counterfactual")
 SCORINGS = ("default", "official")
 _JUDGE_REJECTION, _JUDGE_ERROR = "rgb.judge.rejection", "rgb.judge.error_detection"

@@ -18,8 +18,6 @@ from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["charts"]
-
 _TABLE = {"noise": 1, "integration": 5}
 
 

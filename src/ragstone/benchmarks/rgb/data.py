@@ -14,8 +14,6 @@ from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import check_regular
 
-__all__ = ["LANGUAGES", "is_rgb", "load_rgb"]
-
 LANGUAGES = ("en", "zh")
 
 

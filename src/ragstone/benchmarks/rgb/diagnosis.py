@@ -17,8 +17,6 @@ from ragstone.messages import messages
 from ragstone.text import find_answer
 from ragstone.types import Passage, Record
 
-__all__ = ["CAUSES", "explain"]
-
 # The severity of each cause, from 0 to 1: a false statement that a reader would believe is worse than no answer.
 CAUSES: Mapping[str, float] = {
     "followed_false": 0.95,

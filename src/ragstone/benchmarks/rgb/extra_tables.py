@@ -22,8 +22,6 @@ from ragstone.benchmarks.table_builder import Entry, TableWriter, row
 from ragstone.display import Cell, Table
 from ragstone.stats import Estimate, holm, paired_test
 
-__all__ = ["Drop", "ExtraTables", "any_failed", "difference", "drops", "lines_of", "pooled", "systems"]
-
 ALPHA = 0.05  # the paper's level of significance
 _HEADLINE = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
 _KINDS = ("rejected", "guess", "rumour", "other_year", "other_category", "related")  # and any other, "" and "none"

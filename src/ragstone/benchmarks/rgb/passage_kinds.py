@@ -11,8 +11,6 @@ from ragstone.benchmarks.source_attribution import Source, content_words, places
 from ragstone.text import find_answer, sentences
 from ragstone.types import Passage
 
-__all__ = ["is_far", "kind_of"]
-
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _UNCERTAIN = re.compile(
     r"\b(?:expect(?:s|ed|ations?)?|(?:un)?likely|could|may(?! \d)|might|would|will|rumou?r(?:s|ed)?|reportedly|"

@@ -13,8 +13,6 @@ from ragstone.types import Template
 if TYPE_CHECKING:
     from ragstone.benchmarks.rgb.benchmark import RGB
 
-__all__ = ["RgbOptions", "RgbPlugin"]
-
 _MOST_PASSAGES = 10_000
 _MOST_QUESTIONS = 1_000_000
 _PROTOCOLS = ("default", "official")

@@ -14,8 +14,6 @@ import msgspec
 
 from ragstone.structs import Frozen
 
-__all__ = ["PaperTable", "RgbFigure", "RgbFlag", "RgbPaper", "RgbSetting", "paper", "reasons_apart"]
-
 
 class RgbFigure(Frozen, frozen=True):
     """One printed figure. `printed` is in per cent; `metric` is Acc, Rej, Rej*, Acc_doc, ED, ED* or CR."""

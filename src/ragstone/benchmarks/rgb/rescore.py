@@ -21,8 +21,6 @@ from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.metrics.rgb_judge import error_verdict, rejection_verdict
 from ragstone.metrics.rgb_official import official_counts, official_labels
 
-__all__ = ["rescore"]
-
 _IN_NAME = re.compile(r"_noise(\d+(?:\.\d+)?)_")  # prediction_en_chatgpt_temp0.2_noise0.6_passage5_correct0.0.json
 
 

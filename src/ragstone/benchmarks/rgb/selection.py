@@ -34,11 +34,6 @@ from ragstone.errors import UsageError
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = [
-    "SELECTIONS", "PassageChoice", "Selection", "available", "balanced", "document", "official", "passages_of",
-    "shortage",
-]  # fmt: skip
-
 
 class PassageChoice(Frozen, frozen=True):
     """The requested documents: `passages` of them (0: none), of which a share of `noise_ratio` is negative and, in

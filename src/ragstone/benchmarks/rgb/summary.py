@@ -10,8 +10,6 @@ from ragstone.display import Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["summaries"]
-
 _FIGURES = 2  # of a system and language in its sentence; the pictures beside it have all four
 
 

@@ -27,8 +27,6 @@ from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
 from ragstone.types import Run
 
-__all__ = ["HasOptions", "setting", "tables"]
-
 DASH = "–"
 _RULE = 0.70  # the paper's Table 7 has only models whose accuracy without documents is above it
 _ABILITY = {1: "noise", 3: "rejection", 5: "integration", 7: "counterfactual"}

@@ -4,8 +4,6 @@ from ragstone.builders.mirage.qa_sets import SourceQuestion
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = ["MappedQuestion"]
-
 
 class MappedQuestion(Frozen, frozen=True):
     """`chunks`: those that are labelled; `support`: for each, whether it states the answer."""

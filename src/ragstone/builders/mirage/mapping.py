@@ -12,8 +12,6 @@ from ragstone.datasets.wikipedia import folded_title, read_articles
 from ragstone.text.wording import Wording
 from ragstone.types import Passage
 
-__all__ = ["map_questions"]
-
 _LONGEST = 8  # words of a title that is looked for in a question
 _SHARED = 0.5  # share of the words of a question's passage that its article must have
 _WORD = re.compile(r"\S+")

@@ -13,8 +13,6 @@ from ragstone.builders.steps import Role, Step, Task
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = ["CHUNK", "CHUNKS", "LANGUAGE", "FindChunks", "LabelSupport", "ValidateByInference"]
-
 CHUNK, CHUNKS = 330, 5
 """Tokens of a chunk and chunks of a question, as in the paper."""
 LANGUAGE = "en"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ragstone.structs import JSON
     from ragstone.types import Passage
 
-__all__ = ["mirage_pipeline", "mirage_rows"]
-
 VERSION = 1
 
 

@@ -14,8 +14,6 @@ from ragstone.datasets.jsonlines import kind_of
 from ragstone.errors import DataError
 from ragstone.structs import Frozen
 
-__all__ = ["SourceQuestion", "read_qa_set"]
-
 
 class SourceQuestion(Frozen, frozen=True):
     """A question of a published set. `title`: the article that the set names, "" if it names none; `passage`: the text

@@ -17,8 +17,6 @@ from ragstone.retrieval.markdown import blocks_of
 from ragstone.text.characters import HAN
 from ragstone.types import Passage
 
-__all__ = ["Cleaned", "drop_boilerplate"]
-
 _LEAST = 3  # documents that have the line
 _GAP = 3  # lines without a repeated one that end the top or bottom of a document
 _MOST = 0.7  # of a document's characters; with more in repeated lines it is a copy or a version

@@ -16,8 +16,6 @@ from ragstone.text.characters import HAN
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
 
-__all__ = ["FACTS", "LongEnough", "WriteFacts"]
-
 _SHORTEST = 40  # letters of a chunk that can state a fact; a Chinese character counts as three
 _FACTS = 10  # of a chunk, at most, in an estimate
 _HAN = re.compile(f"[{HAN}]")

@@ -13,10 +13,6 @@ from ragstone.builders.questions.items import Draft, Fact, question_types
 from ragstone.builders.steps import Reply, Role, Step, Task
 from ragstone.types import Passage
 
-__all__ = [
-    "Accept", "AnsweredFromGold", "ClosedBook", "Contradicts", "Elsewhere", "EvidenceNeeded", "FindNear", "Unambiguous",
-]  # fmt: skip
-
 CONTAMINATED = "contaminated"
 _NEAR = 20  # passages that are searched for other answers
 _TWICE = 2

@@ -14,11 +14,6 @@ from ragstone.structs import Frozen
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = [
-    "Draft", "Fact", "QuestionType", "about", "asked", "group_of", "parse_shares", "question_types", "same_answer",
-    "types_of",
-]  # fmt: skip
-
 
 class Fact(Frozen, frozen=True):
     """Something that a document states: that the `attribute` of `subject` is `value` (at a `time`, if it says so).

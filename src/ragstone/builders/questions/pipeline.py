@@ -28,8 +28,6 @@ from ragstone.types import Passage
 if TYPE_CHECKING:
     from ragstone.structs import JSON
 
-__all__ = ["QuestionSettings", "questions_pipeline"]
-
 _DRAFTS = 1.6  # drafts for each question that is wanted
 VERSION = 1
 

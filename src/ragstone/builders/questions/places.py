@@ -8,8 +8,6 @@ from ragstone.retrieval.corpus import Heading, path_of
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = ["CUT", "HEADINGS", "Place", "place_of", "with_headings"]
-
 CUT, HEADINGS = "cut", "headings"
 """The `meta` of a document that says what was cut from it, as pairs of a place in the new text and a number of
 characters; and its headings."""

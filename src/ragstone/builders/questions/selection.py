@@ -14,8 +14,6 @@ from ragstone.builders.pipeline import Rejected, Replies, Search
 from ragstone.builders.questions.items import Draft, Fact, QuestionType, question_types, same_answer
 from ragstone.builders.steps import content_id
 
-__all__ = ["STYLES", "SelectFacts"]
-
 STYLES = ("plain", "search", "long", "typos")
 """How a question is phrased: as a sentence, as words for a search box, long-winded, or with typing errors."""
 

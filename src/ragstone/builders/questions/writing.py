@@ -16,8 +16,6 @@ from ragstone.builders.steps import Role, Step, Task
 from ragstone.structs import JSON
 from ragstone.text import find_answer
 
-__all__ = ["Paraphrase", "WriteQuestions"]
-
 _NUMBER = re.compile(r"\d+")
 _LONGEST = 1_500  # characters of a question
 PARAPHRASES = 2

@@ -26,8 +26,6 @@ from ragstone.text import detect, find_answer
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
 
-__all__ = ["CheckFromArticle", "FindChunks", "LabelChunks", "Rank", "RankPages", "SearchPages", "WriteEvents"]
-
 CHUNK, TOP = 300, 30
 """Tokens of a chunk and chunks for a question, as in the paper."""
 _PAGES = 10

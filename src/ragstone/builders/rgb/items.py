@@ -3,8 +3,6 @@
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
-__all__ = ["JoinedQuestion", "NewsQuestion"]
-
 
 class NewsQuestion(Frozen, frozen=True):
     """A question about an event. `answers`: the answer and its other spellings; `kind`: what it is (person, number,

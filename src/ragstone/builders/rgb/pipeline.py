@@ -29,8 +29,6 @@ from ragstone.datasets.rgb import RGBRow, row_to_json
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
-__all__ = ["base_rows", "fact_rows", "int_rows", "rgb_pipeline"]
-
 VERSION = 2
 _LANGUAGES = ("en", "zh")
 

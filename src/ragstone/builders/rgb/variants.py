@@ -14,10 +14,6 @@ from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
 from ragstone.builders.steps import Role, Step, Task, content_id
 from ragstone.text import find_answer, fold
 
-__all__ = [
-    "AnsweredTogether", "CheckReplaced", "JoinQuestions", "KnownByHeart", "Pair", "ReplaceAnswer", "WriteFake",
-]  # fmt: skip
-
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d[\d.,]*")
 _COUNTED = ("number", "amount")  # kinds of answers that are written as a number with its unit

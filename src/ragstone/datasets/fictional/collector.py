@@ -7,8 +7,6 @@ from random import Random
 
 from ragstone.datasets.fictional.parts import Collected, Document, DuplicateEvent, PoolChunk, sample, shuffled
 
-__all__ = ["STATING", "ChunkCollector", "misleading_kinds"]
-
 STATING = ("plain", "plain", "plain", "far", "far", "brief")
 
 

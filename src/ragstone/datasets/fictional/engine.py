@@ -13,8 +13,6 @@ from ragstone.datasets.fictional.parts import Document, Fact, GeneratedItem, Unm
 from ragstone.errors import UnknownName, UsageError
 from ragstone.text import find_answer, fold
 
-__all__ = ["DEFAULT_SIZES", "fictional_rgb", "flaw", "language", "swap"]
-
 # As many as the official files have. `_fact` ends where the facts end: real ones cannot be invented.
 DEFAULT_SIZES = {"": 300, "refine": 300, "int": 100, "fact": 100}
 LANGUAGES = ("en", "zh")

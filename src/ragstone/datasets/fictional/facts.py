@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from ragstone.datasets.fictional.texts import read_sections
 
-__all__ = ["FactNotes", "read_facts"]
-
 
 @dataclass(frozen=True)
 class FactNotes:

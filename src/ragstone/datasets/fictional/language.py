@@ -8,8 +8,6 @@ from typing import Any, Protocol
 from ragstone.datasets.fictional.pages import Difficulty
 from ragstone.datasets.fictional.parts import Collected, Fact, GeneratedItem, Stuck, Unmet, pick
 
-__all__ = ["Language", "Named"]
-
 _ATTEMPTS = 8  # to collect chunks of one domain
 
 

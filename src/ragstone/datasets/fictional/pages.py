@@ -15,11 +15,6 @@ from msgspec.structs import replace
 from ragstone.datasets.fictional.parts import Document, GeneratedItem, Stuck, chance, pick, shuffled
 from ragstone.text import sentences
 
-__all__ = [
-    "DECOYS", "DIFFICULTIES", "IN_BLOCK", "VERSIONS", "About", "Beside", "Difficulty", "Item", "cut_pages",
-    "with_pages",
-]  # fmt: skip
-
 Difficulty: TypeAlias = Literal["easy", "news", "adversarial"]
 DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "news", "adversarial")
 """`easy`: a passage is one report, and no passage without the answer both names the asked event and its edition's

@@ -13,28 +13,6 @@ from typing import Generic, TypeVar
 
 from ragstone.structs import Frozen
 
-__all__ = [
-    "Collected",
-    "Deck",
-    "Document",
-    "Drawn",
-    "DuplicateEvent",
-    "Fact",
-    "GeneratedItem",
-    "PoolChunk",
-    "Stuck",
-    "Unmet",
-    "add_days",
-    "between",
-    "chance",
-    "pick",
-    "sample",
-    "seeded",
-    "shuffled",
-    "strong",
-    "weighted",
-]  # fmt: skip
-
 T = TypeVar("T")
 RANGE = re.compile(r"~(\d+)-(\d+)(?:/(\d+))?")
 

@@ -28,8 +28,6 @@ from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, mirage_pool
 from ragstone.errors import UnknownName, UsageError
 
-__all__ = ["MiragePool", "fictional_pool", "make_pool"]
-
 # Questions of the paper by source and by supporting chunks (Park et al. 2025, dataset.json).
 _SHARES = {"public": 3578, "business": 3075, "culture": 584, "science": 248, "sport": 75}
 _SUPPORTING = ((6323.0, 1), (954.0, 2), (160.0, 3), (52.0, 4))

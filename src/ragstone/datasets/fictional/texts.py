@@ -4,8 +4,6 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["read_sections", "read_text", "read_toml"]
-
 
 def read_text(code: str, name: str) -> str:
     """A file of a language's folder."""

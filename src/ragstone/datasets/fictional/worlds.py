@@ -23,8 +23,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ragstone.datasets.fictional.parts import between, chance, pick, sample
 
-__all__ = ["EventSeries", "Vocabulary", "WorldFile"]
-
 Values: TypeAlias = dict[str, Any]
 
 

@@ -15,8 +15,6 @@ from ragstone.messages import preferred_language
 from ragstone.text import detect
 from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
-__all__ = ["Builder", "GoldMet", "retrieval_only", "retrieval_only_note"]
-
 _OF_CONTEXTS = ("no_contexts", "no_list", "one_text")
 _LONGEST_ATTRIBUTE = 1000  # characters of an attribute of a trace that is kept as a column
 _DETECTED = 400  # characters of an answer that decide the language if the question has no letters

@@ -17,8 +17,6 @@ from ragstone.datasets.tabular.problems import CellError
 if TYPE_CHECKING:
     from ragstone.structs import Scalar
 
-__all__ = ["NOTHING", "is_missing", "listed", "plain", "scalar", "text"]
-
 _LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _BETWEEN = re.compile(r"\s*,?\s*")
 _ARRAY = re.compile(

@@ -10,8 +10,6 @@ from ragstone.datasets.tabular.extra import needs
 from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.errors import DataError, UnknownName, UsageError
 
-__all__ = ["arrow_rows", "dataset_folder", "parquet_rows"]
-
 _BATCH = 1024
 _SHARD = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
 _INDEX = re.compile(r"__index_level_\d+__$")

@@ -13,8 +13,6 @@ from ragstone.datasets.tabular.words import is_known
 from ragstone.errors import DataError
 from ragstone.messages import preferred_language
 
-__all__ = ["csv_rows"]
-
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 1 << 16
 _LARGEST = 2**31 - 1  # characters of a field: the maximum of a C long on all platforms

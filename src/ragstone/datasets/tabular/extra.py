@@ -5,8 +5,6 @@ from types import ModuleType
 
 from ragstone.errors import MissingExtra
 
-__all__ = ["needs"]
-
 
 def needs(module: str, purpose: str) -> ModuleType:
     """Imports a module of the extra `files`. Raises MissingExtra, which names `purpose` and how to install it."""

@@ -10,8 +10,6 @@ from ragstone.datasets.tabular.cells import NOTHING, is_missing, listed, plain, 
 from ragstone.datasets.tabular.problems import CellError
 from ragstone.types import Passage, Turn
 
-__all__ = ["Conversation", "conversation", "flag", "ids", "language", "passage_id", "passages", "references"]
-
 _TEXT_KEYS = (
     "text",
     "page_content",

@@ -12,8 +12,6 @@ from ragstone.storage import Spool
 from ragstone.structs import Frozen, Scalar, plain_text
 from ragstone.types import Response, Sample, Turn
 
-__all__ = ["Digests", "EvalData", "Item", "spooled"]
-
 
 class Item(Frozen, frozen=True):
     """A row. `sample` has the question, the references and the labelled passages. `response` has the system's answer

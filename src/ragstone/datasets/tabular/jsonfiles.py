@@ -11,8 +11,6 @@ from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError
 
-__all__ = ["json_rows"]
-
 _WRAPPERS = (
     "results", "data", "samples", "rows", "records", "items", "examples", "test_cases", "testCases", "goldens",
     "evaluations", "spans",

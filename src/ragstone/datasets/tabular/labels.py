@@ -17,8 +17,6 @@ from ragstone.errors import DataError, UsageError
 from ragstone.storage import Spool, check_regular
 from ragstone.types import Passage
 
-__all__ = ["read_qrels", "read_queries", "with_labels", "with_texts"]
-
 _ID = ("_id", "id", "doc_id", "docid", "docno", "corpus_id", "passage_id", "document_id", "query_id", "qid")
 _TEXT = ("text", "contents", "content", "passage", "body", "document", "query", "question")
 _TITLE = ("title",)

@@ -9,8 +9,6 @@ from ragstone.datasets.jsonlines import kind_of
 from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.errors import UsageError
 
-__all__ = ["memory_rows"]
-
 _EXPECTED = "a path, a list of dicts, a pandas or polars frame, or a datasets.Dataset"
 
 

@@ -10,8 +10,6 @@ from ragstone.datasets.tabular.cells import is_missing, listed
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.errors import DataError, UsageError
 
-__all__ = ["add_paths", "head_of"]
-
 _SIGNS = frozenset(".[]|()*@{}\"`'")
 
 

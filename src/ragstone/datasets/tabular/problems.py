@@ -7,8 +7,6 @@ from ragstone.errors import DataError, UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.structs import Frozen
 
-__all__ = ["BadData", "CellError", "Problems", "RowProblem", "places", "warning"]
-
 SHOWN = 5  # problems per file, and rows per problem, that a message names
 
 

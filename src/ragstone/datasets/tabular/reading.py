@@ -25,8 +25,6 @@ from ragstone.errors import DataError, UsageError
 from ragstone.storage import Spool
 from ragstone.structs import plain_text, to_json
 
-__all__ = ["read_eval_data"]
-
 
 def read_eval_data(
     source: Any,

@@ -14,8 +14,6 @@ from ragstone.messages import preferred_language
 from ragstone.storage import Spool
 from ragstone.types import Passage
 
-__all__ = ["join", "question_key"]
-
 _ENDS = "?.!。！…"
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from ragstone.storage import Spool
 from ragstone.types import Response
 
-__all__ = ["DataRow", "Raw", "Rows", "repeated"]
-
 
 @dataclass(slots=True)
 class DataRow:

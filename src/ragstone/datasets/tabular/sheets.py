@@ -13,8 +13,6 @@ from ragstone.datasets.tabular.rows import DataRow, Raw, repeated
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName
 
-__all__ = ["xlsx_rows"]
-
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 

@@ -18,8 +18,6 @@ from ragstone.datasets.traces.files import is_json_spans, joined, json_spans, pr
 from ragstone.datasets.traces.protobuf import is_protobuf
 from ragstone.errors import DataError, RagstoneError, UsageError
 
-__all__ = ["open_file", "open_source"]
-
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _TABLES = (".csv", ".tsv", ".tab", ".psv")
 _PROTOBUF = (".pb", ".binpb", ".otlp")

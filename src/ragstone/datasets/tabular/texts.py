@@ -9,8 +9,6 @@ from ragstone.datasets.signatures import reject_binary
 from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError
 
-__all__ = ["encoding_of"]
-
 _BLOCK = 1 << 20
 _JUDGED = 1 << 22  # bytes used to tell GB18030 from a damaged file
 _MARKS = (  # UTF-32 before UTF-16, whose mark is a prefix of it

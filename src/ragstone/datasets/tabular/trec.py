@@ -16,11 +16,6 @@ from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question, plain_name
 from ragstone.errors import DataError, UnknownName, UsageError
 
-__all__ = [
-    "Beir", "Qrels", "beir_folder", "grades_of", "is_qrels_line", "is_run", "is_run_line", "qrels_lines", "run_rows",
-    "runs_as_rows",
-]  # fmt: skip
-
 Qrels = dict[str, dict[str, int]]
 """Query → document → grade; a grade above 0 is relevant."""
 

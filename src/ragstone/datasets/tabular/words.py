@@ -8,8 +8,6 @@ from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.structs import Frozen
 
-__all__ = ["ID_NAMES", "WORDS", "ColumnMapping", "is_known", "is_question", "plain_name", "resolve"]
-
 WORDS = {
     "question": "what was asked, or a conversation that ends with it",
     "answer": "what the system answered",

@@ -17,8 +17,6 @@ from ragstone.datasets.traces import protobuf
 from ragstone.datasets.traces.samples import is_trace
 from ragstone.errors import DataError
 
-__all__ = ["is_json_spans", "joined", "json_spans", "protobuf_spans"]
-
 _MARK = re.compile(
     rb'"(resourceSpans|(context\.)?trace_id|traceId|run_type|parentObservationId|parent_observation_id|observations)"\s*:'
 )

@@ -10,8 +10,6 @@ from ragstone.datasets.tabular.cells import scalar
 from ragstone.datasets.traces.messages import texts_in, turns_in
 from ragstone.datasets.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, tokens
 
-__all__ = ["SKIPPED", "read"]
-
 SKIPPED = ("gen_ai.input.", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.retrieval.",
            "gen_ai.tool.", "gen_ai.usage.", "gen_ai.prompt", "gen_ai.completion")  # fmt: skip
 """Prefixes of attributes that are no columns."""

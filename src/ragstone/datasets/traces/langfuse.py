@@ -9,8 +9,6 @@ from ragstone.datasets.tabular.words import plain_name
 from ragstone.datasets.traces.messages import question_in, texts_in
 from ragstone.datasets.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, seconds_of, tokens
 
-__all__ = ["NAME", "matches", "spans_of"]
-
 NAME = "langfuse"
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "GENERATION": "llm", "TOOL": "tool"}
 _TRACE = {"id", "timestamp", "input", "output", "session_id", "user_id"}

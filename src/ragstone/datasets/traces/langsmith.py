@@ -7,8 +7,6 @@ from ragstone.datasets.tabular.cells import plain
 from ragstone.datasets.traces.messages import question_in, texts_in, turns_in
 from ragstone.datasets.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, seconds_of, tokens
 
-__all__ = ["NAME", "matches", "spans_of"]
-
 NAME = "langsmith"
 _KINDS: dict[str, Kind] = {"retriever": "retriever", "llm": "llm", "tool": "tool"}
 _THREADS = ("session_id", "thread_id", "conversation_id")  # of the metadata; a run's own session_id is its project

@@ -6,8 +6,6 @@ from typing import Any
 
 from ragstone.datasets.traces.span import json_value
 
-__all__ = ["answer_in", "question_in", "texts_in", "turns_in"]
-
 _ASKED = ("question", "query", "user_input", "input", "user_query", "user_message", "query_str", "query_bundle",
           "prompt", "text", "message", "content")  # fmt: skip
 _ANSWERED = ("answer", "response", "output", "result", "output_text", "content", "text", "generation", "generations",

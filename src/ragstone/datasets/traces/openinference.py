@@ -8,8 +8,6 @@ from ragstone.datasets.traces.messages import question_in, texts_in, turns_in
 from ragstone.datasets.traces.span import Kind, TraceSpan, json_value, passages_in, tokens
 from ragstone.types import Passage
 
-__all__ = ["SKIPPED", "read"]
-
 SKIPPED = ("input.", "output.", "llm.input_messages", "llm.output_messages", "llm.prompts", "llm.choices", "retrieval.",
            "reranker.", "embedding.", "llm.tools", "llm.prompt_template", "llm.token_count", "message.")  # fmt: skip
 """Prefixes of attributes that are no columns."""

@@ -11,8 +11,6 @@ from ragstone.datasets.tabular.cells import is_missing, listed, plain
 from ragstone.datasets.traces import genai, openinference
 from ragstone.datasets.traces.span import TraceSpan, first_of, json_value, seconds_of
 
-__all__ = ["NAME", "flatten", "matches", "spans_of"]
-
 NAME = "opentelemetry"
 _TRACE = ("context.trace_id", "trace_id", "traceId", "context.traceId")
 _SPAN = ("context.span_id", "span_id", "spanId", "context.spanId", "id")

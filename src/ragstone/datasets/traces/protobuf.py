@@ -7,8 +7,6 @@ from typing import Any
 
 from ragstone.errors import DataError, MissingExtra
 
-__all__ = ["has_protobuf", "is_protobuf", "request_json", "requests_in"]
-
 _IDS = ("traceId", "spanId", "parentSpanId")
 _MESSAGE = 0x0A  # the tag of the first field, of length-delimited data: ResourceSpans
 _INNER = (0x0A, 0x12)  # the tags that a ResourceSpans begins with

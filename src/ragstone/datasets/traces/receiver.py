@@ -22,8 +22,6 @@ from aiohttp import web
 from ragstone.datasets.traces.protobuf import request_json
 from ragstone.errors import MissingExtra, UsageError
 
-__all__ = ["Receiver", "TraceFile", "receiving"]
-
 PATH = "/v1/traces"
 LARGEST_BODY = 32 * 2**20
 LARGEST_REQUEST = 128 * 2**20  # bytes after decompression

@@ -19,8 +19,6 @@ from ragstone.responses.outputs import LONGEST_ANSWER
 from ragstone.responses.stages import FIRST_TOKEN, StageRecorder
 from ragstone.types import Passage, Response, Step
 
-__all__ = ["SCHEMAS", "is_trace", "spans_as_rows"]
-
 _FORMATS = (opentelemetry, langsmith, langfuse)
 SCHEMAS = frozenset(kind.NAME for kind in _FORMATS)
 """The schemas of data that were read from traces."""

@@ -14,8 +14,6 @@ from ragstone.datasets.tabular.cells import is_missing, plain, scalar
 from ragstone.datasets.tabular.problems import CellError
 from ragstone.types import Passage, Usage
 
-__all__ = ["Kind", "TraceSpan", "first_of", "json_value", "passages_in", "seconds_of", "tokens"]
-
 _REPR = re.compile(r"<\w+\(.*\)>", re.DOTALL)  # of an object without a text: LlamaIndex logs its nodes so
 _SOURCES = ("source", "url", "path", "file_name")
 

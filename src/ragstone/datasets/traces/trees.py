@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from ragstone.datasets.traces.span import TraceSpan
 
-__all__ = ["roots_of"]
-
 _PARTS = ("retriever", "reranker", "llm", "tool")  # kinds of spans that answer nothing by themselves
 
 

@@ -14,8 +14,6 @@ from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.metrics.judge.split import groups, pieces, sentences_of
 from ragstone.text import estimate_tokens
 
-__all__ = ["CLAIMS", "Excerpt", "Part", "Piece", "compared", "excerpts", "parts", "sides"]
-
 CLAIMS = 60  # in one request; the verdicts on so many are about 2,600 tokens
 
 

@@ -8,8 +8,6 @@ from ragstone.metrics.judge.record import Judged, JudgeStep
 from ragstone.structs import Frozen
 from ragstone.types import Case, Response, Usage
 
-__all__ = ["Judge", "JudgeFailed", "Similarities"]
-
 
 class Similarities(Frozen, frozen=True):
     """Cosines: of the question and each question made of the answer; of the answer and the reference, and of the answer

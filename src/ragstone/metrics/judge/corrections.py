@@ -15,8 +15,6 @@ from ragstone.metrics.judge.prompts import Example
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with
 from ragstone.text import sentences
 
-__all__ = ["corrected"]
-
 _LEAST_SHARED = 0.5  # of the words of a claim, in the sentence of a passage that is quoted for it
 Reply = dict[str, Any]
 

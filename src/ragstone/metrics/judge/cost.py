@@ -20,8 +20,6 @@ from ragstone.metrics.judge.schemas import OUTPUTS, with_reasons
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Usage
 
-__all__ = ["predicted"]
-
 _CLAIMS = 1.5  # of a sentence
 _CACHED_FROM = 1_024  # tokens of a prefix that providers keep: as OpenAI does
 _REPEATED = 1.15  # a claim says who and what where the sentence had a pronoun

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["enclosed", "opened"]
-
 # Controls, fillers, zero-width characters, bidirectional controls, separators, variation selectors, tags, surrogates.
 _HIDDEN = (
     "\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"

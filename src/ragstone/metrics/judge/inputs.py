@@ -10,8 +10,6 @@ from ragstone.structs import to_json
 from ragstone.text import detect
 from ragstone.types import Case, Response, Turn
 
-__all__ = ["Texts"]
-
 
 @dataclass(frozen=True)
 class Texts:

@@ -52,8 +52,6 @@ from ragstone.metrics.judge.verdicts import (
 )
 from ragstone.types import Case, Embedder, Model, Response, Usage
 
-__all__ = ["BUDGET", "MatrixJudge", "open_judge"]
-
 BUDGET = 6_000  # tokens of passages, of the answer and of the reference, in one request
 _KEPT = 1_024  # results that are remembered: three a sample, and far fewer samples are under way at one time
 

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from ragstone.models.cache import Shared
 
-__all__ = ["Once"]
-
 T = TypeVar("T")
 
 

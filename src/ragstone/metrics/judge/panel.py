@@ -13,8 +13,6 @@ from ragstone.metrics.traits import estimate_of, traits_of
 from ragstone.models.concurrency import gather_all
 from ragstone.types import Case, Metric, Need, Record, Response, Score, Usage
 
-__all__ = ["Combine", "Panel", "by_judge", "paneled"]
-
 Combine: TypeAlias = Literal["majority", "mean", "each"]
 _KEY = "judges"
 

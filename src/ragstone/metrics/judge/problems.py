@@ -4,8 +4,6 @@ from typing import Any
 
 from ragstone.messages import messages
 
-__all__ = ["Problem", "problem"]
-
 
 class Problem(str):
     """A problem in English. `to(language)` is the same problem for a judge whose prompt is in that language."""

@@ -26,8 +26,6 @@ from ragstone.structs import JSON, Frozen, to_json
 from ragstone.text import estimate_tokens
 from ragstone.types import Turn
 
-__all__ = ["LANGUAGES", "NAMES", "Example", "Prompt", "Prompts", "prompt_text", "read_prompt", "user_files"]
-
 LANGUAGES = ("en", "zh")
 NAMES = (
     "decompose", "verify", "verify_passage", "verify_reference", "rubric", "ragas_statements", "ragas_faithfulness",

@@ -16,11 +16,6 @@ from msgspec.structs import fields, replace
 from ragstone.structs import Frozen
 from ragstone.types import Record, Score, Usage
 
-__all__ = [
-    "AnswerClaim", "Claim", "ElementVerdict", "JudgeStep", "Judged", "PassageVerdict", "Quote", "ReferenceClaim",
-    "evidence", "judged_scores", "merged", "parted", "requests_of", "reunited", "steps_by_metric", "steps_of", "united",
-]  # fmt: skip
-
 _KEY = "verdicts"
 _MOST = 9_999  # a claim, a sentence or a passage with a larger number is none
 _QUESTIONS = 3  # of those that the answer answers, as many as count

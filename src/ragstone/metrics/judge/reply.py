@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from ragstone.metrics.judge.problems import Problem, problem
 from ragstone.metrics.judge.schemas import conformed, problem_with
 
-__all__ = ["CUT_OFF", "ids_problem", "read_reply"]
-
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})  # reasons to finish that mean an unfinished reply
 _FENCED = re.compile(r"```(?:json)?(?P<inside>.*)```", re.DOTALL | re.IGNORECASE)
 _SHOWN = 80  # characters of an unusable reply that the problem quotes

@@ -14,8 +14,6 @@ from ragstone.metrics.judge.record import JudgeStep
 from ragstone.metrics.judge.reply import read_reply
 from ragstone.types import Completion, Model, Request, Sampling, Turn
 
-__all__ = ["Check", "ask", "turns_of"]
-
 Check: TypeAlias = Callable[[dict[str, Any]], str]  # what else is wrong with a reply of the right form; "" for nothing
 Reader: TypeAlias = Callable[[Completion], tuple[dict[str, Any], str]]  # what is in a reply, or what is wrong with it
 

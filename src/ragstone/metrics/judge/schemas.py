@@ -11,8 +11,6 @@ from typing import Any
 
 from ragstone.metrics.judge.problems import problem
 
-__all__ = ["INPUTS", "OUTPUTS", "conformed", "problem_with", "with_reasons"]
-
 Schema = dict[str, Any]
 _DIGITS = re.compile(r"\s*\d{1,6}\s*")
 

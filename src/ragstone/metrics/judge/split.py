@@ -5,8 +5,6 @@ from typing import TypeVar
 
 from ragstone.text import estimate_tokens, sentences
 
-__all__ = ["groups", "pieces", "sentences_of"]
-
 T = TypeVar("T")
 
 

@@ -10,15 +10,6 @@ from ragstone.metrics.judge.problems import problem
 from ragstone.metrics.judge.reply import ids_problem
 from ragstone.text.quoting import find_quote
 
-__all__ = [
-    "problem_of_claims",
-    "problem_of_comparison",
-    "problem_of_passage",
-    "problem_of_quotes",
-    "problem_of_verdicts",
-    "stands",
-]
-
 Reply = Mapping[str, Any]
 
 

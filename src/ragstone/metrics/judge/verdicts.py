@@ -10,8 +10,6 @@ from ragstone.metrics.judge.chunks import Excerpt, Part, Piece
 from ragstone.metrics.judge.record import Claim, JudgeStep, PassageVerdict
 from ragstone.metrics.judge.validation import stands
 
-__all__ = ["Reply", "compared_steps", "decomposed_steps", "verified_alone_steps", "verified_steps"]
-
 
 class Reply(NamedTuple):
     """What a judge replied to one step, and the requests that it took."""

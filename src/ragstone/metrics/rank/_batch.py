@@ -8,8 +8,6 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.rank._lists import Ranking, RankMetric
 from ragstone.metrics.rank.measures import PLUGINS
 
-__all__ = ["scored_lists"]
-
 
 def scored_lists(
     run: Mapping[str, Mapping[str, float]], labels: Mapping[str, Mapping[str, float]], measures: Sequence[str]

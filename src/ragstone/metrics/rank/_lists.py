@@ -12,8 +12,6 @@ from ragstone.metrics._passages import NO_PASSAGES, NOTHING_RETRIEVED, retrieved
 from ragstone.responses.stages import STAGE_WORDS, passages_at
 from ragstone.types import Case, Need, Passage, Response, Score
 
-__all__ = ["GOLD_DOCUMENTS", "Family", "RankMetric", "Ranking", "document_of", "plugins"]
-
 _NO_STAGE = "the system has no such stage, or did not tell it"
 
 

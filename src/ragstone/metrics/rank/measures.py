@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from ragstone.metrics.rank._lists import Family, Ranking, RankMetric, plugins
 
-__all__ = ["F1", "PLUGINS", "AveragePrecision", "Hit", "Mrr", "Ndcg", "Precision", "Recall"]
-
 PLUGINS: dict[str, RankMetric | Family] = {}
 _SHARED = """
 Needs: passages, labels (passages of the sample that are known to be relevant).

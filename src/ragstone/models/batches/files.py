@@ -12,8 +12,6 @@ from ragstone.models.http_errors import retry_after_seconds
 from ragstone.models.providers import BatchInterface
 from ragstone.models.wire import encode
 
-__all__ = ["FileBatches", "line_of", "results_in"]
-
 _PAGE, _PAGES = 100, 5  # of the provider's list, newest first
 _UNASKED = ("batch_expired", "batch_cancelled")  # codes of requests that were never asked
 

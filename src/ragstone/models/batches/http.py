@@ -17,8 +17,6 @@ from ragstone.text.redaction import secrets_of, shown_url
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["BatchHttp", "TooLarge", "open_http", "parsed", "read_lines"]
-
 _TRANSFER_SECONDS = 1800.0  # for a file of hundreds of megabytes
 _LARGEST_DOCUMENT = 20_000_000  # bytes of a reply about a batch
 _LARGEST_RESULTS = 4_000_000_000

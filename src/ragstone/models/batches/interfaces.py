@@ -12,8 +12,6 @@ from ragstone.models.batches.remote import Remote
 from ragstone.models.client import Client
 from ragstone.models.providers import PLUGINS, BatchInterface
 
-__all__ = ["no_interface", "open_remote"]
-
 
 @asynccontextmanager
 async def open_remote(client: Client, key: str) -> AsyncIterator[tuple[BatchInterface, Remote]]:

@@ -21,8 +21,6 @@ from ragstone.models.structured import RefusedForm, ignored
 from ragstone.models.wire import encode
 from ragstone.types import Completion, Model, Request
 
-__all__ = ["MOST_ATTEMPTS", "Lane", "Round", "wrapper_of"]
-
 MOST_ATTEMPTS = 3  # batches for one request, if it expires or its provider fails
 # Turns of the event loop in which the other requests of a case are collected, before the first of them gives it up.
 _TURNS = 30

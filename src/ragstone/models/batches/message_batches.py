@@ -11,8 +11,6 @@ from ragstone.models.batches.store import Batch
 from ragstone.models.http_errors import retry_after_seconds
 from ragstone.models.wire import encode
 
-__all__ = ["MessageBatches"]
-
 _CLOCKS = 300.0  # seconds by which the provider's clock may be behind ours
 _STATES = {"in_progress": "in_progress", "canceling": "cancelling", "ended": "completed"}
 _STATUSES = {

@@ -12,8 +12,6 @@ from ragstone.models.batches.remote import Line, Status
 from ragstone.models.batches.store import Batch
 from ragstone.models.providers import BatchInterface
 
-__all__ = ["OfflineBatches", "command_for"]
-
 log = logging.getLogger(__name__)
 
 

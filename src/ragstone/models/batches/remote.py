@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 from ragstone.models.batches.store import Batch
 
-__all__ = ["STATES", "Line", "Remote", "Status", "count", "known_state"]
-
 STATES = (
     "validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"
 )  # fmt: skip

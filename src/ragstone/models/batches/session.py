@@ -21,8 +21,6 @@ from ragstone.models.client import Client
 from ragstone.models.http_errors import is_transient
 from ragstone.types import Model
 
-__all__ = ["Batches"]
-
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 1.0, 60.0, 1.5  # seconds between two looks

@@ -15,8 +15,6 @@ from pathlib import Path
 from ragstone.errors import UsageError
 from ragstone.storage import Layout, connect, storage_errors, transaction
 
-__all__ = ["OVER", "Batch", "BatchStore", "Entry", "Reply"]
-
 OVER = ("ended", "failed", "cancelled")
 
 _LAYOUT = Layout(

@@ -31,11 +31,6 @@ from ragstone.report.section import Canvas
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
 from ragstone.types import Passage, Record, Score, Usage
 
-__all__ = [
-    "CARD", "JudgedSample", "Limits", "answer_html", "case_html", "claims_html", "judged_sample", "passages_html",
-    "replies_html",
-]  # fmt: skip
-
 _CASE = """
 <details class="case judged"><summary>
 <span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>

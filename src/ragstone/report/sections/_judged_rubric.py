@@ -11,8 +11,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.types import Score
 
-__all__ = ["answer_spans", "rubrics_html"]
-
 _RUBRIC = """
 <h4>{{ w.rubric }}: <bdi>{{ title }}</bdi> <span class="mono">{{ value }}</span></h4>
 {% if question %}<p{{ lang }}><bdi>{{ question }}</bdi></p>{% endif %}

@@ -13,8 +13,6 @@ from ragstone.report.metadata import first, flattened, notices
 from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
 
-__all__ = ["PLUGINS", "notices_of"]
-
 _TEMPLATE = """
 <ul class="tiles">
 <li><b>{{ "{:,}".format(systems | length) }}</b><span>{{ w.system if systems | length == 1 else w.systems }}</span></li>

@@ -29,8 +29,6 @@ from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
 from ragstone.types import Benchmark, Passage, Record
 
-__all__ = ["CASES", "PLUGINS", "condition_name", "question_html"]
-
 CASES, CASE_BYTES = 60, 900_000  # limits for all cases of a page
 _QUESTION, _LINE, _ANSWER, _TEXT, _PASSAGES = 1_000, 180, 1_600, 600, 10
 

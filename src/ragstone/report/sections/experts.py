@@ -9,8 +9,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import cards
 
-__all__ = ["PLUGINS"]
-
 _SHOWN = 20  # cases that are named
 _TEMPLATE = """
 {% for title, cases, more in differ %}

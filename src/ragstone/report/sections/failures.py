@@ -12,8 +12,6 @@ from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import OWN_CASES
 
-__all__ = ["PLUGINS"]
-
 _TEMPLATE = """
 {% if groups %}
 <p>{{ w.intro }}</p>

@@ -6,8 +6,6 @@ from ragstone.messages import messages
 from ragstone.report.html import figures_html
 from ragstone.report.section import Section, View
 
-__all__ = ["PLUGINS"]
-
 _TEMPLATE = """
 <p>{{ w.read }}</p>
 <div class="charts">{% for figure in figures %}{{ figure }}{% endfor %}</div>

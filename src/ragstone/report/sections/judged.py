@@ -17,8 +17,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import JUDGED_BYTES, cards
 
-__all__ = ["CASES", "CASE_BYTES", "PLUGINS"]
-
 CASES, CASE_BYTES = JUDGED_CASES, JUDGED_BYTES
 _OPEN = 8  # cases that are not folded away
 _NAMES, _REASONS, _ROWS = 12, 4, 240

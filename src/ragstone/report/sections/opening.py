@@ -15,8 +15,6 @@ from ragstone.report.sections.configuration import notices_of
 from ragstone.report.sections.worst_answers import cards
 from ragstone.report.unfinished import unfinished_lines
 
-__all__ = ["PLUGINS", "anchor", "opens_with_tables"]
-
 _TEMPLATE = """
 {% for line in unfinished %}<p class="notice" role="note"><bdi>{{ line }}</bdi></p>
 {% endfor %}

@@ -5,8 +5,6 @@ from markupsafe import Markup
 from ragstone.report.html import figure_html
 from ragstone.report.section import Section, View
 
-__all__ = ["PLUGINS"]
-
 _TEMPLATE = '<div class="charts">{% for figure in figures %}{{ figure }}{% endfor %}</div>'
 
 

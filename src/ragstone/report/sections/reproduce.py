@@ -8,8 +8,6 @@ from ragstone.messages import messages
 from ragstone.report.metadata import flattened
 from ragstone.report.section import Section, View
 
-__all__ = ["PLUGINS"]
-
 _TEMPLATE = """
 {% if command %}<h3>{{ w.command }}</h3><pre><bdi>{{ command }}</bdi></pre><p>{{ w.same }}</p>{% endif %}
 {% for title, note, entries in blocks %}

@@ -13,8 +13,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import cards
 
-__all__ = ["PLUGINS"]
-
 _TEMPLATE = """
 {% if some %}<p class="legend">{{ some }}</p>{% endif %}
 {% for line, table, slices in systems %}

@@ -8,8 +8,6 @@ from ragstone.report.html import table_html
 from ragstone.report.section import Section, View
 from ragstone.report.sections.opening import opens_with_tables
 
-__all__ = ["PLUGINS"]
-
 _TEMPLATE = """
 {% for title, table in open %}
 <h3><bdi>{{ title }}</bdi></h3>

@@ -17,8 +17,6 @@ from ragstone.report.section import Section, View
 from ragstone.report.sections._judged_case import case_html
 from ragstone.types import Passage, Record
 
-__all__ = ["JUDGED_BYTES", "OWN_CASES", "PLUGINS", "Card", "cards", "fakes_of", "free_anchor"]
-
 OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows the cases
 
 _SECTION = """

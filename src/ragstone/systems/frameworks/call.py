@@ -6,8 +6,6 @@ from typing import Any
 
 from ragstone.types import Query
 
-__all__ = ["FrameworkCall"]
-
 
 @dataclass(frozen=True)
 class FrameworkCall:

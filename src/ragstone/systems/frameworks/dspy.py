@@ -19,8 +19,6 @@ from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.interception import Asked, accepted, asked, asking, interleaved, objects_in, wrap_once
 from ragstone.types import Query, Response
 
-__all__ = ["call_of"]
-
 _PASSAGE_FIELDS = ("passages", "contexts", "context", "documents")
 
 

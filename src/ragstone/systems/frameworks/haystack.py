@@ -20,8 +20,6 @@ from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.interception import Asked, accepted, asked, asking, has_k, interleaved, wrap_once
 from ragstone.types import Passage, Query, Response
 
-__all__ = ["call_of"]
-
 _QUESTION_NAMES = ("query", "question", "text")
 
 

@@ -24,11 +24,6 @@ from ragstone.responses.stages import StageRecorder
 from ragstone.types import Passage, Query, Response
 from ragstone.user_code.calls import is_users_file
 
-__all__ = [
-    "Asked", "accepted", "asked", "asking", "has_k", "interleaved", "objects_in", "with_k", "wrap_once",
-    "wrapped_search",
-]  # fmt: skip
-
 T = TypeVar("T")
 _K_NAMES = ("k", "top_k", "similarity_top_k", "_similarity_top_k", "_k", "_top_k", "top_n")
 _VECTOR_STORE_K = 4  # LangChain's default where `search_kwargs` has no k

@@ -25,8 +25,6 @@ from ragstone.systems.frameworks.interception import (
 )
 from ragstone.types import Passage, Query, Response
 
-__all__ = ["call_of"]
-
 _QUESTION_KEYS = ("question", "input", "query")
 _HISTORY_KEYS = ("chat_history", "history")
 _MESSAGES = "messages"  # what an agent takes: the history and the question

@@ -44,8 +44,6 @@ from ragstone.systems.frameworks.interception import (
 )
 from ragstone.types import Passage, Query, Response
 
-__all__ = ["call_of"]
-
 
 def call_of(engine: Any) -> tuple[Callable[[Query], Awaitable[Response]], frozenset[str]]:
     """How to ask an engine, and what it takes besides the question."""

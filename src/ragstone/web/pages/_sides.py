@@ -18,8 +18,6 @@ from ragstone.web.page import address, library_of
 if TYPE_CHECKING:
     from ragstone.api.open_run import OpenRun
 
-__all__ = ["Side", "asked", "beside_address", "case_address", "columns_of", "current", "named", "sides_of"]
-
 _BUDGET_SECONDS = 0.15  # for an index that is behind
 
 

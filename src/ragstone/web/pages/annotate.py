@@ -22,8 +22,6 @@ from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.page import address, language_of, page, parameter
 
-__all__ = ["ROUTES", "desk"]
-
 _ROUND = """<div class="desk">
 {% if done %}<p class="notice" role="status">{{ w.all_done }}</p>{% endif %}
 {% if not expert %}

@@ -22,8 +22,6 @@ from ragstone.web.page import address, language_of, library_of, page, parameter
 from ragstone.web.pages._sides import Side, beside_address, case_address, current
 from ragstone.web.pages.pick import label_buttons
 
-__all__ = ["ROUTES"]
-
 _CONDITIONS, _SYSTEMS, _RUNS = 40, 20, 12
 
 _NAV = """<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a> {% endif %}{% if next %}<a data-next href="{{ next }}">{{ w.next }}</a> {% endif %}<a data-up href="{{ up }}">{{ w.up }}</a></p>

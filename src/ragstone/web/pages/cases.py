@@ -19,8 +19,6 @@ from ragstone.report.section import Canvas
 from ragstone.web.kept import is_large
 from ragstone.web.page import address, language_of, library_of, page, parameter
 
-__all__ = ["ROUTES"]
-
 Pair: TypeAlias = tuple[str, str]
 """A parameter of an address, and its value."""
 

@@ -24,8 +24,6 @@ from ragstone.web.page import address, language_of, library_of, page
 from ragstone.web.pages._sides import Side, asked, beside_address, columns_of, current, named, sides_of
 from ragstone.web.pending import pending_of, waiting_html
 
-__all__ = ["ROUTES"]
-
 _SIZE = 25  # cases of a page
 _LARGE = 50_000  # answers: a page does not wait for more
 _WAIT_LARGE, _WAIT = 0.1, 60.0  # seconds

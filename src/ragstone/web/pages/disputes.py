@@ -14,8 +14,6 @@ from ragstone.web.forms import labels_of
 from ragstone.web.page import address, language_of, parameter
 from ragstone.web.pages.annotate import desk
 
-__all__ = ["ROUTES"]
-
 _MOST = 500
 
 _QUEUE = """<div class="desk">

@@ -22,8 +22,6 @@ from ragstone.web.library import Library
 from ragstone.web.page import language_of, library_of
 from ragstone.web.progress import ProgressWatch, progress_html
 
-__all__ = ["ROUTES"]
-
 _MOST_RUNS = 20
 _EVERY_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # where no process works on any of the runs

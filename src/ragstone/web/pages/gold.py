@@ -24,8 +24,6 @@ from ragstone.web.gold_form import edit_of, fields_html
 from ragstone.web.page import address, language_of, library_of, parameter
 from ragstone.web.pages.annotate import desk
 
-__all__ = ["ROUTES"]
-
 _SIZE = 100
 _SHOWN = 20_000  # characters of a text in the history
 

@@ -14,8 +14,6 @@ from ragstone.types import Record
 from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.page import address, library_of
 
-__all__ = ["ROUTES", "label_buttons"]
-
 _BUTTONS = """<form class="desk picks" method="post" action="{{ action }}">
 {% for name, value in fields.items() %}<input type="hidden" name="{{ name }}" value="{{ value }}">{% endfor %}
 <button name="then" value="label">{{ w.label }}</button> <button name="then" value="gold">{{ w.gold }}</button>

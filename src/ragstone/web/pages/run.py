@@ -22,8 +22,6 @@ from ragstone.web.overview import RUN_NAME, percent
 from ragstone.web.page import address, language_of, library_of, page, parameter
 from ragstone.web.progress import ProgressWatch, progress_html
 
-__all__ = ["ROUTES"]
-
 _SYSTEMS, _CAUSES = 12, 3
 
 _TOP = """<div id="progress" data-events="{{ events }}">{{ progress }}</div>

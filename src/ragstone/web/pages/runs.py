@@ -20,8 +20,6 @@ from ragstone.web.page import address, language_of, library_of, page, parameter
 from ragstone.web.progress import ProgressWatch, progress_html
 from ragstone.web.spark import spark_html
 
-__all__ = ["ROUTES"]
-
 _SIZE = 40  # runs on a page
 _BUDGET_SECONDS = 0.4  # for the figures of the first rows; the others follow by themselves
 _CURVE = 30  # runs of a sparkline

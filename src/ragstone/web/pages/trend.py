@@ -16,8 +16,6 @@ from ragstone.web.pending import pending_of, waiting_html
 if TYPE_CHECKING:
     from ragstone.report.page import Part
 
-__all__ = ["ROUTES"]
-
 _MOST = 100  # runs of a trend
 _AT_ONCE_BYTES, _WAIT, _WAIT_LARGE = 20_000_000, 60.0, 0.1
 

@@ -12,8 +12,6 @@ from ragstone.benchmarks.niah.ruler.texts import example, other_keys, prompts, w
 from ragstone.benchmarks.niah.word_lists import ListSource
 from ragstone.datasets.fictional.parts import pick, sample, seeded, shuffled
 
-__all__ = ["COMMON_SOURCES", "FREQUENT_SOURCE", "common_words", "frequent_words"]
-
 _COMMON, _FREQUENT = 10, 3  # words that are asked for
 _FULL = 4096  # in shorter contexts words occur less often, and the example is shorter, as in RULER
 _SINGLE = 8192  # in longer contexts there are not enough words: pairs of words take their place

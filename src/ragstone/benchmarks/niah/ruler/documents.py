@@ -12,8 +12,6 @@ from ragstone.datasets.fictional.parts import pick
 from ragstone.datasets.fictional.pools import MiragePool, make_pool
 from ragstone.datasets.mirage import MirageQuestion
 
-__all__ = ["document_source", "question_on_documents"]
-
 _ASKED = 32  # questions to choose from; the documents of all others are to search through
 _CHUNKS = 3  # documents of one question
 _SHORTEST = {"en": 5, "zh": 3}  # characters of an answer that stands nowhere by chance

@@ -10,8 +10,6 @@ from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.ruler.texts import keys, other_keys, prompts
 from ragstone.datasets.fictional.parts import between, shuffled
 
-__all__ = ["NeedleTask", "needle_lines", "noise_lines"]
-
 Value = Literal["number", "uuid"]
 _DIGITS = 7
 

@@ -17,8 +17,6 @@ from ragstone.benchmarks.niah.sources import TextSource
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.metrics.ruler_match import RulerMatch
 
-__all__ = ["RULER"]
-
 _STARTS = 8  # different texts of needles, one for each repeat
 _NIAH, _VT, _CWE, _FWE, _QA = map(template, ("niah", "vt", "cwe", "fwe", "qa"))
 _NOISE = ((0, TextSource("noise", noise_lines)),)

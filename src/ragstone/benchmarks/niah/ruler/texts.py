@@ -12,20 +12,6 @@ from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.datasets.fictional.parts import pick, sample, shuffled
 from ragstone.structs import Frozen
 
-__all__ = [
-    "Framed",
-    "Niah",
-    "Prompts",
-    "Qa",
-    "Tracking",
-    "example",
-    "keys",
-    "other_keys",
-    "prompts",
-    "template",
-    "words",
-]
-
 
 class Framed(Frozen, frozen=True):
     """The texts of a task in one language: the user's turn, what stands before the context, the question, and how the

@@ -8,8 +8,6 @@ from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.ruler.texts import example, prompts
 from ragstone.datasets.fictional.parts import between, pick, sample
 
-__all__ = ["HOPS", "track_variables"]
-
 HOPS = 4
 _LETTERS, _EXAMPLE_LETTERS = 5, 3
 _EXAMPLE_NOISE = 15  # lines: an example of about 500 tokens

@@ -12,8 +12,6 @@ from ragstone.datasets.fictional.en.items import RowWriter, another_category, hi
 from ragstone.datasets.fictional.parts import Collected, pick
 from ragstone.datasets.fictional.worlds import EventSeries
 
-__all__ = ["collect_one", "collect_two"]
-
 # Characters to aim at: 330 tokens are the most that a chunk should have, and about 1,480 characters of such news.
 _LONG = (1150, 1450)
 TARGETS = {"plain": _LONG, "far": _LONG, "brief": (420, 800), "rumour": _LONG, "related": _LONG}

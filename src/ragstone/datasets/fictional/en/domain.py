@@ -9,8 +9,6 @@ from ragstone.datasets.fictional.en.names import NEWS_VOCABULARY, VOCABULARY
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
 
-__all__ = ["EnglishDomain", "Kind", "World", "aliases", "near_aliases", "read_domain"]
-
 World: TypeAlias = dict[str, "str | Person | Day"]
 Kind = Literal["person", "name", "title", "thing", "money", "price", "number", "date", "percent"]
 

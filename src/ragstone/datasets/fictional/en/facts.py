@@ -7,8 +7,6 @@ from ragstone.datasets.fictional.facts import FactNotes, read_facts
 from ragstone.datasets.fictional.parts import Fact
 from ragstone.datasets.fictional.texts import read_toml
 
-__all__ = ["facts"]
-
 NAMES = ("geography", "letters", "arts", "science", "history", "modern")
 # A passage that is shorter (in characters) is followed by remarks of its domain.
 SHORT = 210

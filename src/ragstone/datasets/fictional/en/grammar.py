@@ -22,8 +22,6 @@ from typing import NamedTuple, TypeAlias
 from ragstone.datasets.fictional.pages import IN_BLOCK
 from ragstone.datasets.fictional.parts import Deck, Unmet, shuffled
 
-__all__ = ["Day", "Grammar", "Person", "Story", "World", "load", "parse", "spelt", "with_article"]
-
 
 class Person(NamedTuple):
     """An invented person: full name, surname and pronouns."""

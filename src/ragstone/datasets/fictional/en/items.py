@@ -25,11 +25,6 @@ from ragstone.datasets.fictional.parts import (
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import EventSeries
 
-__all__ = [
-    "ROW_KEYS", "RowWriter", "another_category", "hidden_parts", "one_answer", "other_years", "start_row",
-    "two_answers",
-]  # fmt: skip
-
 _FRAMES = read_toml("en", "frames")
 FORMS: dict[str, list[str]] = _FRAMES["forms"]
 NEWS_FORMS: dict[str, list[str]] = FORMS | _FRAMES["news"]

@@ -13,19 +13,6 @@ from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = [
-    "DRAWS",
-    "NEWS_DRAWS",
-    "NEWS_VOCABULARY",
-    "VOCABULARY",
-    "day",
-    "money",
-    "ordinal",
-    "person",
-    "place",
-    "title",
-]
-
 T = TypeVar("T")
 _INVENTORY = read_toml("en", "names")
 _CULTURES, _REGIONS = (

@@ -14,8 +14,6 @@ from ragstone.datasets.fictional.zh.items import Aliases, event, question, subje
 from ragstone.datasets.fictional.zh.patterns import World
 from ragstone.datasets.fictional.zh.writer import PassageWriter
 
-__all__ = ["collect_one", "collect_two"]
-
 # Characters to aim at and not to exceed: 330 tokens are the most that a chunk should have.
 CHARACTERS, MOST_CHARACTERS = (330, 430), 490
 STEPS = (-4, -3, -2, -1, 1, 2, 3)

@@ -11,8 +11,6 @@ from ragstone.datasets.fictional.worlds import WorldFile
 from ragstone.datasets.fictional.zh.names import EASY, NEWS, Names
 from ragstone.datasets.fictional.zh.patterns import EMPTY, PatternPool, World
 
-__all__ = ["ChineseDomain", "QuestionType", "make_domain", "read_domain", "read_news"]
-
 POOLS = ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside")
 # Of news alone: rows of tables, lines of chronologies, of notices, questions with replies.
 FORM_POOLS = ("table", "record", "notice", "talk")

@@ -13,8 +13,6 @@ from ragstone.datasets.fictional.parts import Fact
 from ragstone.datasets.fictional.texts import read_sections
 from ragstone.text import estimate_tokens
 
-__all__ = ["FILES", "facts"]
-
 FILES = ("facts_geography", "facts_culture", "facts_history", "facts_science")
 # Who is asked for; a general sentence is about what he did.
 ROLES = ("的年份", "的提出者", "的发现者", "的发明者", "的作者", "的获得者", "的实现者", "的名称")

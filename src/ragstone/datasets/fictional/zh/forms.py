@@ -16,8 +16,6 @@ from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
 from ragstone.datasets.fictional.zh.patterns import Pattern, PatternPool, World
 
-__all__ = ["FORMS", "Form", "Role", "write_form"]
-
 Role: TypeAlias = Literal["answer", "guess", "around"]
 Form: TypeAlias = Literal["interview", "table", "list", "notice", "record"]
 FRAMES = read_toml("zh", "frames")

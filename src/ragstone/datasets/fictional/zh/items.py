@@ -10,8 +10,6 @@ from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
 from ragstone.datasets.fictional.zh.patterns import World
 from ragstone.datasets.fictional.zh.writer import PassageWriter
 
-__all__ = ["Aliases", "event", "one_answer", "question", "subject", "two_answers", "write"]
-
 Aliases = tuple[str, ...]
 # The parts of a page are shorter than passages of one report.
 ON_PAGES = (60, 150)

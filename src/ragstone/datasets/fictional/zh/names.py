@@ -15,8 +15,6 @@ from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = ["EASY", "NEWS", "Names", "han", "han_decimal"]
-
 DIGITS = "零一二三四五六七八九"
 # What stands for `~name` in a pattern: companies by their trades, schools by their kinds.
 TRADES = {

@@ -11,8 +11,6 @@ import itertools
 import re
 from typing import TypeAlias
 
-__all__ = ["EMPTY", "Pattern", "PatternPool", "World"]
-
 World: TypeAlias = dict[str, str]
 
 FIELD = re.compile(r"\{([^{}]+)\}")

@@ -9,8 +9,6 @@ from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
 from ragstone.datasets.fictional.zh.forms import FORMS, Role, write_form
 from ragstone.datasets.fictional.zh.patterns import Pattern, PatternPool, World
 
-__all__ = ["PassageWriter"]
-
 FRAMES = read_toml("zh", "frames")
 DATELINES, EARLY_DATELINES, TAILS = (PatternPool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
 NEWS_DATELINES, NEWS_EARLY_DATELINES = (
