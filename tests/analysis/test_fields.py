@@ -1,6 +1,12 @@
 """Fields derived from a case, the types of questions, and how ranges and derived fields select cases."""
 
+import re
+import tomllib
+from importlib.resources import files
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.analysis.fields import derived, fields_of, question_type
@@ -31,6 +37,23 @@ def test_the_type_of_a_question_is_what_it_asks_for(kind: str) -> None:
     for question in TYPES[kind]:
         language = "en" if question.isascii() else "zh"
         assert question_type(question, language) == kind, question
+
+
+_CUES = tomllib.loads(files("ragstone.analysis").joinpath("question_types.toml").read_text("utf-8"))
+_WORDS = (
+    "is compared to how many when What which of the two a or b's, differ? more whom exact year than 多少 比 更 什么 谁"
+)
+
+
+@given(st.lists(st.sampled_from(_WORDS.split()), max_size=8).map(" ".join), st.sampled_from(["en", "zh"]))
+def test_the_first_cue_decides_unless_there_is_one_of_a_comparison(question: str, language: str) -> None:
+    text = question.lower()
+    cues = [
+        (name != "comparison", found.start(), number, name)
+        for number, (name, by_language) in enumerate(_CUES.items())
+        if (found := re.search("|".join(by_language[language]), text))
+    ]
+    assert question_type(question, language) == (min(cues)[3] if cues else "other")
 
 
 def test_what_is_derived_from_a_case() -> None:

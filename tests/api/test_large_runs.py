@@ -1,7 +1,7 @@
 """What is read of a run by those who show or compare it: of very many records, no more than is needed."""
 
 import io
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import pytest
 import ragstone
 from ragstone.api.compare_flips import compared_flips
 from ragstone.api.open_run import OpenRun, read_run
-from ragstone.runs import text_store
+from ragstone.runs import RunReader, text_store
+from ragstone.types import Record
 
 ROWS, PASSAGES = 90, 3
 
@@ -48,6 +49,30 @@ def texts_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr("ragstone.runs.record_pages.fetch", spy)
     return read
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The run file of each pass over all records."""
+    read: list[Path] = []
+    records = RunReader.records
+
+    def spy(self: RunReader, **chosen: Any) -> Iterator[Record]:
+        read.extend([self.path] if chosen.get("cases") is None else [])
+        return records(self, **chosen)
+
+    monkeypatch.setattr(RunReader, "records", spy)
+    return read
+
+
+def test_a_report_of_recorded_answers_reads_all_records_once(
+    runs: tuple[Path, Path], passes: list[Path], tmp_path: Path
+) -> None:
+    with read_run(runs[0]) as run:
+        run.write_report(tmp_path / "r.html")
+        assert passes == [runs[0]]
+        assert run.tables()
+    assert passes == [runs[0]]
 
 
 def test_a_report_reads_the_texts_only_of_the_answers_that_it_shows(

@@ -8,7 +8,7 @@ the same name takes precedence.
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -70,17 +70,32 @@ def _document(case: Case) -> str:
 def question_type(question: str, language: str) -> str:
     """What the question asks for: a name in `question_types.toml`, else "other"."""
     text = question.strip().lower()
-    cues = [
-        (match.start(), number, name)
-        for number, (name, pattern) in enumerate(_cues("zh" if language == "zh" else "en"))
-        if (match := pattern.search(text))
-    ]
-    if comparison := [cue for cue in cues if cue[2] == "comparison"]:
-        return comparison[0][2]  # its cue is often at the end
-    return min(cues)[2] if cues else "other"
+    comparison, others = _cues("zh" if language == "zh" else "en")
+    found = comparison.first(text) or others.first(text)  # the cue of a comparison is often at the end
+    return found or "other"
+
+
+class _Cues:
+    """The cues of some types of questions, tried together."""
+
+    def __init__(self, by_type: Mapping[str, Sequence[str]]) -> None:
+        cues = [cue for cues in by_type.values() for cue in cues]
+        self._cue = re.compile("|".join(f"(?P<{name}>{'|'.join(cues)})" for name, cues in by_type.items()))
+        # Without `\b`, Python skips to the letters with which cues begin. Few questions have a cue at their beginning.
+        self._begins = re.compile("|".join(cue for cue in cues if cue[0] == "^") or r"(?!)")
+        self._may_have = re.compile("|".join(cue.removeprefix(r"\b") for cue in cues if cue[0] != "^") or r"(?!)")
+
+    def first(self, text: str) -> str | None:
+        """The type of the first cue in a text; of cues at the same place, the type that is listed first."""
+        if not self._may_have.search(text) and not self._begins.match(text):
+            return None
+        found = self._cue.search(text)
+        return None if found is None else found.lastgroup
 
 
 @cache
-def _cues(language: str) -> list[tuple[str, re.Pattern[str]]]:
+def _cues(language: str) -> tuple[_Cues, _Cues]:
+    """The cues of comparisons, and those of all other types."""
     table = tomllib.loads(files("ragstone.analysis").joinpath("question_types.toml").read_text("utf-8"))
-    return [(name, re.compile("|".join(cues[language]))) for name, cues in table.items()]
+    cues = {name: by_language[language] for name, by_language in table.items()}
+    return _Cues({"comparison": cues.pop("comparison")}), _Cues(cues)

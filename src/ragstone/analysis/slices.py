@@ -10,6 +10,7 @@ are each corrected by Holm's method at half of the level: together they name a s
 
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -90,13 +91,13 @@ class SliceReader:
 
     def __init__(self, total: int = 0) -> None:
         self.total = total
-        self._fields, self._systems = CaseFields(), dict[str, Rows]()
+        self._fields, self._systems = CaseFields(), defaultdict[str, Rows](Rows)
 
     def add(self, record: Record, right: bool | None) -> None:
         """The next record, and whether its answer is right."""
         if is_kept(record, self.total):
             place = self._fields.place(record.case)
-            self._systems.setdefault(record.system_id, Rows()).add(record.case.id, place, right)
+            self._systems[record.system_id].add(record.case.id, place, right)
 
     def slices(self, *, pairs: bool = True, least: int = LEAST) -> list[Slices]:
         """The slices of each system; once."""

@@ -66,9 +66,9 @@ def _topics(texts: Sequence[str], wording: Wording) -> dict[str, str]:
 
     def vectors(some: Sequence[Bag]) -> Array:
         rows = np.zeros((len(some), len(vocabulary)))
-        for row, bag in zip(rows, some, strict=True):
-            if found := [place[word] for word in bag if word in place]:
-                row[found] = weights[found]
+        found = [[place[word] for word in bag if word in place] for bag in some]
+        columns = np.fromiter(chain.from_iterable(found), dtype=np.int64)
+        rows[np.repeat(np.arange(len(some)), list(map(len, found))), columns] = weights[columns]
         return _unit(rows)
 
     step = -(-len(bags) // _FITTED)

@@ -109,6 +109,9 @@ class BaseBenchmark(_Declared):
     def view(self, run: Run, /) -> Run:
         return run
 
+    def observed(self, run: Run, records: Iterable[Record], /) -> Iterable[Record]:
+        return records
+
     def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
         """A sentence for each system, with the mean of each metric."""
         from ragstone.stats import Estimate  # noqa: PLC0415  (numpy: only where a run is read)

@@ -4,7 +4,7 @@ Memory does not grow with the run: the heaps of the worst cases are bounded and 
 """
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -60,7 +60,7 @@ class SystemDigest:
     """The results of one system. `causes` counts the causes of wrong answers in each group."""
 
     counts: AnswerCounts = field(default_factory=AnswerCounts)
-    groups: dict[str, AnswerCounts] = field(default_factory=dict)
+    groups: dict[str, AnswerCounts] = field(default_factory=lambda: defaultdict(AnswerCounts))
     causes: dict[str, Counter[str]] = field(default_factory=dict)
     errors: dict[str, ErrorKind] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ class SystemDigest:
 
     def add(self, record: Record, diagnosis: Diagnosis) -> None:
         self.counts.add(record, diagnosis)
-        self.groups.setdefault(diagnosis.group, AnswerCounts()).add(record, diagnosis)
+        self.groups[diagnosis.group].add(record, diagnosis)
         if record.error is not None:
             self._add_error(record)
         elif diagnosis.right is not None and self.samples is not None:
@@ -153,11 +153,13 @@ def digest(
     labels: dict[str, str] = {}
     worst: dict[tuple[str, str], WorstCases] = {}  # by group and system
     examples: dict[tuple[str, str], WorstCases] = {}  # by system and cause
-    for record in run.records(texts=benchmark.reads_texts):
+    for record in benchmark.observed(run, run.records(texts=benchmark.reads_texts)):
         diagnosis = benchmark.classify(record, language=language)
         for reader in readers:
             reader(record, diagnosis)
-        systems.setdefault(record.system_id, SystemDigest()).add(record, diagnosis)
+        if record.system_id not in systems:
+            systems[record.system_id] = SystemDigest()
+        systems[record.system_id].add(record, diagnosis)
         if record.error is None and record.response is not None and diagnosis.right is False:
             if diagnosis.cause not in labels and len(labels) < 10 * _MOST_NAMES:
                 labels[diagnosis.cause] = diagnosis.label or diagnosis.cause

@@ -95,12 +95,15 @@ class _Chunks(dict[str, tuple[str, ...]]):
         if not chunk.isascii() and (_CHINESE.search(chunk) or _CHINESE.search(folded)):
             self.whole.add(chunk)
             self.special.add(chunk)
-        if BEGINS_NUMERAL.search(folded):
+        numeral = BEGINS_NUMERAL.search(folded) is not None
+        if numeral:
             self.numerals.add(chunk)
         if JOINS_NUMERAL.search(folded):
             self.joining.add(chunk)
             self.special.add(chunk)
-        parts = self[chunk] = tuple(self._each(words(chunk)))
+        # One word, of letters or of digits, that folding does not change further.
+        simple = chunk.isascii() and (chunk.isdigit() or (chunk.isalpha() and not numeral))
+        parts = self[chunk] = tuple(self._each([folded] if simple else words(chunk)))
         return parts
 
 

@@ -1,7 +1,7 @@
 """One pass over the scores of a run: values by metric, sample and group, their cost, and why some are missing."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,7 +14,7 @@ from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.types import Plan, Record, Run, Usage
 
-__all__ = ["JudgeCost", "ScoreTally", "columns_of", "display_order", "tally_scores"]
+__all__ = ["JudgeCost", "ScoreTally", "columns_of", "display_order", "tallied", "tally_scores"]
 
 _REASONS = 20  # different reasons that are counted for one metric
 
@@ -81,30 +81,33 @@ _KEPT: WeakKeyDictionary[Run, tuple[Mapping[str, Plan], dict[str, ScoreTally]]] 
 
 def tally_scores(run: Run) -> dict[str, ScoreTally]:
     """The tally of each system, in order. The records are read once however many tables and charts ask for it."""
-    plans = run.plans()
     kept = _KEPT.get(run)
-    if kept is None or kept[0] is not plans:
-        _KEPT[run] = kept = (plans, _tally(run, plans))
-    return kept[1]
+    if kept is None or kept[0] is not run.plans():
+        deque(tallied(run, run.records(texts=False)), maxlen=0)
+    return _KEPT[run][1]
 
 
-def _tally(run: Run, plans: Mapping[str, Plan]) -> dict[str, ScoreTally]:
+def tallied(run: Run, records: Iterable[Record]) -> Iterator[Record]:
+    """Passes on all records of a run. After the last one their tally is known to `tally_scores`."""
+    plans = run.plans()
     tallies: dict[str, ScoreTally] = {system: ScoreTally() for system in run.systems}
     options = run.meta.get("options", {})
     columns = tuple(options.get("group_by", ())) if isinstance(options, Mapping) else ()
     repeated = isinstance(options, Mapping) and options.get("repeat", 1) != 1
-    for record in run.records(texts=False):
-        tally = tallies.setdefault(record.system_id, ScoreTally())
+    for record in records:
+        if (tally := tallies.get(record.system_id)) is None:
+            tally = tallies[record.system_id] = ScoreTally()
         _add(tally, record, columns)
         if repeated and record.response is not None and "judge_repeat" not in record.case.condition:
             tally.answers.setdefault(record.case.sample.id, []).append(hash(record.response.answer))
+        yield record
     for system, plan in plans.items():
         metrics = tallies[system].metrics
         for name in {*metrics, *plan.unscored}:
             tallies[system].of(metrics, name).unasked = plan.total - plan.asked + plan.unscored.get(name, 0)
     for tally in tallies.values():
         _count_errors(tally)
-    return tallies
+    _KEPT[run] = plans, tallies
 
 
 def _count_errors(tally: ScoreTally) -> None:

@@ -1,6 +1,6 @@
 """`eval`: cases from the rows of the user's data, and the tables of their scores."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.recorded import diagnosis, summary, tables
+from ragstone.benchmarks.recorded.aggregate import tallied
 from ragstone.benchmarks.row_names import row_name
 from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.errors import UsageError
@@ -132,6 +133,9 @@ class RecordedAnswers(BaseBenchmark):
         query = Query(sample.question, None, row.history, language=self.language or sample.language, repeat=row.row)
         condition: dict[str, Scalar] = {"judge_repeat": number} if number else {}
         return Case(_case_id(row, number), sample, condition, query)
+
+    def observed(self, run: Run, records: Iterable[Record], /) -> Iterable[Record]:
+        return tallied(run, records)
 
     def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
         return summary.summaries(run, self.gates, language=language)
