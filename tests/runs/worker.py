@@ -86,7 +86,8 @@ async def run(
     metrics: list[Any] = [Length(), LoggedJudge(log=log)] if judged else [Length()]
     specs = {system.id: system.spec}
     async with finish_on_interrupt(announce) as stop:
-        with RunFile.create_or_open(path, question=QUESTION, info={}, systems=specs) as file:
+        # Commits as often as there are few results for each, so that kills come between many.
+        with RunFile.create_or_open(path, question=QUESTION, info={}, systems=specs, gather=0.004) as file:
             outcome = await run_cases(
                 file,
                 cases(count),

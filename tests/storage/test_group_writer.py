@@ -39,6 +39,20 @@ async def test_many_pieces_share_few_commits(tmp_path: Path) -> None:
     assert len(calls) < 20
 
 
+@pytest.mark.parametrize("how", ["hurry", "soon"])
+async def test_what_somebody_waits_for_is_committed_at_once_together_with_what_had_time(
+    tmp_path: Path, how: str
+) -> None:
+    with GroupWriter(tmp_path / "a.db", LAYOUT, gather=3600.0) as writer:
+        for round_ in ("one", "two"):
+            patient = writer.submit(insert(round_))
+            if how == "hurry":
+                writer.hurry()
+            else:
+                await writer.submit(insert(f"soon {round_}"), soon=True)
+            await asyncio.wait_for(patient, 30)
+
+
 async def test_one_that_fails_does_not_take_its_group_with_it(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with GroupWriter(path, LAYOUT, gather=0.05) as writer:

@@ -3,8 +3,8 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
@@ -17,8 +17,7 @@ from ragstone.types import Case
 BATCH_BYTES = 8 * 2**20
 
 
-@dataclass(slots=True)
-class StreamedCase:
+class StreamedCase(Struct, gc=False):
     """A case and the row that is written for it."""
 
     case: Case

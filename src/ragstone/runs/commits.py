@@ -4,7 +4,8 @@ they are there."""
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragstone.runs.entries import CaseResult
 from ragstone.runs.store import RunFile
@@ -18,8 +19,7 @@ BATCH, BATCH_CHARACTERS = 512, 4 * 2**20
 BATCH_SECONDS = 0.5  # what a kill may cost of the time that scoring takes
 
 
-@dataclass(slots=True)
-class Done:
+class Done(Struct, gc=False):
     """A result for the file, the record to count when it is there, and whether caches had all its replies."""
 
     result: CaseResult
@@ -71,6 +71,7 @@ class Commits:
         """Takes over what is being written; waits if the disk is too far behind."""
         while self._uncommitted >= UNCOMMITTED:
             self._committed.clear()
+            self._file.hurry()
             await self._committed.wait()
         self._uncommitted += len(batch)
         self._written.put_nowait((writing, batch))
@@ -78,6 +79,7 @@ class Commits:
     async def end(self) -> None:
         """Nothing more comes: `acknowledge` returns when all is counted."""
         await self.flush()
+        self._file.hurry()
         self._written.put_nowait(None)
 
     async def acknowledge(self) -> None:

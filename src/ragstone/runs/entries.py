@@ -2,10 +2,11 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from ragstone.runs.text_store import intern, write_texts
 from ragstone.storage import insert
@@ -13,8 +14,7 @@ from ragstone.storage import insert
 Row = tuple[Any, ...]
 
 
-@dataclass(slots=True)
-class CaseRow:
+class CaseRow(Struct, gc=False):
     """A case as the tables store it; `key` encodes its id, and `lane` is "" if it has none."""
 
     key: str
@@ -22,8 +22,7 @@ class CaseRow:
     lane: str = ""
 
 
-@dataclass(slots=True)
-class ScoreRow:
+class ScoreRow(Struct, gc=False):
     """A score as it is stored, with its raw verdicts kept apart."""
 
     metric: str
@@ -33,8 +32,7 @@ class ScoreRow:
     verdicts: list[str]
 
 
-@dataclass(slots=True)
-class CaseResult:
+class CaseResult(Struct, gc=False):
     """The result of one piece of work: a response or an error (JSON), or only scores (both None)."""
 
     system_key: str
@@ -44,8 +42,7 @@ class CaseResult:
     scores: Sequence[ScoreRow] = ()
 
 
-@dataclass(slots=True)
-class Interim:
+class Interim(Struct, gc=False):
     """A judge's reply for a case whose scores are not complete, kept among the verdicts until they are. `name` is
     "reply:KEY" for a reply (JSON of a Completion), "sent:KEY:…" for a request without a reply yet."""
 

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragstone.runs.case_stream import Ledger, StreamedCase, batches
 from ragstone.runs.halt import Halt
@@ -26,8 +27,7 @@ AHEAD_BYTES = 64 * 2**20
 FIRST_PAUSE, MAX_PAUSE = 0.1, 2.0
 
 
-@dataclass(slots=True)
-class CaseJob:
+class CaseJob(Struct, gc=False):
     """A case of a system that this process has leased."""
 
     system: System
@@ -155,16 +155,16 @@ class JobQueue:
                 if self.halt.halted(system.id):
                     break
                 share, items = items[: self.take], items[self.take :]
-                leased = await self._lease(key, share, shut_lanes, soon=not self.ready.qsize())
+                leased = await self._lease(key, share, shut_lanes)
                 self._adjust_take(len(leased))
                 self._enqueue([CaseJob(system, key, item, lease) for item, lease in leased])
 
     async def _lease(
-        self, system_key: str, items: list[StreamedCase], shut_lanes: set[str], *, take: bool = True, soon: bool = True
+        self, system_key: str, items: list[StreamedCase], shut_lanes: set[str], *, take: bool = True
     ) -> list[tuple[StreamedCase, Lease]]:
         """Those that are free, leased if `take`. The rest is counted, or deferred if another process has it."""
         rows = [item.row for item in items]
-        leases = await self.file.lease(system_key, rows, self.versions, shut_lanes=shut_lanes, take=take, soon=soon)
+        leases = await self.file.lease(system_key, rows, self.versions, shut_lanes=shut_lanes, take=take)
         elsewhere = [row for row, lease in zip(rows, leases, strict=True) if lease.state is State.ELSEWHERE]
         shut_lanes.update(row.lane for row in elsewhere if row.lane)
         free = [(item, lease) for item, lease in zip(items, leases, strict=True) if lease.state in FREE]

@@ -5,10 +5,11 @@ import math
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from ragstone.errors import RunMismatch
 from ragstone.runs.config import differences
@@ -35,15 +36,14 @@ class State(Enum):
     SCORE = "score"  # ours: answered, but some metrics are missing
 
 
-@dataclass(slots=True)
-class Lease:
+class Lease(Struct, gc=False):
     """The state of a `CaseRow`. For SCORE also the stored response, the metrics to score, as (name, version), and the
     judge replies that a killed process had received (`Interim` name → payload)."""
 
     state: State
     response: Response | None = None
     missing: frozenset[tuple[str, int]] = frozenset()
-    interim: Mapping[str, str] = field(default_factory=dict)
+    interim: Mapping[str, str] = {}
 
 
 class LeaseTable:

@@ -285,6 +285,8 @@ class _Engine:
             except EndpointRefused as error:  # the answer is kept; the same command scores it later
                 self.halt.refuse_scoring(error)
                 return
+            if writing is not None and not writing.done():
+                self.file.hurry()
             if writing is None or all(await writing):
                 result = CaseResult(job.system_key, key, scores=rows)
                 writing = self.file.write([result], replies=replies)

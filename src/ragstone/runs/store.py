@@ -163,14 +163,13 @@ class RunFile:
         *,
         shut_lanes: Set[str] = frozenset(),
         take: bool = True,
-        soon: bool = True,
     ) -> list[Lease]:
         """The state of each case, in order. Free, unfinished cases are leased to this process (ASK, SCORE): a case
         until it is written, a lane until `end` or `close`.
 
         The cases of a lane are leased in order: after one that another process has, the later ones count as
         ELSEWHERE too; `shut_lanes` are lanes where that happened before. With `take` False nothing is leased: ASK and
-        SCORE only say that it could be. `soon` False: may wait to share a commit with other writes.
+        SCORE only say that it could be.
         """
         table = LeaseTable(self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes)
         finished, self._finished = (self._finished, []) if take else ([], self._finished)
@@ -183,7 +182,7 @@ class RunFile:
             )
             return table.lease(connection, rows)
 
-        leases = await self._writer.submit(work, soon=soon)
+        leases = await self._writer.submit(work, soon=True)
         _remove(table.leftovers)
         return leases
 
@@ -221,6 +220,10 @@ class RunFile:
 
         future.add_done_callback(committed)
         return future
+
+    def hurry(self) -> None:
+        """Somebody waits for what was written: it is committed now, and not when more has come."""
+        self._writer.hurry()
 
     async def renew(self) -> None:
         """Extends the leases of this process by another `LEASE_SECONDS`."""
