@@ -1,6 +1,7 @@
 """Where a text states an answer."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -255,6 +256,47 @@ def test_an_answer_is_found_in_its_own_words(before: str, alias: str, after: str
     assert find_answer(alias, before + alias + after)
 
 
+def _whole_pattern(wording: Any) -> str:
+    """One pattern for an alias, also where it is searched word by word."""
+    if not isinstance(wording, matching._Words):
+        return str(wording.pattern)
+    first, *rest = map(re.escape, wording.words)
+    inner = "".join(gap + word for gap, word in zip(wording.gaps, rest, strict=True))
+    return wording.opening + first + inner + wording.closing
+
+
+# Of many scripts, with marks that are no letters, letters that are no words of their own, and signs between words.
+_LETTERS = "abTé ßñ Жд Ωλ 한국 かカ عرب हिंदी ไทย 三千第〇乙 ²Ⅷ½ _ 07 ǅ İ ﬁ １Ａ"
+_NAMES = st.lists(st.text(alphabet=_LETTERS, min_size=1, max_size=3), min_size=1, max_size=4)
+_BETWEEN_WORDS = st.sampled_from(
+    [" ", "-", "'", ".", ", ", "&", " & ", "·", "《", "  ", " - ", "/", "+", "_", "", "—", "़"]
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(names=_NAMES, signs=st.lists(_BETWEEN_WORDS, min_size=12, max_size=12), code=st.sampled_from(["", "en", "zh"]))
+def test_a_name_is_found_word_by_word_where_its_pattern_would_find_it(
+    names: list[str], signs: list[str], code: str
+) -> None:
+    alias = "".join(map(str.__add__, names, signs)).rstrip("".join(signs)) or "x"
+    others = ["".join(map(str.__add__, names, signs[shift:])) for shift in (0, 4, 8)]
+    text = signs[-1].join([*others, alias, alias.upper(), *reversed(names), alias])
+    for finder in matching._finders(alias, code):
+        for wording in (finder.plain, finder.numeral):
+            for folded in (fold_characters(text), fold(text, code)):
+                if wording is not None:
+                    whole = re.compile(_whole_pattern(wording)).finditer(folded.text)
+                    assert list(wording.spans(folded)) == [folded.span(*found.span()) for found in whole]
+
+
+def test_no_pattern_is_made_for_a_name_without_numbers() -> None:
+    find_answer("Ada Holm", "It was Ada Holm.")  # what all names share
+    made = matching._compiled.cache_info().misses
+    for alias in ("Quillon Berth", "Marrow Hythe", "雾隐渡"):
+        assert find_answer(alias, f"They met at {alias}, it says.")
+    assert matching._compiled.cache_info().misses == made
+
+
 WORDS = st.sampled_from(
     [word for pair in STATED + NOT_STATED for word in pair] + ["Ада", "か", "韩", "《", "】", "the "]
 )
@@ -269,7 +311,7 @@ def test_a_first_look_and_shorter_patterns_change_nothing(alias: str, before: st
         for wording in (finder.plain, finder.numeral):
             for folded in (fold_characters(text), fold(text, code)):
                 if wording is not None:
-                    whole = re.compile(wording.pattern).finditer(folded.text)
+                    whole = re.compile(_whole_pattern(wording)).finditer(folded.text)
                     assert list(wording.spans(folded)) == [folded.span(*found.span()) for found in whole]
 
 

@@ -36,4 +36,4 @@ def alternatives(sample: Sample) -> tuple[str, ...]:
 
 def best_fit(slots: tuple[tuple[str, ...], ...], fit: Callable[[str], float]) -> str:
     """The text that represents these slots, by the rule above. `fit` rates one alias. `slots` as from `filled`."""
-    return " ".join(max(slot, key=fit) for slot in slots)
+    return " ".join(max(slot, key=fit) if len(slot) > 1 else slot[0] for slot in slots)

@@ -1,8 +1,8 @@
 """Finds where a text states an answer: tolerant of spelling and notation, strict about the name or number itself.
 
 Compiling a pattern takes far longer than searching with it, and most aliases do not occur in most texts. The text is
-therefore first searched for the letters and digits that every spelling of the alias contains, and a pattern is compiled
-only if they occur.
+therefore first searched for the letters and digits that every spelling of the alias contains. If they occur, a name
+without numbers is searched word by word, and only for other aliases a pattern is compiled.
 """
 
 import re
@@ -32,6 +32,7 @@ _CURRENCIES = "$€£¥"
 # A letter of a script that separates words by spaces.
 _LETTER, _LETTER_OR_HAN, _ASCII_LETTER = rf"[^\W\d_{HAN}", r"[^\W\d_", "[a-zA-Z"
 _HAN, _FOREIGN, _BRACKETS = (re.compile(f"[{chars}]") for chars in (HAN, rf"^\W\d_{HAN}\x00-\x7f", "\u3008-\u3011"))
+_SIGNS = re.compile(r"[\W_]*")
 _RANGE = re.compile(r"(?<=\d)\s?[比至到]\s?(?=\d)")
 # Numbers below this occur in scores, ranges and codes; larger ones are years and amounts.
 _SMALL = 1000
@@ -59,13 +60,52 @@ class _Pattern:
 
 
 @dataclass(frozen=True)
+class _Words:
+    """What `_Pattern` finds, for an alias whose parts are all words or Han characters: no pattern of its own is
+    compiled. A part begins with a letter and what separates two parts has none, so a match can end at one place only.
+    `gaps` are the patterns between the parts, `opening` and `closing` what must not stand around them."""
+
+    words: tuple[str, ...]
+    gaps: tuple[str, ...]
+    opening: str
+    closing: str
+
+    def spans(self, folded: Folded) -> Iterator[tuple[int, int]]:
+        """The matches, as positions in the original text."""
+        text = folded.text
+        if all(word in text for word in self.words):
+            for start, end in self.matches(text):
+                yield folded.span(start, end)
+
+    def matches(self, text: str) -> Iterator[tuple[int, int]]:
+        """The matches in folded text, from left to right, without overlap."""
+        start = text.find(self.words[0])
+        while start >= 0:
+            if end := self._end(text, start):
+                yield start, end
+            start = text.find(self.words[0], end or start + 1)
+
+    def _end(self, text: str, start: int) -> int:
+        """The end of the match that begins with the first word at `start`; 0 if there is none."""
+        if self.opening and not _compiled(self.opening).match(text, start):
+            return 0
+        end = start + len(self.words[0])
+        for gap, word in zip(self.gaps, self.words[1:], strict=True):
+            after = _SIGNS.match(text, end).end()  # type: ignore[union-attr]
+            if not text.startswith(word, after) or not _compiled(gap).fullmatch(text, end, after):
+                return 0
+            end = after + len(word)
+        return 0 if self.closing and not _compiled(self.closing).match(text, end) else end
+
+
+@dataclass(frozen=True)
 class _Finder:
     """The patterns of an alias, for text with folded characters (`plain`) and with folded numerals too (`numeral`).
     `capitals`: its exact spelling, if only case distinguishes it from an ordinary word. `small`: it is a number below
     1,000, with or without a unit, which may be part of a larger expression."""
 
-    plain: _Pattern | None
-    numeral: _Pattern | None
+    plain: _Pattern | _Words | None
+    numeral: _Pattern | _Words | None
     capitals: str = ""
     small: bool = False
 
@@ -159,7 +199,7 @@ def _finder(alias: str, language: str) -> _Finder:
     return _Finder(first, second, letters if letters in _ACRONYMS else "", small)
 
 
-def _pattern(folded: str, *, numerals: bool = False, date: DatePattern | None = None) -> _Pattern | None:
+def _pattern(folded: str, *, numerals: bool = False, date: DatePattern | None = None) -> _Pattern | _Words | None:
     folded = _RANGE.sub(":", folded)
     parts = [(str(match.lastgroup), match.group()) for match in _PARTS.finditer(folded)]
     while parts and parts[0][0] == "other" and parts[0][1] not in _CURRENCIES:
@@ -172,11 +212,31 @@ def _pattern(folded: str, *, numerals: bool = False, date: DatePattern | None = 
         signs = folded.strip()
         return _Pattern(re.escape(signs), ((signs,),)) if signs else None
     begins, ends = (numerals and parts[end][1] in CHINESE_NUMERALS for end in (0, -1))
-    pattern = _opening(parts, begins) + _body(parts) + _closing(parts, ends)
+    opening, closing = _opening(parts, begins), _closing(parts, ends)
+    if date is None and (words := _words(parts, opening, closing)):
+        return words
+    pattern = opening + _body(parts) + closing
     # The pattern contains every part literally, except punctuation between parts and parts with alternatives.
     literal = (_literal(parts, place) for place, (kind, _) in enumerate(parts) if kind != "other")
     needed = tuple(dict.fromkeys(literal))
     return _Pattern(f"{pattern}|{date.pattern}", (needed, date.digits)) if date else _Pattern(pattern, (needed,))
+
+
+def _words(parts: list[tuple[str, str]], opening: str, closing: str) -> _Words | None:
+    """The alias as words; None if it has numbers, signs at an end, or an "&", which may be spelled with letters."""
+    if parts[0][0] == "other" or parts[-1][0] == "other":
+        return None
+    words, gaps, last, gap = [parts[0][1]], list[str](), parts[0][0], ""
+    for kind, part in parts[1:]:
+        if kind == "other":
+            gap += part
+            continue
+        gaps.append(_gap(last, gap, kind))
+        words.append(part)
+        last, gap = kind, ""
+    if any(kind == "number" or part == "&" for kind, part in parts):
+        return None
+    return _Words(tuple(words), tuple(gaps), opening, closing)
 
 
 def _body(parts: list[tuple[str, str]]) -> str:
@@ -193,7 +253,7 @@ def _body(parts: list[tuple[str, str]]) -> str:
                 gap += part
             continue
         if last:
-            pieces.append(f"(?:{_between(last, gap, kind)}|{re.escape(gap)})" if gap else _between(last, gap, kind))
+            pieces.append(_gap(last, gap, kind))
         pieces.append(_part(parts, position))
         last, gap = kind, ""
     return "".join(pieces)
@@ -218,6 +278,13 @@ def _literal(parts: list[tuple[str, str]], position: int) -> str:
     if kind == "number" and "." in part:
         return part.rstrip("0").rstrip(".,")
     return part if kind == "number" or _part(parts, position) == re.escape(part) else ""
+
+
+@lru_cache(maxsize=512)
+def _gap(left: str, gap: str, right: str) -> str:
+    """The pattern between two parts, which also takes what separates them in the reference as it is."""
+    between = _between(left, gap, right)
+    return f"(?:{between}|{re.escape(gap)})" if gap else between
 
 
 def _between(left: str, gap: str, right: str) -> str:
