@@ -1,6 +1,8 @@
 """What `--cluster` refuses before it starts anything. Real clusters: tests/api/test_cluster.py."""
 
+import socketserver
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,3 +47,22 @@ def test_without_ray_one_line_says_which_extra(
     }[command]
     told = ragstone(*words, "--quiet", "--cluster", "local")
     one_line(told, "--cluster needs ray, which is not installed. Run: pip install 'ragstone[ray]'")
+
+
+@pytest.mark.parametrize("reply", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+def test_an_address_where_something_else_answers_is_told_at_once(
+    ragstone: Callable[..., Told], questions: str, reply: bytes
+) -> None:
+    class Other(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1000)
+            self.request.sendall(reply)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for scheme in ("ray://", ""):
+            address = f"{scheme}127.0.0.1:{server.server_address[1]}"
+            told = ragstone("run", questions, "--system", "app.py:ask", "--cluster", address)
+            one_line(told, f"--cluster {address}: what answers there is not Ray. Start Ray with `ray start --head`")
+        server.shutdown()
+    assert not list(Path().glob("*.run*"))

@@ -151,3 +151,11 @@ def test_text_that_is_not_utf8_is_damage_and_no_bug(ragstone: Callable[..., Told
     told = ragstone("merge", "b.run", "a.run", "-o", "m.run")
     one_line(told, "a.run or a file before it: the file is damaged")
     assert not Path("m.run").exists()
+
+
+def test_a_name_that_is_too_long_is_one_line(ragstone: Callable[..., Told]) -> None:
+    answers("a.run", 0, 4)
+    long = f"{'n' * 300}.run"
+    one_line(ragstone("merge", "a.run", "-o", long), "File name too long", "Choose a shorter name.")
+    one_line(ragstone("merge", long, "-o", "m.run"), "File name too long")
+    assert [path.name for path in Path().glob("*.run")] == ["a.run"]

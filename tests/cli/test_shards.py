@@ -105,8 +105,9 @@ async def test_a_part_that_was_killed_goes_on_and_merges(tmp_path: Path) -> None
 
 
 def test_what_is_no_part_is_one_line(ragstone: Ragstone) -> None:
-    for text in ("0/4", "5/4", "1", "a/b", "1/0", "1/4/2", "-1/4", "1/99999"):
-        one_line(ragstone(*RGB, f"--shard={text}"), f"--shard {text}: expected NUMBER/PARTS")
+    for text in ("", "0/4", "5/4", "1", "a/b", "1/0", "1/4/2", "-1/4", "1/99999"):
+        shown = text or "''"
+        one_line(ragstone(*RGB, f"--shard={text}"), f"--shard {shown}: expected NUMBER/PARTS")
     one_line(ragstone(*RGB, "--shard", "1/4", "--dry-run"), "--dry-run counts all cases: leave --shard out.")
     assert not list(Path().glob("*.run"))
 

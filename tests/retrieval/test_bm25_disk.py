@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,33 @@ async def test_a_damaged_index_is_built_again(tmp_path: Path, file: str, caplog:
     right = await found("bm25(index=disk)", POOL, tmp_path)
     (index,) = (tmp_path / "bm25-disk").glob("[!.]*")
     (index / file).write_text("{")
+    assert await found("bm25(index=disk)", POOL, tmp_path) == right
+    assert "it is rebuilt" in caplog.text
+
+
+@pytest.mark.parametrize("ending", [".pos", ".term", ".store", ".fieldnorm", ".idx"])
+@pytest.mark.parametrize("harm", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-1])])
+async def test_an_index_whose_files_are_not_those_that_were_built_is_built_again(
+    tmp_path: Path, ending: str, harm: Callable[[Path], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    right = await found("bm25(index=disk)", POOL, tmp_path)
+    (file,) = (tmp_path / "bm25-disk").glob(f"[!.]*/*{ending}")
+    harm(file)
+    assert await found("bm25(index=disk)", POOL, tmp_path) == right
+    assert "it is rebuilt" in caplog.text
+
+
+@pytest.mark.parametrize("ending", [".store", ".term"])  # an error of tantivy's, and a panic
+async def test_an_index_that_cannot_be_searched_is_told_and_built_again(
+    tmp_path: Path, ending: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    right = await found("bm25(index=disk)", POOL, tmp_path)
+    (file,) = (tmp_path / "bm25-disk").glob(f"[!.]*/*{ending}")
+    content = file.read_bytes()
+    half = len(content) // 2
+    file.write_bytes(bytes(byte ^ 0x5A for byte in content[:half]) + content[half:])
+    with pytest.raises(StorageError, match=r"the index is damaged \(.*\)\. Run the same command again: it is built"):
+        await found("bm25(index=disk)", POOL, tmp_path)
     assert await found("bm25(index=disk)", POOL, tmp_path) == right
     assert "it is rebuilt" in caplog.text
 
@@ -185,7 +213,7 @@ def test_a_killed_build_is_no_index_and_leaves_nothing_behind(tmp_path: Path) ->
         async with kept_index(tmp_path, "key", build, lambda _: True) as folder:
             return folder
 
-    assert [path.name for path in asyncio.run(opened()).iterdir()] == ["whole"]
+    assert {path.name for path in asyncio.run(opened()).iterdir()} == {"whole", "sizes.json"}
     assert {path.name[:5] for path in tmp_path.iterdir()} == {".lock", "key"}
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LOCAL_CPUS = 4  # at least so many logical ones: an actor waits for its own while others hold them
 REACH_SECONDS = 10.0
 START_SECONDS = 180.0  # until the first worker has started, or a new one where none is left
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""How a client of HTTP/2, which Ray speaks, begins: the preface and empty settings. The server's settings follow."""
 _SHARDS_AT_ONCE = 2  # for a worker: while one shard comes home, it asks the next
 
 
@@ -260,7 +262,7 @@ class _RayPool:
 
 
 def _check_reachable(address: str) -> None:
-    """UsageError if nothing listens there: Ray would try for minutes."""
+    """UsageError if nothing listens there, or something else than Ray: Ray would try for minutes."""
     place = address
     if address == "auto":
         with contextlib.suppress(OSError, ValueError):  # where Ray notes the cluster that was started last
@@ -270,12 +272,27 @@ def _check_reachable(address: str) -> None:
     if not colon:
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS) as connection:
+            is_ray = os.environ.get("RAY_USE_TLS") == "1" or _speaks_http2(connection)
     except (OSError, ValueError) as error:
         raise UsageError(
             f"--cluster {address}: nothing answers there ({error}). Start Ray with `ray start --head`, or use "
             "--cluster local."
         ) from error
+    if not is_ray:
+        raise UsageError(
+            f"--cluster {address}: what answers there is not Ray. Start Ray with `ray start --head`, or use --cluster "
+            "local."
+        )
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether the other side answers as HTTP/2 begins: with a frame (length, type, …) of type 4, its settings."""
+    try:
+        connection.sendall(_HELLO)
+        return connection.recv(4)[3:] == b"\x04"
+    except OSError:
+        return False
 
 
 def _ray() -> Any:

@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import errno
 import io
 import os
 import signal
@@ -211,6 +212,8 @@ def _run(arguments: Sequence[str]) -> int:
 def _unexpected(error: Exception) -> tuple[int, str]:
     if isinstance(error, FileNotFoundError) and _folder_is_gone():
         return UsageError.exit_code, "The current folder was deleted: change to one that exists."
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return UsageError.exit_code, "Choose a shorter name."
     if isinstance(error, OSError):
         return StorageError.exit_code, "Check the path and the free space, then run the same command again."
     return Unfinished.exit_code, "This is a bug in ragstone: --debug shows where; please report it."

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from ragstone.errors import StorageError
 from ragstone.retrieval.engine import load_library
-from ragstone.retrieval.index_folder import bytes_of, kept_index
+from ragstone.retrieval.index_folder import bytes_of, discard, kept_index
 from ragstone.types import Passage
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class DiskBm25:
     def __init__(
         self, name: str, folder: Path, source: Source, terms: Callable[[str], list[str]], facts: Mapping[str, Any]
     ) -> None:
-        self.id, self._source, self._terms = name, source, terms
+        self.id, self._source, self._terms, self._folder = name, source, terms, folder
         tantivy = _library()
         index = tantivy.Index.open(str(folder))
         self._schema, self._searcher, self._query, self._occur = (
@@ -77,8 +77,18 @@ class DiskBm25:
         }  # fmt: skip
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages per query that share a word with it, best first; ties keep the pool's order."""
-        return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
+        """At most `k` passages per query that share a word with it, best first; ties keep the pool's order. Raises
+        StorageError for an index that is damaged; it is built again the next time."""
+        try:
+            return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
+        except BaseException as error:  # tantivy ends in a panic where it finds no error of its own
+            if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
+                raise
+            discard(self._folder)
+            reason = " ".join(str(error).split())[:200]
+            raise StorageError(
+                f"{self._folder}: the index is damaged ({reason}). Run the same command again: it is built anew."
+            ) from error
 
     def _search(self, query: str, k: int) -> list[Passage]:
         weights = self._weights(Counter(map(_storable, self._terms(query))))

@@ -24,15 +24,16 @@ log = logging.getLogger(__name__)
 MAX_INDEXES = 8
 """How many indexes a cache keeps."""
 _LOOK_EVERY = 0.2  # seconds
+_SIZES = "sizes.json"  # bytes of each file when the index was complete
 
 
 @contextlib.asynccontextmanager
 async def kept_index(
     parent: Path | None, key: str, build: Callable[[Path], Awaitable[None]], opens: Callable[[Path], bool]
 ) -> AsyncIterator[Path]:
-    """The folder of the index `key` in `parent`, built by `build` in an empty folder if it is missing or if `opens`
-    says that it is damaged. Without `parent` the folder is temporary. Raises StorageError if the disk is full or
-    read-only, and what `build` raises."""
+    """The folder of the index `key` in `parent`, built by `build` in an empty folder if it is missing, if a file of it
+    is missing or has another size than when it was built, or if `opens` says that it is damaged. Without `parent` the
+    folder is temporary. Raises StorageError if the disk is full or read-only, and what `build` raises."""
     if parent is None:
         with tempfile.TemporaryDirectory(prefix="ragstone-index-", ignore_cleanup_errors=True) as scratch:
             with _disk_errors(Path(scratch)):
@@ -52,7 +53,7 @@ async def kept_index(
 def _is_usable(folder: Path, opens: Callable[[Path], bool]) -> bool:
     if not folder.is_dir():
         return False
-    if opens(folder):
+    if _has_its_files(folder) and opens(folder):
         with contextlib.suppress(OSError):
             folder.touch()
         return True
@@ -60,11 +61,26 @@ def _is_usable(folder: Path, opens: Callable[[Path], bool]) -> bool:
     return False
 
 
+def _has_its_files(folder: Path) -> bool:
+    try:
+        sizes = json.loads((folder / _SIZES).read_text(encoding="utf-8"))
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def discard(folder: Path) -> None:
+    """Has the index in a folder, which turned out to be damaged, built again by the next that needs it."""
+    (folder / _SIZES).unlink(missing_ok=True)
+
+
 async def _build(folder: Path, build: Callable[[Path], Awaitable[None]]) -> None:
     """Builds beside the others and renames; the caller holds the lock."""
     partial = _emptied(folder)
     try:
         await build(partial)
+        sizes = {path.name: path.stat().st_size for path in partial.iterdir() if path.is_file()}
+        await asyncio.to_thread((partial / _SIZES).write_text, json.dumps(sizes), encoding="utf-8")
         await asyncio.to_thread(partial.rename, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
