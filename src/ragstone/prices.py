@@ -1,4 +1,4 @@
-"""What tokens cost: the price of a model's input, output and cached input."""
+"""What tokens cost: the price of a model's input, output, cached input and input that is written to a cache."""
 
 import math
 from typing import Any
@@ -10,33 +10,33 @@ from ragstone.types import Usage
 
 class Price(Frozen, frozen=True):
     """What a million tokens of prompts and of answers cost, in the user's currency. `cached`: a million prompt tokens
-    that the provider read from its prompt cache; None: as much as others.
-
-    Some take a quarter more for tokens that they write to their cache; here these cost what others cost."""
+    that the provider read from its prompt cache, `written`: a million that it wrote to it; None: as much as others."""
 
     input: float = 0.0
     output: float = 0.0
     cached: float | None = None
+    written: float | None = None
 
     def cost(self, usage: Usage) -> float:
         """The cost of these tokens."""
-        return self.of_tokens(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        return self.of_tokens(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.written_tokens)
 
-    def of_tokens(self, prompt: float, answer: float, cached: float = 0.0) -> float:
-        """The cost of so many tokens of prompts, `cached` of them from the provider's cache, and of answers. They may
-        be shares or differences."""
+    def of_tokens(self, prompt: float, answer: float, cached: float = 0.0, written: float = 0.0) -> float:
+        """The cost of so many tokens of prompts, `cached` of them from the provider's cache and `written` to it, and of
+        answers. They may be shares or differences."""
         from_cache = min(cached, prompt) if prompt >= 0 else cached
         saved = 0.0 if self.cached is None else from_cache * (self.input - self.cached)
-        return (prompt * self.input + answer * self.output - saved) / 1e6
+        added = 0.0 if self.written is None else written * (self.written - self.input)
+        return (prompt * self.input + answer * self.output - saved + added) / 1e6
 
 
 def price_of(text: Any) -> Price | None:
-    """The price that a text such as "0.15/0.60" or "0.15/0.60/0.075" names; None for anything else."""
+    """The price that a text such as "0.15/0.60", "0.15/0.60/0.075" or "4/20/0.2/5" names; None for anything else."""
     try:
         numbers = [float(part) for part in text.split("/")]
     except (AttributeError, ValueError):
         return None
-    if len(numbers) not in (2, 3) or not all(0 <= number < math.inf for number in numbers):
+    if len(numbers) not in (2, 3, 4) or not all(0 <= number < math.inf for number in numbers):
         return None
     return Price(*numbers)
 
@@ -57,7 +57,7 @@ def read_price(text: str | None, option: str = "--price") -> Price | None:
     price = price_of(text)
     if price is None:
         raise UsageError(
-            f"{option} {text}: expected the price of a million tokens, IN/OUT[/CACHED], such as 0.15/0.60 or "
+            f"{option} {text}: expected the price of a million tokens, IN/OUT[/CACHED[/WRITTEN]], such as 0.15/0.60 or "
             "0.15/0.60/0.075."
         )
     if price.cached is not None and price.cached > price.input:

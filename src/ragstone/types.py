@@ -77,14 +77,16 @@ class Case(Frozen, frozen=True):
 
 
 class Usage(Frozen, frozen=True):
-    """Tokens as counted by the endpoint. `cached_tokens`: of the prompt tokens, those that the provider read from its
-    prompt cache. `requests`: the number of calls; `cached`: how many more were answered from the cache of replies."""
+    """Tokens as counted by the endpoint. `cached_tokens`, `written_tokens`: of the prompt tokens, those that the
+    provider read from its prompt cache, and those that it wrote to it, where it counts them. `requests`: the number of
+    calls; `cached`: how many more were answered from the cache of replies."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
     requests: int = 0
     cached: int = 0
+    written_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))

@@ -137,15 +137,19 @@ CACHED_USAGE: dict[str, dict[str, Any]] = {
         "output_tokens": 7,
     },
     "moonshot": {"prompt_tokens": 9, "cached_tokens": 4},
-}
+    "openai since gpt-5.6": {
+        "prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3},
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CACHED_USAGE)
 async def test_the_prompt_tokens_that_a_provider_had_in_its_cache_are_counted(name: str) -> None:
     reply = await answer({**chat_reply("x"), "usage": CACHED_USAGE[name]})
     assert reply.usage == Usage(
-        prompt_tokens=9, completion_tokens=7 if name == "anthropic" else 0, cached_tokens=4, requests=1
-    )
+        prompt_tokens=9, completion_tokens=7 if name == "anthropic" else 0, cached_tokens=4, requests=1,
+        written_tokens=3 if "anthropic" in name or "5.6" in name else 0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("timings", "cached"), [({"cache_n": 8, "prompt_n": 3}, 8), ({"cache_n": 99}, 11), (7, 0)])

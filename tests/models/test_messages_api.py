@@ -1,5 +1,6 @@
 """Anthropic's own interface, against a server that refuses what the real one refuses."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -96,7 +97,7 @@ async def test_thinking_is_kept_apart_and_what_the_cache_read_and_wrote_is_part_
     usage: dict[str, Any] = {"cache_read_input_tokens": 30, "cache_creation_input_tokens": 5}
     done = await answer(reply(thinking, redacted, TEXT, **usage))
     assert (done.text, done.reasoning, done.model) == ("Paris", "Hm.", "claude-1")
-    assert done.usage == Usage(prompt_tokens=39, completion_tokens=2, cached_tokens=30, requests=1)
+    assert done.usage == Usage(prompt_tokens=39, completion_tokens=2, cached_tokens=30, requests=1, written_tokens=5)
 
 
 async def test_an_answer_without_text_is_empty_and_one_that_only_thought_was_cut_off() -> None:
@@ -234,6 +235,26 @@ async def test_a_beginning_that_is_asked_once_is_not_written_to_the_cache() -> N
         for number in range(3):
             await client.generate(ask("Who?", Turn("user", f"{LONG} {number}"), Turn("assistant", "Yes?")))
         assert not any(usage["cache_creation_input_tokens"] for usage in endpoint.messages.usages)
+
+
+async def test_a_beginning_is_written_once_also_by_requests_at_the_same_time() -> None:
+    async with BatchEndpoint(lambda body: "Paris") as endpoint, client_of(endpoint, "claude-opus-5") as client:
+        endpoint.messages.keeps_from = 512
+        done = await asyncio.gather(
+            *(client.generate(ask(f"Who? {number}", Turn("system", LONG))) for number in range(12))
+        )
+        assert sum(completion.usage.written_tokens > 0 for completion in done) == 1
+        assert sum(completion.usage.cached_tokens > 0 for completion in done) == 10
+
+
+async def test_a_beginning_whose_first_request_fails_holds_nothing_up() -> None:
+    async with BatchEndpoint(lambda body: "Paris") as endpoint, client_of(endpoint, "claude-opus-5") as client:
+        endpoint.fault.status = lambda body: 529 if "Who? 1" in body["messages"][-1]["content"] else 200
+        done = await asyncio.gather(
+            *(client.generate(ask(f"Who? {number}", Turn("system", LONG))) for number in range(4)),
+            return_exceptions=True,
+        )
+        assert [type(value) for value in done] == [Completion, ServerFault, Completion, Completion]
 
 
 async def test_a_key_that_the_interface_quotes_is_not_shown() -> None:

@@ -30,6 +30,9 @@ _SECONDS = ("seconds", "latency_seconds", "duration_seconds")
 _PROMPT = ("prompt_tokens", "input_tokens", "llm.token_count.prompt", "gen_ai.usage.input_tokens")
 _COMPLETION = ("completion_tokens", "output_tokens", "llm.token_count.completion", "gen_ai.usage.output_tokens")
 _CACHED = ("cached_tokens", "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
+_WRITTEN = (
+    "written_tokens", "gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"
+)  # fmt: skip
 _UNITS = {1e17: 1e9, 1e14: 1e6, 1e11: 1e3}  # numbers above these are nano-, micro- and milliseconds
 _LONGEST = 64  # characters of a time
 
@@ -90,14 +93,15 @@ class Reading:
         if seconds is not None:
             self.seconds.add(unit, seconds)
         if (usage := response.usage) is not None:
-            self._spend(unit, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, price)
+            tokens = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.written_tokens)
+            self._spend(unit, tokens, price)
         elif (sent := _amount(columns, _PROMPT)) is not None and (got := _amount(columns, _COMPLETION)) is not None:
-            self._spend(unit, sent, got, _amount(columns, _CACHED) or 0.0, price)
+            self._spend(unit, (sent, got, *(_amount(columns, names) or 0.0 for names in (_CACHED, _WRITTEN))), price)
 
-    def _spend(self, unit: int, sent: float, got: float, cached: float, price: Price | None) -> None:
-        self.tokens.add(unit, sent + got)
+    def _spend(self, unit: int, tokens: Sequence[float], price: Price | None) -> None:
+        self.tokens.add(unit, sum(tokens[:2]))
         if price:
-            self.cost.add(unit, price.of_tokens(sent, got, cached))
+            self.cost.add(unit, price.of_tokens(*tokens))
 
 
 def read_whole(

@@ -52,7 +52,7 @@ def price_in_batches(text: str, models: Iterable[object], *, batch: bool) -> str
         return text
     sources = [PROVIDERS.get(name.partition("/")[0]) for name in models if isinstance(name, str) and _known(name)]
     shares = [source.batch.price for source in sources if isinstance(source, Provider) and source.batch is not None]
-    numbers = (price.input, price.output, price.cached)
+    numbers = (price.input, price.output, price.cached, price.written)
     return "/".join(f"{number * max(shares, default=1.0):g}" for number in numbers if number is not None)
 
 

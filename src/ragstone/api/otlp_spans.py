@@ -98,6 +98,8 @@ def _model(question: str, given: Sequence[Passage], response: Response) -> dict[
         "llm.token_count.total": usage.prompt_tokens + usage.completion_tokens,
         "llm.token_count.prompt_details.cache_read": usage.cached_tokens,
     }  # fmt: skip
+    if usage.written_tokens:
+        counts["llm.token_count.prompt_details.cache_write"] = usage.written_tokens
     asked = {"question": question, "passages": [passage.text for passage in given]}
     return {
         "openinference.span.kind": "LLM", "input.value": _json(asked), "input.mime_type": "application/json",

@@ -66,7 +66,7 @@ class Address(click.ParamType[str]):
 class PriceText(click.ParamType[str]):
     """The price of a model's tokens, checked before anything is asked. It stays text, which the run file keeps."""
 
-    name = "IN/OUT[/CACHED]"
+    name = "IN/OUT[/CACHED[/WRITTEN]]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from ragstone.prices import read_price  # noqa: PLC0415

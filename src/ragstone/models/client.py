@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -131,9 +132,10 @@ class Client:
         refusable: Refusable = "" if form is None else "clearly" if settled else "vaguely"
         while True:
             payload = self.payload(request, form)
-            started = time.perf_counter()
             try:
-                body = await self._post(self._chat_url, payload, refusable)
+                async with self._openings.turn(payload) if self._openings else nullcontext():
+                    started = time.perf_counter()
+                    body = await self._post(self._chat_url, payload, refusable)
             except RefusedParameter as error:
                 if error.parameter in payload and self.forgo(error.parameter):
                     continue

@@ -5,9 +5,11 @@ Unlike its OpenAI-compatible interface it keeps the beginnings of prompts, where
 end of what comes before the last turn, such as the instruction and the examples of a judge.
 """
 
+import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -38,12 +40,13 @@ class _Message(msgspec.Struct):
 
 class Openings:
     """What prompts of one model began with. Tokens that are written to the cache cost a quarter more than others, so
-    that a beginning is marked from the second time on."""
+    that a beginning is marked from the second time on, and the others wait for the first that is marked."""
 
     def __init__(self, model: str) -> None:
         name = model.replace(".", "-")
         self._least = next(tokens for part, tokens in _KEPT_FROM.items() if part in name)
         self._seen: set[bytes] = set()
+        self._written: dict[bytes, asyncio.Event] = {}
 
     def are_kept(self, opening: Sequence[str]) -> bool:
         """Whether the texts before the last turn are long enough for this model, and came before."""
@@ -55,6 +58,26 @@ class Openings:
         if len(self._seen) < _MOST_OPENINGS:
             self._seen.add(digest)
         return False
+
+    @asynccontextmanager
+    async def turn(self, payload: Mapping[str, Any]) -> AsyncIterator[None]:
+        """Inside, the request is sent. Requests with a marked beginning wait until the first of them was answered:
+        before that, each of them would write it to the cache."""
+        names = ("system", "tools", "output_config")
+        opening = encode([payload["messages"][:-1], *(payload.get(name) for name in names)])
+        if b'"cache_control":' not in opening:
+            yield
+            return
+        digest = hashlib.sha256(opening).digest()
+        if (written := self._written.get(digest)) is not None:
+            await written.wait()
+            yield
+            return
+        self._written[digest] = written = asyncio.Event()
+        try:
+            yield
+        finally:
+            written.set()
 
 
 def messages_payload(payload: Mapping[str, Any], openings: Openings) -> dict[str, Any]:

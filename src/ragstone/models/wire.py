@@ -34,6 +34,7 @@ _MAX_TOKENS = 2**53  # a larger number is not a count
 # Where DeepSeek, Anthropic and gateways to it, and Moonshot count the prompt tokens read from the provider's cache; the
 # others do as OpenAI does, in `prompt_tokens_details`.
 _CACHED = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
+_WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens")
 _ANTHROPIC_PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 # How some endpoints spell the reasons that OpenAI calls "stop" and "length". The tool had to be called.
 _FINISHES = {
@@ -184,18 +185,22 @@ def _count(value: Any) -> int:
 
 def read_usage(usage: Any) -> Usage:
     """Token counts from any of the known places; 0 if an endpoint does not count. `prompt_tokens` has all of the
-    prompt, `cached_tokens` those of them that the provider read from its prompt cache."""
+    prompt, `cached_tokens` and `written_tokens` those of them that the provider read from its prompt cache and wrote to
+    it."""
     if not isinstance(usage, dict):
         return Usage(requests=1)
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    details = details if isinstance(details, dict) else {}
+    cached = details.get("cached_tokens")
     prompt, answer = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if cached is None:
         cached = next((usage[name] for name in _CACHED if name in usage), 0)
     if not prompt:  # Anthropic's own interface counts apart what was read from the cache and what was written to it
         prompt = sum(_count(usage.get(name)) for name in _ANTHROPIC_PROMPT)
         answer = answer or _count(usage.get("output_tokens"))
-    return Usage(prompt, answer, min(_count(cached), prompt) if cached else 0, requests=1)
+    read = min(_count(cached), prompt)
+    written = next((place[name] for name in _WRITTEN for place in (details, usage) if place.get(name)), 0)
+    return Usage(prompt, answer, read, requests=1, written_tokens=min(_count(written), prompt - read))
 
 
 def _with_timings(usage: Usage, timings: Any) -> Usage:

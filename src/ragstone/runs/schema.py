@@ -165,8 +165,7 @@ def check_numbers(value: object) -> None:
         for seconds in (value.seconds, *(step.seconds for step in value.steps)):
             if seconds is not None and not abs(seconds) <= LARGEST_SECONDS:
                 raise ValueError(f"a time of {seconds:g} seconds is beyond {LARGEST_SECONDS:g}")
-    if isinstance(value, Response) and value.usage is not None:
-        counts = value.usage.prompt_tokens, value.usage.completion_tokens, value.usage.cached_tokens
+        counts = () if value.usage is None else msgspec.structs.astuple(value.usage)
         if not all(abs(count) <= LARGEST_COUNT for count in counts):
             raise ValueError(f"a count of tokens is beyond {LARGEST_COUNT:,}")
 

@@ -90,6 +90,16 @@ def test_prompt_tokens_from_the_providers_cache_are_shown_and_have_their_own_pri
     assert texts(table)[-1] == ["total", "2", "300", "30", "150", "0.0048", ""]
 
 
+def test_prompt_tokens_written_to_the_providers_cache_are_shown_and_have_their_own_price() -> None:
+    cold = step("verify", tokens=200)
+    cold["usage"] |= {"cached_tokens": 100, "written_tokens": 50}
+    table = tables([record("q", {"faithfulness": scored(1, cold)})], price="10/100/2/12")["eval-cost"]
+    assert table.columns[3:7] == (
+        "Answer tokens", "Cached prompt tokens", "Prompt tokens written to the cache", "Cost"
+    )  # fmt: skip
+    assert texts(table)[-1] == ["total", "1", "200", "20", "100", "50", "0.0033", ""]
+
+
 def test_a_shared_request_is_divided_so_that_columns_sum_to_what_was_asked() -> None:
     first, second = step("decompose", tokens=100), step("verify", tokens=200)
     held = [record("q", {"faithfulness": scored(1, first, second), "answer_relevancy": scored(1, first)})]

@@ -17,7 +17,7 @@ from ragstone.stats import Estimate
 from ragstone.types import Run
 
 BASE, SEARCH, PROMPT = ("not_in_index", "stale"), ("rewriting", "not_retrieved"), ("reranking", "ranking")
-_TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
+_TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens", "written_tokens")
 _SPREAD = ("position", "noise", "unstable")  # causes that the gold alone rights
 _REMAINING = tuple(cause for cause in CAUSES if cause not in ("healthy", *LOST, *_SPREAD))
 
@@ -48,14 +48,13 @@ class Waterfall:
 class Fix:
     """What fixing a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by
     asking with the cause removed, otherwise it is the most that could be gained. `usage`, `seconds`: the change per
-    question, of prompt, answer and cached prompt tokens and of time, None if unknown. `cases`: the questions with this
-    cause."""
+    question, of the tokens `_TOKENS` and of time, None if unknown. `cases`: the questions with this cause."""
 
     cause: str
     gain: Estimate
     measured: bool
     cases: tuple[str, ...]
-    usage: tuple[float, float, float] | None = None
+    usage: tuple[float, ...] | None = None
     seconds: float | None = None
 
     @property
@@ -195,7 +194,7 @@ def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[floa
         if CONDITIONS[name].takes != "passages" and now.seconds is not None and then.seconds is not None:
             seconds.append(then.seconds - now.seconds)
     changes = tuple(sum(column) / len(usage) for column in zip(*usage, strict=True))
-    return (changes[0], changes[1], changes[2]) if changes else None, _mean(seconds)
+    return changes or None, _mean(seconds)
 
 
 def _mean(values: Sequence[float]) -> float | None:

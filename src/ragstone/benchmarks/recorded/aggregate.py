@@ -14,7 +14,7 @@ from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.types import Plan, Record, Run, Usage
 
-__all__ = ["JudgeCost", "ScoreTally", "columns_of", "display_order", "tallied", "tally_scores"]
+__all__ = ["JudgeCost", "ScoreTally", "amounts_of", "columns_of", "display_order", "tallied", "tally_scores"]
 
 _REASONS = 20  # different reasons that are counted for one metric
 
@@ -32,12 +32,12 @@ def display_order(name: str) -> tuple[int, str]:
 
 @dataclass
 class JudgeCost:
-    """What one metric cost: requests, prompt, completion and cached prompt tokens. `alone`: all judge steps that it
-    uses, as if it had been computed alone; `share`: the steps that were sent, each divided by the number of metrics
-    that use it, so that the shares of all metrics sum to the total. `cached` counts the replies from the cache."""
+    """What one metric cost, as `amounts_of`. `alone`: all judge steps that it uses, as if it had been computed alone;
+    `share`: the steps that were sent, each divided by the number of metrics that use it, so that the shares of all
+    metrics sum to the total. `cached` counts the replies from the cache."""
 
-    alone: list[float] = field(default_factory=lambda: [0.0] * 4)
-    share: list[float] = field(default_factory=lambda: [0.0] * 4)
+    alone: list[float] = field(default_factory=lambda: [0.0] * 5)
+    share: list[float] = field(default_factory=lambda: [0.0] * 5)
     cached: float = 0.0
 
 
@@ -165,6 +165,12 @@ def _is_answered(record: Record) -> bool:
     return record.response is not None and bool(record.response.answer.strip())
 
 
+def amounts_of(usage: Usage) -> tuple[float, ...]:
+    """Requests, prompt, completion, cached and written prompt tokens."""
+    tokens = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.written_tokens)
+    return (float(usage.requests), *tokens)
+
+
 def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -> None:
     """A step that several metrics of the case use is stored once and is one object."""
     users = Counter(id(step) for steps in by_metric.values() for step in steps)
@@ -172,7 +178,7 @@ def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -
     for name, steps in by_metric.items():
         for step in steps:
             usage = step.usage or Usage()
-            amounts = (usage.requests, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+            amounts = amounts_of(usage)
             cost = tally.costs[name]
             for index, amount in enumerate(amounts):
                 cost.alone[index] += amount

@@ -6,7 +6,7 @@ from statistics import variance
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally_scores
+from ragstone.benchmarks.recorded.aggregate import amounts_of, display_order, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.diagnosis import BAR, advise
 from ragstone.benchmarks.recorded.judge_tables import agreement_table, disagreements
 from ragstone.benchmarks.recorded.stages import stages_table
@@ -172,8 +172,7 @@ class _ScoreTables:
                 for name in tally.names
                 if name in tally.costs and tally.costs[name].alone[0] + tally.costs[name].cached
             ]
-            used = tally.system
-            own = [float(used.requests), used.prompt_tokens, used.completion_tokens, used.cached_tokens]
+            own = list(amounts_of(tally.system))
             spent = [(self.words["system_row"], [*own, _money(own, own_price)], Cell())] if any(own) else []
             for name in names:
                 cost = tally.costs[name]
@@ -183,9 +182,9 @@ class _ScoreTables:
                 total = [sum(column) for column in zip(*(amounts for _, amounts, _ in spent), strict=True)]
                 spent.append((self.words["sum"], total, Cell()))
             spent_by += [(system, *each) for each in spent]
-        from_cache = any(amounts[3] for _, _, amounts, _ in spent_by)
+        cache = [number for number in (3, 4) if any(amounts[number] for _, _, amounts, _ in spent_by)]
         rows = [
-            Row((*self._keys(system, label), *_spent(amounts, cached=from_cache, priced=priced), alone))
+            Row((*self._keys(system, label), *_spent(amounts, cache, priced=priced), alone))
             for system, label, amounts, alone in spent_by
         ]
         costs = [cost for tally in self.tallies.values() for cost in tally.costs.values()]
@@ -198,8 +197,9 @@ class _ScoreTables:
             notes.append(self.words["money_note"].format(price=self.meta["price"]))
         if own_price and any(tally.system.requests for tally in self.tallies.values()):
             notes.append(self.words["system_money_note"].format(price=self.meta["system_price"]))
-        shown = ["requests", "prompt_tokens", "completion_tokens"]
-        shown += [name for name, there in (("cached_tokens", from_cache), ("money", priced)) if there]
+        kinds = {3: "cached_tokens", 4: "written_tokens"}
+        shown = ["requests", "prompt_tokens", "completion_tokens", *(kinds[number] for number in cache)]
+        shown += ["money"] if priced else []
         columns = self._columns(*(self.words[name] for name in ("metric", *shown, "alone")))
         return Table("eval-cost", self.words["cost"], columns, tuple(rows), tuple(notes), keys=1 + self.multiple)
 
@@ -246,15 +246,15 @@ class _ScoreTables:
 
 
 def _money(amounts: Sequence[float], price: Price | None) -> float:
-    """What these requests, prompt, answer and cached prompt tokens cost; 0 without a price."""
-    return price.of_tokens(*amounts[1:4]) if price else 0.0
+    """What these requests and tokens (`amounts_of`) cost; 0 without a price."""
+    return price.of_tokens(*amounts[1:5]) if price else 0.0
 
 
-def _spent(amounts: Sequence[float], *, cached: bool, priced: bool) -> list[Cell]:
-    """The cells of requests, tokens and, where there is a price, money. `cached`: with the cached ones."""
+def _spent(amounts: Sequence[float], cache: Sequence[int], *, priced: bool) -> list[Cell]:
+    """The cells of requests, tokens and, where there is a price, money. `cache`: the counts of the cache."""
     cells = [Cell(f"{amounts[0]:,.1f}".removesuffix(".0")), *(Cell(f"{amount:,.0f}") for amount in amounts[1:3])]
-    cells += [Cell(f"{amounts[3]:,.0f}")] if cached else []
-    return [*cells, Cell(f"{amounts[4]:.4f}")] if priced else cells
+    cells += [Cell(f"{amounts[number]:,.0f}") for number in cache]
+    return [*cells, Cell(f"{amounts[5]:.4f}")] if priced else cells
 
 
 _MOST = 24  # metrics
