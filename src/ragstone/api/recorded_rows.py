@@ -61,9 +61,15 @@ class RecordedRows(Sequence[RecordedRow]):
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         number = range(len(self))[place]
-        item = self.item(number)
+        return self._row(self.numbers[number], self.item(number))
+
+    def __iter__(self) -> Iterator[RecordedRow]:
+        every = len(self._places) == len(self._items)
+        return map(self._row, self.numbers, self._items if every else map(self._items.__getitem__, self._places))
+
+    def _row(self, number: int, item: Item) -> RecordedRow:
         sample = replace(item.sample, language=self._language) if self._language else item.sample
-        return RecordedRow(self.numbers[number], sample, item.response, item.history, item.extra)
+        return RecordedRow(number, sample, item.response, item.history, item.extra)
 
 
 class Replies(Mapping[int, Response]):

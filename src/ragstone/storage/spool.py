@@ -76,11 +76,14 @@ class Spool(Sequence[T], Generic[T]):
         if number < len(self._first):
             return self._first[number]
         block, place = divmod(number - len(self._first), _BLOCK)
-        if block not in self._recent:
-            self._recent[block] = self._read(block)
+        return self._block(block)[place]
+
+    def _block(self, number: int) -> list[T]:
+        if number not in self._recent:
+            self._recent[number] = self._read(number)
             if len(self._recent) > _RECENT:
                 del self._recent[next(iter(self._recent))]
-        return self._recent[block][place]
+        return self._recent[number]
 
     def _read(self, block: int) -> list[T]:
         assert self._file is not None
@@ -92,8 +95,9 @@ class Spool(Sequence[T], Generic[T]):
         return [self._decode(data[start - ends[0] : end - ends[0]]) for start, end in itertools.pairwise(ends)]
 
     def __iter__(self) -> Iterator[T]:
-        for number in range(len(self)):
-            yield self[number]
+        yield from self._first
+        for number in range(-(-(len(self._ends) - 1) // _BLOCK)):
+            yield from self._block(number)
 
     def __eq__(self, other: Any) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):

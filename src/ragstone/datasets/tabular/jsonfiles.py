@@ -25,7 +25,7 @@ def json_rows(path: Path, *, lines: bool, known: Sequence[str] = ()) -> Raw:
     encoding, warning = encoding_of(path)
     raw = Raw(path.name, (), warnings=[warning] if warning else [])
     if _is_lines(path, encoding, lines):
-        raw.rows = _lines(path, encoding)
+        raw.rows, raw.repeatable = _Lines(path, encoding), path.is_file()  # a pipe is read once
         return raw
     try:
         value = strict_json(path.read_text(encoding=encoding), constants=True)
@@ -54,21 +54,27 @@ def _is_lines(path: Path, encoding: str, expected: bool) -> bool:
         return next(filled, None) is not None
 
 
-def _lines(path: Path, encoding: str) -> Iterator[DataRow]:
-    with path.open(encoding=encoding, newline="\n") as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip(_SPACE):
-                continue
-            where = f"line {number}"
-            try:
-                value = strict_json(line, constants=True)
-            except ValueError as error:
-                yield DataRow(where, {}, f"{error}; expected one JSON object a line.")
-                continue
-            if isinstance(value, dict):
-                yield DataRow(where, value)
-            else:
-                yield DataRow(where, {}, f"found {kind_of(value)}; expected one JSON object a line.")
+class _Lines:
+    """The rows of JSON lines, read from the file each time."""
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        self._path, self._encoding = path, encoding
+
+    def __iter__(self) -> Iterator[DataRow]:
+        with self._path.open(encoding=self._encoding, newline="\n") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip(_SPACE):
+                    yield _row(f"line {number}", line)
+
+
+def _row(where: str, line: str) -> DataRow:
+    try:
+        value = strict_json(line, constants=True)
+    except ValueError as error:
+        return DataRow(where, {}, f"{error}; expected one JSON object a line.")
+    if isinstance(value, dict):
+        return DataRow(where, value)
+    return DataRow(where, {}, f"found {kind_of(value)}; expected one JSON object a line.")
 
 
 def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[DataRow]:

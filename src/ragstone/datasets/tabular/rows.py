@@ -24,7 +24,7 @@ class DataRow:
 
 @dataclass
 class Raw:
-    """The content of a source; `rows` can be read only once.
+    """The content of a source; `rows` can be read only once, unless it is `repeatable`: a file that is read again.
 
     `schema` and `mapping` (field → column) are set if the format determines them. In a `sparse` format an empty text
     means a missing value. `qrels`, `corpus` and `queries` are files next to it that belong to it. `warnings` is
@@ -41,6 +41,7 @@ class Raw:
     queries: Path | None = None
     warnings: list[str] = field(default_factory=list)
     path: Path | None = None
+    repeatable: bool = False
 
     @property
     def source(self) -> str:
@@ -49,20 +50,23 @@ class Raw:
 
 
 class Rows:
-    """All rows of a source, on disk where they are many, and its columns in order of first appearance. `take` frees the
-    rows."""
+    """All rows of a source, on disk where they are many unless the source can be read again, and its columns in order
+    of first appearance. `take` frees the rows."""
 
     def __init__(self, raw: Raw) -> None:
         columns: dict[str, None] = {}
-        self._rows = Spool[DataRow]()
+        kept, self._count = Spool[DataRow](), 0
         for row in raw.rows:
-            columns.update(dict.fromkeys(row.cells))
-            self._rows.append(row)
+            columns.update(row.cells)
+            self._count += 1
+            if not raw.repeatable:
+                kept.append(row)
+        self._rows: Iterable[DataRow] = raw.rows if raw.repeatable else kept
         self.raw = raw
         self.columns = tuple(columns)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._count
 
     def __iter__(self) -> Iterator[DataRow]:
         """Every row, which stays."""
@@ -70,7 +74,7 @@ class Rows:
 
     def take(self) -> Iterator[DataRow]:
         """Yields every row once: they are gone afterwards."""
-        rows, self._rows = self._rows, Spool()
+        rows, self._rows = self._rows, ()
         yield from rows
 
     def add(self, column: str, value: Callable[[Mapping[str, Any]], Any]) -> None:
