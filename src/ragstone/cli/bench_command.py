@@ -1,16 +1,13 @@
 """What every `ragstone bench NAME` shares: its common options, the run, its summary, and `--dry-run`."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ragstone.cli.batches import batches_of
 from ragstone.cli.options import (
-    CLUSTER_VALUES,
     Address,
     Number,
     PriceText,
@@ -25,6 +22,7 @@ from ragstone.cli.options import (
     language_option,
     limit_options,
     metrics_option,
+    model_options_of,
     otlp_option,
     portion_of,
     quiet_option,
@@ -42,15 +40,13 @@ from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.bench import BenchPlan, BenchResult
-    from ragstone.api.cluster import Cluster
     from ragstone.api.judging import Judging
-    from ragstone.api.portion import Portion
-    from ragstone.models import ModelOptions
     from ragstone.prices import Price
 
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
 _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
 _VERDICT_TOKENS = 40  # of a judge's reply
+_SAMPLING = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "seed": "sampling_seed"}
 
 model_options = both(
     click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Model to evaluate (repeatable)."),
@@ -101,133 +97,89 @@ run_options = both(
 )
 
 
-class SharedOptions(NamedTuple):
-    """What `model_options` and `run_options` parsed, checked."""
+class _Prices(NamedTuple):
+    """What tokens cost in a dry run, with the discount of batches: the systems', and the judge's if it has a price of
+    its own. `share`: what batches cost of the usual price."""
 
-    models: tuple[Any, ...]
-    judging: "Judging"
-    sampling: Mapping[str, Any]
-    calling: "ModelOptions"
-    concurrency: int | None
-    run_file: Path | None
-    metrics: tuple[str, ...]
-    dry_run: bool
-    price: "Price | None"
-    price_text: str
-    judge_price: "Price | None"
-    judge_price_text: str
-    batch_share: float
-    report_file: Path | None
-    language: str | None
-    quiet: bool
-    as_json: bool
-    otlp: str
-    cluster: "Cluster | None"
-    portion: "Portion | None"
+    own: "Price | None"
+    own_text: str
+    judge: "Price | None"
+    judge_text: str
+    share: float
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any], models: Sequence[Any], judging: "Judging") -> "_Prices":
+        from ragstone.api.batches import price_in_batches  # noqa: PLC0415
+        from ragstone.prices import read_price, share_of  # noqa: PLC0415
 
-def read_shared_options(values: dict[str, Any]) -> SharedOptions:
-    """Takes the shared options out of `values` and checks them before anything is spent. Raises UsageError."""
-    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
-    from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
-    from ragstone.models import ModelOptions  # noqa: PLC0415
-    from ragstone.prices import read_price, share_of  # noqa: PLC0415
-
-    models = (*values.pop("models"), *bench_systems(values))
-    metrics, judging = values.pop("metrics"), judging_of(values)
-    price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
-    price = read_price(price_text)
-    judge_text = values.pop("judge_price")
-    if judge_text and (judging.model is None or not price):
-        raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
-    judge_price = read_price(judge_text)
-    max_requests, max_cost = values.pop("max_requests"), values.pop("max_cost")
-    if price and not dry_run and max_cost is None:
-        raise UsageError("--price belongs to --dry-run or --max-cost: by itself it limits nothing.")
-    if report_file and not dry_run:
-        check_target(report_file, values["run_file"])
-    sampling = {
-        "temperature": values.pop("temperature"), "top_p": values.pop("top_p"),
-        "max_tokens": values.pop("max_tokens"), "seed": values.pop("sampling_seed"),
-    }  # fmt: skip
-    cluster, portion = cluster_of(values), portion_of({**values, "dry_run": dry_run})
-    del values["shard"]
-    for name in CLUSTER_VALUES:
-        del values[name]
-    calling = ModelOptions(
-        base_url=values.pop("base_url"),
-        cache=None if values.pop("no_cache") else cache_folder(),
-        deadline=values.pop("deadline"),
-        requests_per_minute=values.pop("rpm"),
-        tokens_per_minute=values.pop("tpm"),
-        batch=batches_of(values),
-        spread=cluster,
-    )
-    del values["batch"]
-    calling, judging = limited(calling, max_requests, max_cost, price), replace(judging, price=judge_price)
-    own, judges = (
-        price_in_batches(text or "", names, batch=calling.batch is not None)
-        for text, names in ((price_text, models), (judge_text or price_text, judging.judges))
-    )
-    share = min(share_of(own, price_text or ""), share_of(judges, judge_text or price_text or ""))
-    concurrency = values.pop("concurrency")
-    if concurrency:
-        calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
-    return SharedOptions(
-        models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
-        dry_run, read_price(own), own, read_price(judges), judges if judge_text else "", share, report_file,
-        values.pop("language"), values.pop("quiet"), values.pop("as_json"), values.pop("otlp"), cluster, portion,
-    )  # fmt: skip
+        usual, judge_usual = values["price"] or "", values["judge_price"] or values["price"] or ""
+        batch = bool(values["batch"])
+        own = price_in_batches(usual, models, batch=batch)
+        judges = price_in_batches(judge_usual, judging.judges, batch=batch)
+        share = min(share_of(own, usual), share_of(judges, judge_usual))
+        return cls(read_price(own), own, read_price(judges), judges if values["judge_price"] else "", share)
 
 
 def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int:
     """Runs a benchmark with its own options and the shared ones, or with --dry-run prints what it would take. Returns
     the exit code."""
     from ragstone.api.bench import plan_bench  # noqa: PLC0415
+    from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.cli.progress import log_retrieval  # noqa: PLC0415
+    from ragstone.prices import read_price  # noqa: PLC0415
 
-    shared = read_shared_options(values)
+    models, judging = (*values["models"], *bench_systems(values)), judging_of(values)
+    price = read_price(values["price"])
+    if values["judge_price"] and (judging.model is None or not price):
+        raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
+    if price and not values["dry_run"] and values["max_cost"] is None:
+        raise UsageError("--price belongs to --dry-run or --max-cost: by itself it limits nothing.")
+    if values["report_file"] and not values["dry_run"]:
+        check_target(values["report_file"], values["run_file"])
+    portion_of(values)
     planning = plan_bench(
-        name, options, models=shared.models, judging=shared.judging, metrics=shared.metrics, sampling=shared.sampling,
-        model_options=shared.calling,
+        name, options, models=models, judging=replace(judging, price=read_price(values["judge_price"])),
+        metrics=values["metrics"],
+        sampling={key: values[option] for key, option in _SAMPLING.items()},
+        model_options=replace(model_options_of(values), base_url=values["base_url"]),
     )  # fmt: skip
     plan = asyncio.run(planning)
-    if shared.dry_run:
-        return _dry_run(plan, shared)
-    if plan.benchmark.prepares and not shared.quiet:
-        log_retrieval(shared.language)
-        if not shared.as_json:
-            _say_expected(_expected(plan, shared), shared.language or preferred_language())
-    return asyncio.run(_bench(plan, shared))
+    prices = _Prices.of(values, models, judging)
+    if values["dry_run"]:
+        return _dry_run(plan, values, prices)
+    if plan.benchmark.prepares and not values["quiet"]:
+        log_retrieval(values["language"])
+        if not values["as_json"]:
+            _say_expected(_expected(plan, values, prices), values["language"] or preferred_language())
+    return asyncio.run(_bench(plan, values))
 
 
-async def _bench(plan: "BenchPlan", shared: SharedOptions) -> int:
+async def _bench(plan: "BenchPlan", values: Mapping[str, Any]) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
 
     async with opened_shell(
-        quiet=shared.quiet,
-        language=shared.language,
-        otlp=shared.otlp,
-        cluster=shared.cluster,
-        portion=shared.portion,
+        quiet=values["quiet"],
+        language=values["language"],
+        otlp=values["otlp"],
+        cluster=cluster_of(values),
+        portion=portion_of(values),
     ) as shell:
-        result = await run_bench(plan, run=shared.run_file, concurrency=shared.concurrency, shell=shell)
-    return _say_result(result, shared)
+        result = await run_bench(plan, run=values["run_file"], concurrency=values["concurrency"], shell=shell)
+    return _say_result(result, values)
 
 
-def _say_result(result: "BenchResult", shared: SharedOptions) -> int:
+def _say_result(result: "BenchResult", values: Mapping[str, Any]) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:
         language = run.language
-        report = run.write_report(shared.report_file, language=language) if shared.report_file else None
+        report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
         failures = [str(failure.message) for failure in run.run.failures()][:3]
         counts = {name: {"answered": count.answered, "failed": count.failed}
                   for name, count in run.run.counts().items()}  # fmt: skip
-        if shared.as_json:
+        if values["as_json"]:
             document = {
                 "run": str(result.run), "report": None if report is None else str(report), "complete": outcome.complete,
                 "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "remaining": outcome.remaining,
@@ -245,26 +197,26 @@ def _say_result(result: "BenchResult", shared: SharedOptions) -> int:
     return 0
 
 
-def _dry_run(plan: "BenchPlan", shared: SharedOptions) -> int:
+def _dry_run(plan: "BenchPlan", values: Mapping[str, Any], prices: _Prices) -> int:
     """Prints what the run would take."""
-    document = _expected(plan, shared)
-    if shared.as_json:
+    document = _expected(plan, values, prices)
+    if values["as_json"]:
         say_json(document)
     else:
-        _say_dry_run(document, shared, shared.language or preferred_language())
+        _say_dry_run(document, values, prices)
     return 0
 
 
-def _answer_tokens(shared: SharedOptions) -> int:
-    return min(_ANSWER_TOKENS, shared.sampling["max_tokens"] or _ANSWER_TOKENS)
+def _answer_tokens(values: Mapping[str, Any]) -> int:
+    return min(_ANSWER_TOKENS, values["max_tokens"] or _ANSWER_TOKENS)
 
 
-def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
+def _expected(plan: "BenchPlan", values: Mapping[str, Any], prices: _Prices) -> dict[str, Any]:
     """What a run takes, counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens if fewer."""
     from ragstone.api.bench import stored_of  # noqa: PLC0415
 
-    benchmark, answer, judged_by = plan.benchmark, _answer_tokens(shared), frozenset(plan.plugin.judged)
-    stored, models = stored_of(plan, shared.run_file), [str(getattr(model, "id", model)) for model in plan.models]
+    benchmark, answer, judged_by = plan.benchmark, _answer_tokens(values), frozenset(plan.plugin.judged)
+    stored, models = stored_of(plan, values["run_file"]), [str(getattr(model, "id", model)) for model in plan.models]
     done = requests = prompt = cached = judged = judge_prompt = cases = 0
     for case in benchmark.planned():
         cases += len(models)
@@ -274,10 +226,10 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
             requests += sent
             prompt += benchmark.prompt_tokens(case) * sent
             cached += benchmark.cached_tokens(case) * sent
-        unjudged = [model for model in models if shared.judging.model and not stored.has(model, case.id, judged_by)]
+        unjudged = [model for model in models if plan.judging.model and not stored.has(model, case.id, judged_by)]
         if unjudged and (more := benchmark.judge_tokens(case)):
-            judged += len(unjudged) * len(shared.judging.judges)
-            judge_prompt += more * len(unjudged) * len(shared.judging.judges)
+            judged += len(unjudged) * len(plan.judging.judges)
+            judge_prompt += more * len(unjudged) * len(plan.judging.judges)
     document: dict[str, Any] = {
         "cases": cases, "done": done, "requests": requests + judged,
         "prompt_tokens": prompt, "cached_tokens": cached, "completion_tokens": answer * requests,
@@ -289,11 +241,11 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
             {"model": cost.model, "requests": cost.requests, "tokens": cost.tokens}
             for cost in benchmark.retrieval_cost()
         ]
-    if shared.price:
+    if prices.own:
         written = _VERDICT_TOKENS * judged
-        judge_cost = (shared.judge_price or shared.price).of_tokens(max(0, judge_prompt - written), written)
+        judge_cost = (prices.judge or prices.own).of_tokens(max(0, judge_prompt - written), written)
         document["judge_cost"] = round(judge_cost, 6)
-        document["cost"] = round(shared.price.of_tokens(prompt, answer * requests, cached) + judge_cost, 6)
+        document["cost"] = round(prices.own.of_tokens(prompt, answer * requests, cached) + judge_cost, 6)
     return document
 
 
@@ -314,21 +266,22 @@ def retriever_lines(expected: Mapping[str, Any], language: str) -> list[str]:
     ]
 
 
-def _say_dry_run(expected: Mapping[str, Any], shared: SharedOptions, language: str) -> None:
+def _say_dry_run(expected: Mapping[str, Any], values: Mapping[str, Any], prices: _Prices) -> None:
+    language = values["language"] or preferred_language()
     texts = messages(__name__, language)
     done = texts["done"].format(**expected) if expected["done"] else ""
     say(texts["cases"].format(**{**expected, "done": done}))
-    say(texts["tokens"].format(**expected, answer=_answer_tokens(shared)))
+    say(texts["tokens"].format(**expected, answer=_answer_tokens(values)))
     for line in retriever_lines(expected, language):
         say(texts["not_in_cost"].format(line=line))
     if expected["judge_requests"]:
         known = expected["cost"] is not None
         cost = texts["judge_cost"].format(cost=money(expected["judge_cost"])) if known else ""
         say(texts["judge"].format(**expected) + cost)
-    judge = texts["judge_price"].format(price=shared.judge_price_text) if shared.judge_price_text else ""
+    judge = texts["judge_price"].format(price=prices.judge_text) if prices.judge_text else ""
     say_cost(
-        expected["cost"], shared.price_text, language, judge=judge, cached=expected["cached_tokens"],
-        share=shared.batch_share,
+        expected["cost"], prices.own_text, language, judge=judge, cached=expected["cached_tokens"],
+        share=prices.share,
     )  # fmt: skip
     for warning in expected["warnings"]:
         say(warning, err=True)

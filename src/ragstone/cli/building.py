@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.evaluate import model_options_of
 from ragstone.cli.options import (
     Address,
     Number,
@@ -20,6 +19,7 @@ from ragstone.cli.options import (
     json_option,
     language_option,
     max_requests_option,
+    model_options_of,
     quiet_option,
     rate_options,
 )  # fmt: skip
@@ -121,7 +121,7 @@ async def run_build(
     complete: "Callable[[Any], bool]",
 ) -> int:
     """Runs a construction and prints its tables, or what `document` makes of its result."""
-    options = replace(model_options_of(dict(values)), base_url=values["base_url"])
+    options = replace(model_options_of(values), base_url=values["base_url"])
     cluster = cluster_of(values)
     async with opened_shell(quiet=values["quiet"], language=values["language"], cluster=cluster) as shell:
         result = await build(options, shell)

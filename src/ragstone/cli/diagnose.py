@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.evaluate import model_options_of
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     Number,
@@ -17,6 +16,7 @@ from ragstone.cli.options import (
     language_option,
     max_requests_option,
     metrics_option,
+    model_options_of,
     once,
     report_option,
     run_option,

@@ -1,13 +1,11 @@
 """`ragstone eval`."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.batches import batches_of
 from ragstone.cli.bench_command import say_cost
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
@@ -27,6 +25,7 @@ from ragstone.cli.options import (
     language_option,
     limit_options,
     metrics_option,
+    model_options_of,
     no_judge,
     once,
     otlp_option,
@@ -48,7 +47,6 @@ from ragstone.prices import read_price, share_of
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalPlan, EvalResult
     from ragstone.api.open_run import OpenRun
-    from ragstone.models import ModelOptions
 
 file_options = both(
     click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
@@ -159,22 +157,6 @@ def _names(plan: "EvalPlan") -> list[str] | None:
     """NameList of the metrics; None where rubrics are among them, whose names are in their files."""
     names = [str(name) for name in plan.judging.names(plan.metrics)]
     return None if any(name.startswith("rubric:") for name in names) else names
-
-
-def model_options_of(values: dict[str, Any]) -> "ModelOptions":
-    from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
-    from ragstone.models import ModelOptions  # noqa: PLC0415
-
-    options = ModelOptions(
-        cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
-        requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"], batch=batches_of(values),
-        spread=cluster_of(values),
-    )  # fmt: skip
-    price = read_price(values["price"] or values.get("judge_price"))
-    options = limited(options, values["max_requests"], values["max_cost"], price)
-    if values["concurrency"]:
-        options = replace(options, in_flight=max(values["concurrency"], options.in_flight))
-    return options
 
 
 async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:

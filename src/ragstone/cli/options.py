@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ragstone.cli.batches import batches_of
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
     from ragstone.api.judging import Judging
     from ragstone.api.portion import Portion
+    from ragstone.models import ModelOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
@@ -136,7 +139,6 @@ batch_option = click.option(
 )  # fmt: skip
 
 
-CLUSTER_VALUES = ("cluster", "workers", "gpus_per_worker", "serve_vllm")
 cluster_options = both(
     click.option("--cluster", metavar="auto|local|ray://HOST:PORT",
                  help="Have the workers of a Ray cluster ask the cases: the one that runs here (auto), one that is "
@@ -195,7 +197,7 @@ def portion_of(values: Mapping[str, Any]) -> "Portion | None":
 def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":
     """The cluster that `cluster_options` name. Raises UsageError for options of a cluster if none is named, and
     MissingExtra without Ray, before anything is asked."""
-    address, workers, gpus, serves = (values[name] for name in CLUSTER_VALUES)
+    address, workers, gpus, serves = (values[name] for name in ("cluster", "workers", "gpus_per_worker", "serve_vllm"))
     if address is None:
         flags = {"--workers": workers, "--gpus-per-worker": gpus, "--serve-vllm": serves}
         if used := [flag for flag, value in flags.items() if value]:
@@ -204,6 +206,24 @@ def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":
     from ragstone.api.cluster import Cluster  # noqa: PLC0415
 
     return Cluster.checked(address, workers, gpus, serves=serves)
+
+
+def model_options_of(values: Mapping[str, Any]) -> "ModelOptions":
+    """How models are called, from the options of a command. Raises UsageError."""
+    from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
+    from ragstone.models import ModelOptions  # noqa: PLC0415
+    from ragstone.prices import read_price  # noqa: PLC0415
+
+    options = ModelOptions(
+        cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
+        requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"], batch=batches_of(values),
+        spread=cluster_of(values),
+    )  # fmt: skip
+    price = read_price(values["price"] or values.get("judge_price"))
+    options = limited(options, values["max_requests"], values["max_cost"], price)
+    if values["concurrency"]:
+        options = replace(options, in_flight=max(values["concurrency"], options.in_flight))
+    return options
 
 
 def judging_of(values: dict[str, Any], **more: Any) -> "Judging":

@@ -9,7 +9,7 @@ import click
 
 from ragstone.cli.bench_command import money, retriever_lines, say_cost
 from ragstone.cli.defaults import Configured
-from ragstone.cli.evaluate import model_options_of, print_result
+from ragstone.cli.evaluate import print_result
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
@@ -25,6 +25,7 @@ from ragstone.cli.options import (
     language_option,
     limit_options,
     metrics_option,
+    model_options_of,
     once,
     otlp_option,
     portion_of,

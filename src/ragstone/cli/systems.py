@@ -95,13 +95,13 @@ def http_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def bench_systems(values: dict[str, Any]) -> list[Any]:
-    """Takes `--system` of a benchmark and the options of its HTTP requests out of `values`. Raises UsageError for
-    options without an address, and for `rag(…)`, which retrieves."""
+def bench_systems(values: Mapping[str, Any]) -> list[Any]:
+    """The systems of a benchmark that `--system` and the options of HTTP requests name. Raises UsageError for options
+    without an address, and for `rag(…)`, which retrieves."""
     from ragstone.api.project_config import configured_reader  # noqa: PLC0415
 
-    systems = [configured_reader(name) for name in values.pop("systems")]
-    http = {name: values.pop(name) for name in _HTTP}
+    systems = [configured_reader(name) for name in values["systems"]]
+    http = {name: values[name] for name in _HTTP}
     if not any(http.values()):
         return systems
     if len(systems) != 1:
