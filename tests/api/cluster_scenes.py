@@ -222,7 +222,12 @@ class Scenes:
             seen = {"python": len([*run.run.records()])}
         judge = ("--judge", "compat/judge", "--judge-base-url", self.url, "--no-cache")
         words = ("answers.jsonl", "--metrics", metrics, "--embedder", "lengths.py:embed", *judge)
-        return seen | self.both("eval", "eval", *words)
+        seen |= self.both("eval", "eval", *words)
+        for part, where in ((1, self.on_cluster), (2, ())):
+            self.run("eval", *words, "--quiet", "--shard", f"{part}/2", "--run", f"part-{part}.run", *where)
+        self.run("merge", "part-1.run", "part-2.run", "-o", "parts.run")
+        whole, parts = (untimed(self.exported(name)) for name in ("eval-here.run", "parts.run"))
+        return seen | {"parts": parts == whole, "part": len(untimed(self.exported("part-1.run")))}
 
     def diagnosed(self) -> dict[str, Any]:
         """A system over documents, under every condition."""

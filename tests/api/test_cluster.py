@@ -8,13 +8,14 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ragstone import bench, diagnose, evaluate
 from ragstone import run as ask
-from ragstone.api.cluster import Cluster
+from ragstone.api.cluster import Cluster, _RayPool
 from ragstone.api.cluster_keys import keys_for, keys_of
 from ragstone.api.cluster_limits import LimitKeeper, limited_by
 from ragstone.api.cluster_serve import serving
@@ -46,7 +47,10 @@ class _Reference:
 
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         if isinstance(self._value, asyncio.Task):
-            self._value.add_done_callback(lambda task: future.set_result(task.result()))
+            self._value.add_done_callback(
+                lambda task: future.set_exception(task.exception()) if task.exception() else
+                future.set_result(task.result())
+            )  # fmt: skip
         else:
             future.set_result(self._value)
         return future
@@ -186,6 +190,86 @@ def test_a_wrong_cluster_from_python_is_one_line_with_keywords(
         assert line in str(caught.value)
 
 
+class StillWorker:
+    """A worker that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.started: list[Any] = []
+        self.dead = False
+
+    async def start(self, errand: Any, keeper: Any) -> str:
+        if self.dead:
+            raise FakeRay.exceptions.RayActorError
+        self.started.append(errand)
+        return ""
+
+
+class FakeRay:
+    """As much of Ray as a pool of workers needs, in this process."""
+
+    class exceptions:  # noqa: N801
+        class RayActorError(Exception):
+            """The actor died."""
+
+    def __init__(self) -> None:
+        self.made: list[NearActor] = []
+        self.killed: list[NearActor] = []
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def remote(self, **options: Any) -> Any:
+        return lambda kind: SimpleNamespace(remote=self.hire)
+
+    def hire(self) -> NearActor:
+        self.made.append(NearActor(StillWorker()))
+        return self.made[-1]
+
+    def kill(self, worker: NearActor) -> None:
+        self.killed.append(worker)
+
+
+async def used(ray: Any, cluster: Cluster, errand: str) -> None:
+    """A run of two workers, as far as its pool goes."""
+    pool = _RayPool(ray, cluster, errand, None, Path(), 2, 1)
+    await pool.begin()
+    await asyncio.gather(*pool._starting)
+    await asyncio.gather(*pool._starting)  # who replaces one that did not start
+    await pool.close()
+
+
+async def test_workers_stay_for_all_runs_of_a_command_and_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    monkeypatch.setattr("ragstone.api.cluster._ray", lambda: ray)
+    cluster = Cluster("auto", 2)
+    with cluster.staying():
+        for errand in ("first", "second", "third"):
+            with cluster.staying():  # a part of the command
+                await used(ray, cluster, errand)
+        assert (len(ray.made), ray.killed) == (2, [])
+    assert [sorted(worker._target.started) for worker in ray.made] == [["first", "second", "third"]] * 2
+    assert sorted(map(id, ray.killed)) == sorted(map(id, ray.made))
+
+
+async def test_workers_of_a_single_run_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    monkeypatch.setattr("ragstone.api.cluster._ray", lambda: ray)
+    for errand in ("first", "second"):
+        await used(ray, Cluster("auto", 2), errand)
+    assert (len(ray.made), len(ray.killed)) == (4, 4)
+
+
+async def test_a_worker_that_died_between_two_runs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    monkeypatch.setattr("ragstone.api.cluster._ray", lambda: ray)
+    cluster = Cluster("auto", 2)
+    with cluster.staying():
+        await used(ray, cluster, "first")
+        ray.made[0]._target.dead = True
+        await used(ray, cluster, "second")
+    assert [worker._target.started for worker in ray.made] == [["first"], ["first", "second"], ["second"]]
+
+
 class FakeServe:
     """Ray Serve and its LLM API, as far as they are called: what they are told."""
 
@@ -302,6 +386,12 @@ def test_what_workers_score_diagnose_and_build_is_what_one_machine_does(
     assert (seen["same"], seen["left"]) == (True, 0)
     assert seen["records"] >= records
     assert (seen.get("questions", 4), seen.get("python", 48)) == (4, 48)
+
+
+@pytest.mark.slow
+def test_a_shard_that_a_cluster_asks_is_a_part_of_one_machines_run(commands: Any) -> None:
+    assert commands["scored"]["parts"]
+    assert 0 < commands["scored"]["part"] < 48
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,7 @@ async def run_rgb_build(
             return (await retriever.retrieve([question], k=TOP))[0]
 
     async with AsyncExitStack() as stack:
+        stack.enter_context(shell.staying() if shell else nullcontext())
         web: WebSearch | None = None
         if plan.search:
             web = await stack.enter_async_context(open_web_search(plan.search, options))

@@ -14,7 +14,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -44,6 +44,19 @@ _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]
 _SHARDS_AT_ONCE = 2  # for a worker: while one shard comes home, it asks the next
 
 
+@dataclass
+class _Crew:
+    """Workers that wait for the next run of a command; `stays`: whether there may be one."""
+
+    stays: bool = False
+    idle: list[Any] = field(default_factory=list)
+
+    def dismiss(self, ray: Any) -> None:
+        """Ends the workers, whose CPUs become free."""
+        while self.idle:
+            ray.kill(self.idle.pop())
+
+
 @dataclass(frozen=True)
 class Cluster:
     """`address`: "auto" (the cluster that runs here), "ray://HOST:PORT", "HOST:PORT", or "local" (one is started on
@@ -54,6 +67,7 @@ class Cluster:
     workers: int | None = None
     gpus: float = 0.0
     serves: bool = False
+    crew: _Crew = field(default_factory=_Crew, repr=False, compare=False)
     least: ClassVar[int] = 5_000  # texts: fewer are embedded sooner than workers start
 
     @classmethod
@@ -66,6 +80,21 @@ class Cluster:
             raise UsageError(f"--workers {workers}: expected 1 or more.")
         _ray()
         return cls(address, workers, gpus, serves)
+
+    @contextlib.contextmanager
+    def staying(self) -> Iterator[None]:
+        """Inside, the connection stays, and workers go from one run of the command to the next."""
+        if self.crew.stays:
+            yield
+            return
+        ray = _ray()
+        with self._connected(ray):
+            self.crew.stays = True
+            try:
+                yield
+            finally:
+                self.crew.stays = False
+                self.crew.dismiss(ray)
 
     @contextlib.asynccontextmanager
     async def pool(self, workload: Workload, file: RunFile, concurrency: int) -> AsyncIterator["_RayPool"]:
@@ -115,6 +144,7 @@ class Cluster:
 
         def work() -> Any:
             with self._connected(ray):
+                self.crew.dismiss(ray)  # those that embed need their CPUs
                 return embed_on(
                     ray, name, options, texts, kind, keys_for([name]), workers=self._count(ray), gpus=self.gpus
                 )
@@ -159,7 +189,7 @@ class _RayPool:
     def __init__(
         self, ray: Any, cluster: Cluster, errand: Any, keeper: Any, folder: Path, count: int, concurrency: int
     ) -> None:
-        self._ray, self._errand, self._keeper, self._folder = ray, errand, keeper, folder
+        self._ray, self._errand, self._keeper, self._folder, self._crew = ray, errand, keeper, folder, cluster.crew
         self._actor = ray.remote(
             num_cpus=1, num_gpus=cluster.gpus, max_concurrency=_SHARDS_AT_ONCE + 2, scheduling_strategy="SPREAD"
         )(ShardWorker)
@@ -183,10 +213,13 @@ class _RayPool:
         task.add_done_callback(self._starting.discard)
 
     async def _start(self) -> None:
-        worker = self._actor.remote()
+        known = bool(self._crew.idle)
+        worker = self._crew.idle.pop() if known else self._actor.remote()
         try:
             problem = await value_of(worker.start.remote(self._errand, self._keeper))
         except self._ray.exceptions.RayActorError:
+            if known:  # it died since the run before
+                self._hire()
             return  # its node went while it started; if none is left, `_place` says so
         except Exception as error:
             problem = " ".join(str(error).split())[-300:]
@@ -253,12 +286,18 @@ class _RayPool:
             worker.stop.remote()
 
     async def close(self) -> None:
-        """Ends the workers."""
+        """Ends the workers, but for those that have nothing left to do and may be needed again."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
+        free: list[Any] = []
+        while not self._places.empty():
+            free.append(self._places.get_nowait())
         for worker in self._living:
-            self._ray.kill(worker)
+            if self._crew.stays and not self._stopped and free.count(worker) == _SHARDS_AT_ONCE:
+                self._crew.idle.append(worker)
+            else:
+                self._ray.kill(worker)
 
 
 def _check_reachable(address: str) -> None:

@@ -60,15 +60,20 @@ class _Bounded(Wrapper):
 
 
 class ShardWorker:
-    """An actor: `start` once, then `ask`, several at once if need be, and `stop`."""
+    """An actor: `start` for each run of a command, then `ask`, several at once if need be, and `stop`."""
 
     def __init__(self) -> None:
         self._stop, self._folder = asyncio.Event(), Path()
+        self._open: asyncio.Future[None] | None = None
         self._errand: Errand | None = None
         self._here: OpenWorkload | None = None
 
     async def start(self, errand: Errand, keeper: Any) -> str:
-        """Opens everything; "" or the line of an error that no other worker would be spared."""
+        """Opens everything, and closes that of the run before; "" or the line of an error that no other worker would be
+        spared."""
+        if self._open is not None:
+            self._open.cancel()
+            await asyncio.gather(self._open, return_exceptions=True)
         os.environ.update(errand.keys)
         with contextlib.suppress(OSError):
             os.chdir(errand.home)

@@ -63,6 +63,7 @@ async def construct(
     before = before or State()
     state, outcome = State(tuple(pipeline.start), before.rejected, before.yields), Outcome()
     async with AsyncExitStack() as stack:
+        stack.enter_context(shell.staying())
         opened: dict[Any, BuildingModel] = {}
         for model in models.values():
             if id(model) not in opened and model not in opened:

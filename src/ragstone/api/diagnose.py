@@ -187,6 +187,7 @@ async def run_diagnosis(
     price = price_in_batches(price, [plan.system, *plan.judging.judges], batch=options.batch is not None)
     info = prices_and_gates(price, gates)
     async with AsyncExitStack() as stack:
+        stack.enter_context(shell.staying())
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
         takes, notes = (

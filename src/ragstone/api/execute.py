@@ -84,6 +84,10 @@ class Shell:
         spoken = checked_language(language) if language else None
         return cls(language=spoken, otlp=otlp, cluster=opened, portion=Portion.read(shard))
 
+    def staying(self) -> contextlib.AbstractContextManager[None]:
+        """Inside, the workers of the cluster, if there is one, go from one job to the next."""
+        return contextlib.nullcontext() if self.cluster is None else self.cluster.staying()
+
     def path(self, run: str | Path | None, default: Callable[[], Path]) -> Path:
         """The run file: the one that was named, else the default, which says of which portion it is."""
         if run is not None:
