@@ -8,7 +8,7 @@ from ragstone.models import PROVIDERS, Provider
 from ragstone.models.http_call import variables_in
 from ragstone.models.rerank import RERANKERS
 from ragstone.retrieval import RETRIEVERS
-from ragstone.retrieval.engine import EngineOpener
+from ragstone.retrieval.engine import EngineKind
 from ragstone.systems import texts_of
 
 
@@ -34,5 +34,5 @@ def _declared() -> Iterator[str]:
     for provider in RERANKERS.values():
         yield provider.key
     for _, opener in RETRIEVERS:
-        if isinstance(opener, EngineOpener):
-            yield from (opener.kind.key, *opener.kind.more_keys)
+        if isinstance(opener, EngineKind):
+            yield from (opener.key, *opener.more_keys)

@@ -13,15 +13,11 @@ import contextlib
 import functools
 import os
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, load_library, opener_of, similarity
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
 from ragstone.types import Passage
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _KEY = "CHROMA_API_KEY"
 
@@ -48,20 +44,16 @@ class _Chroma:
         opened, _ = await asyncio.to_thread(self._open, collection)
         return int(await asyncio.to_thread(opened.count))
 
-    async def check(self, collection: str, dimensions: int) -> None:
+    async def check(self, collection: str, dimensions: int) -> int:
         opened, _ = await asyncio.to_thread(self._open, collection)
         first = await asyncio.to_thread(lambda: opened.get(limit=1, include=["embeddings"]))
-        if len(first["ids"]) and len(first["embeddings"][0]) != dimensions:
-            raise UsageError(
-                f"The collection {collection} has vectors of {len(first['embeddings'][0])} dimensions, and the "
-                f"embedder's have {dimensions}: name the embedder that filled it."
-            )
+        return len(first["embeddings"][0]) if len(first["ids"]) else dimensions
 
-    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: Vectors) -> None:
         assert vectors is not None
         await asyncio.to_thread(self._fill, collection, passages, vectors)
 
-    def _fill(self, name: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any]") -> None:
+    def _fill(self, name: str, passages: Sequence[Passage], vectors: Any) -> None:
         if name in [item.name for item in self._client.list_collections()]:
             self._client.delete_collection(name)
         # `search_ef` bounds the depth of a search; the default of 100 is that of recall@100.
@@ -76,7 +68,7 @@ class _Chroma:
                 metadatas=[{"ragstone_id": passage.id} for passage in batch],
             )
 
-    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+    async def search(self, collection: str, query: str, vector: Vectors, k: int) -> list[Hit]:
         return await asyncio.to_thread(self._search, collection, vector, k)
 
     def _search(self, name: str, vector: Any, k: int) -> list[Hit]:
@@ -120,10 +112,8 @@ async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
 
 
 PLUGINS = {
-    "chroma": opener_of(
-        EngineKind(
-            "chroma", "Chroma", _connect, _KEY, "chroma(http://localhost:8000,embedder=local/e5-small)", local=True,
-            unreachable=("ConnectError",), unauthorized=("ChromaAuthError", "AuthorizationError"),
-        )
+    "chroma": EngineKind(
+        "chroma", "Chroma", _connect, _KEY, "chroma(http://localhost:8000,embedder=local/e5-small)", local=True,
+        unreachable=("ConnectError",), unauthorized=("ChromaAuthError", "AuthorizationError"),
     )
 }  # fmt: skip

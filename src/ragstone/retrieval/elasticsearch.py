@@ -28,14 +28,12 @@ from ragstone.models.http_errors import one_line, transport_error
 from ragstone.models.network import open_session
 from ragstone.models.reply_body import read_body
 from ragstone.models.retry import retrying
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, opener_of
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, value_at
 from ragstone.text import detect
 from ragstone.text.redaction import shown_url
 from ragstone.types import Passage
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ragstone.models.options import ModelOptions
 
 _ROWS = 500  # documents per write
@@ -148,10 +146,10 @@ class _Index:
     async def count(self, collection: str) -> int:
         return int((await self._server.ask("GET", f"{quote(collection, safe='')}/_count"))["count"])
 
-    async def check(self, collection: str, dimensions: int) -> None:
+    async def check(self, collection: str, dimensions: int) -> int:
         mappings: Mapping[str, Any] = await self._server.ask_if_allowed(f"{quote(collection, safe='')}/_mapping")
         if not mappings and self._server.status == 403:
-            return
+            return dimensions
         index: Mapping[str, Any] = next(iter(mappings.values()), {})
         fields: Mapping[str, Any] = index.get("mappings", {}).get("properties", {})
         wanted = self._vector if dimensions else self._fields.text
@@ -162,14 +160,9 @@ class _Index:
                 f"The index {collection} has no field {wanted!r}: name it with {option}=FIELD. It has: "
                 f"{', '.join(list(fields)[:20]) or 'none'}."
             )
-        size = field.get("dims", field.get("dimension", dimensions))
-        if dimensions and size != dimensions:
-            raise UsageError(
-                f"The index {collection} has vectors of {size} dimensions, and the embedder's have {dimensions}: name "
-                f"the embedder that filled it."
-            )
+        return int(field.get("dims", field.get("dimension", dimensions))) if dimensions else 0
 
-    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: Vectors) -> None:
         languages = [detect(passage.text) for passage in passages[:_SAMPLED]]
         analyzer = "cjk" if languages.count("zh") * 2 > len(languages) else "english"
         properties: dict[str, Any] = {name: {"type": "text", "analyzer": analyzer} for name in ("text", "title")}
@@ -195,7 +188,7 @@ class _Index:
             return {"type": "knn_vector", "dimension": size, "method": method}
         return {"type": "dense_vector", "dims": size, "index": True, "similarity": "cosine"}
 
-    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+    async def search(self, collection: str, query: str, vector: Vectors, k: int) -> list[Hit]:
         fields = self._fields
         if vector is None:
             names = [name for name in (fields.text, fields.title) if name]
@@ -214,8 +207,8 @@ class _Index:
 
     def _hit(self, hit: Mapping[str, Any]) -> Hit:
         source, fields = hit.get("_source") or {}, self._fields
-        key = _value(source, fields.id) if fields.id else None
-        text, title = _value(source, fields.text), _value(source, fields.title)
+        key = value_at(source, fields.id) if fields.id else None
+        text, title = value_at(source, fields.text), value_at(source, fields.title)
         own = hit["_id"] if key is None else key
         return Hit(str(own), float(hit.get("_score") or 0.0), str(text or ""), str(title or ""))
 
@@ -239,16 +232,6 @@ def _nested(fields: Mapping[str, Any], path: str) -> Any:
         inner: Mapping[str, Any] = (field or {}).get("properties") or (field or {}).get("fields") or {}
         field = inner.get(name)
     return field
-
-
-def _value(source: Mapping[str, Any], path: str) -> Any:
-    """The value at a dotted path, which may also be a name with dots."""
-    if path in source:
-        return source[path]
-    value: Any = source
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 def _authorization(*names: str) -> str:
@@ -284,8 +267,6 @@ def _kind(name: str, label: str, *variables: str) -> EngineKind:
 
 
 PLUGINS = {
-    "elasticsearch": opener_of(
-        _kind("elasticsearch", "Elasticsearch", "ELASTIC_API_KEY", "ELASTIC_USER", "ELASTIC_PASSWORD")
-    ),
-    "opensearch": opener_of(_kind("opensearch", "OpenSearch", "", "OPENSEARCH_USER", "OPENSEARCH_PASSWORD")),
+    "elasticsearch": _kind("elasticsearch", "Elasticsearch", "ELASTIC_API_KEY", "ELASTIC_USER", "ELASTIC_PASSWORD"),
+    "opensearch": _kind("opensearch", "OpenSearch", "", "OPENSEARCH_USER", "OPENSEARCH_PASSWORD"),
 }

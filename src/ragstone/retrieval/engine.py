@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,12 +29,16 @@ from ragstone.models import ModelOptions, open_embedder
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec
 from ragstone.retrieval.embedders import embed_all
+from ragstone.retrieval.index_folder import bytes_of
 from ragstone.retrieval.open import Building
 from ragstone.text.redaction import redact, secrets_of, shown_url
 from ragstone.types import Embedder, Passage, Retriever
 
 if TYPE_CHECKING:
     import numpy as np
+
+Vectors: TypeAlias = "np.ndarray[Any, Any] | None"
+"""One vector, or a matrix with one a row; None where an engine searches words."""
 
 _IN_FLIGHT = 8  # concurrent searches
 _SHARED = ("collection", "embedder", "embedder_url", "id", "text", "title")
@@ -74,15 +78,15 @@ class EngineTarget:
 
 
 class Engine(Protocol):
-    """An open engine. `vector` is None, and `vectors` too, where the engine searches words. `library`: its name and
-    version. Raises what its client raises."""
+    """An open engine. `library`: its name and version. Raises what its client raises."""
 
     library: str
 
     async def collections(self) -> Sequence[str]: ...
     async def count(self, collection: str) -> int: ...
-    async def check(self, collection: str, dimensions: int) -> None:
-        """Raises UsageError if the user's collection cannot be searched with such vectors (0: with words)."""
+    async def check(self, collection: str, dimensions: int) -> int:
+        """The dimensions of the vectors of the user's collection; `dimensions` (0: words are searched) where nobody
+        knows. Raises UsageError if it cannot be searched with such vectors."""
 
     async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
         """Creates the collection with these passages; replaces one of this name."""
@@ -92,10 +96,10 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class EngineKind:
-    """A kind of engine. `label`: its name in errors. `key`: the environment variable of its key or password. `schemes`:
-    of its addresses. `local`: it can run in this process. `words`: it searches words if no embedder is named.
-    `more_keys`: further variables of a user and a password.
-    `unreachable`, `unauthorized`: the names of its client's exceptions for these."""
+    """A kind of engine, which opens retrievers by their names. `label`: its name in errors. `key`: the environment
+    variable of its key or password. `schemes`: of its addresses. `local`: it can run in this process. `words`: it
+    searches words if no embedder is named. `more_keys`: further variables of a user and a password. `unreachable`,
+    `unauthorized`: the names of its client's exceptions for these."""
 
     name: str
     label: str
@@ -109,6 +113,9 @@ class EngineKind:
     more_keys: tuple[str, ...] = ()
     unreachable: tuple[str, ...] = ()
     unauthorized: tuple[str, ...] = ()
+
+    def __call__(self, spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
+        return _open_engine(self, spec, building)
 
 
 class EngineRetriever:
@@ -161,21 +168,6 @@ class EngineRetriever:
         return sorted(found.values(), key=lambda item: (-(item.score or 0.0), self._places.get(item.id, last)))
 
 
-@dataclass(frozen=True)
-class EngineOpener:
-    """Opens a retriever of this kind by its name."""
-
-    kind: EngineKind
-
-    def __call__(self, spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
-        return _open_engine(self.kind, spec, building)
-
-
-def opener_of(kind: EngineKind) -> EngineOpener:
-    """What opens a retriever of this kind by its name."""
-    return EngineOpener(kind)
-
-
 @contextlib.asynccontextmanager
 async def _open_engine(kind: EngineKind, spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """Opens a retriever. Raises UsageError, MissingExtra, DataError, the embedder's errors, and Unreachable."""
@@ -205,7 +197,7 @@ async def _open_engine(kind: EngineKind, spec: Spec, building: Building) -> Asyn
         if embedder is not None:
             facts["embedder"] = embedder.id
         if scratch:
-            facts["index_bytes"] = _bytes(Path(scratch))
+            facts["index_bytes"] = bytes_of(Path(scratch))
         yield EngineRetriever(kind, spec.name, engine, collection, embedder, building.pool, facts)
 
 
@@ -252,7 +244,12 @@ async def _collection(
             raise UsageError(f"{spec.name}: there is no collection {name!r}. There is: {has}.")
         dimensions = (await embed_all(embedder, ["?"], kind="query")).shape[1] if embedder is not None else 0
         with _errors(kind, spec.name):
-            await engine.check(name, dimensions)
+            size = await engine.check(name, dimensions)
+        if size != dimensions:
+            raise UsageError(
+                f"The collection {name} has vectors of {size} dimensions, and the embedder's have {dimensions}: name "
+                "the embedder that filled it."
+            )
         return name
     name = f"ragstone_{_digest(embedder, pool)}"
     with _errors(kind, spec.name):
@@ -272,10 +269,6 @@ def _digest(embedder: Embedder | None, pool: Sequence[Passage]) -> str:
     for passage in pool:
         digest.update(f"\x00{passage.id}\x01{passage.title}\x02{passage.text}".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
-
-
-def _bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 @contextlib.contextmanager
@@ -313,3 +306,13 @@ def load_library(module: str, label: str, extra: str) -> Any:
 def similarity(distance: float, metric: str) -> float:
     """A similarity from a distance: of "l2" 1 / (1 + distance), of others, which are 1 - similarity, the similarity."""
     return 1.0 / (1.0 + distance) if metric == "l2" else 1.0 - distance
+
+
+def value_at(values: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path, which may also be a name with dots; None if there is none."""
+    if path in values:
+        return values[path]
+    value: Any = values
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value

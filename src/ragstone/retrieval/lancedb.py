@@ -11,14 +11,11 @@ was built for. A table without a vector index, such as those created here, is se
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, load_library, opener_of, similarity
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
 from ragstone.types import Passage
-
-if TYPE_CHECKING:
-    import numpy as np
 
 METRICS = ("cosine", "dot", "l2")
 _ROWS = 4096  # per write
@@ -52,19 +49,14 @@ class _Lance:
     async def count(self, collection: str) -> int:
         return int(await (await self._table(collection)).count_rows())
 
-    async def check(self, collection: str, dimensions: int) -> None:
+    async def check(self, collection: str, dimensions: int) -> int:
         schema = await (await self._table(collection)).schema()
         for name in (self._id, self._vector):
             if name not in schema.names:
                 raise UsageError(f"The table {collection} has no column {name!r}. It has: {', '.join(schema.names)}.")
-        size = getattr(schema.field(self._vector).type, "list_size", dimensions)
-        if size != dimensions:
-            raise UsageError(
-                f"The table {collection} has vectors of {size} dimensions, and the embedder's have {dimensions}: name "
-                f"the embedder that filled it."
-            )
+        return int(getattr(schema.field(self._vector).type, "list_size", dimensions))
 
-    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: Vectors) -> None:
         import pyarrow as pa  # noqa: PLC0415  (installed with LanceDB)
 
         assert vectors is not None
@@ -78,7 +70,7 @@ class _Lance:
             ids = pa.array([passage.id for passage in passages[start : start + _ROWS]])
             await table.add(pa.table([ids, flat], schema=kind))
 
-    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+    async def search(self, collection: str, query: str, vector: Vectors, k: int) -> list[Hit]:
         table = await self._table(collection)
         search = table.query().nearest_to(vector).column(self._vector).distance_type(self._metric)
         rows = await search.limit(k).select([*self._shown, "_distance"]).to_list()
@@ -100,10 +92,8 @@ async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
 
 
 PLUGINS = {
-    "lancedb": opener_of(
-        EngineKind(
-            "lancedb", "LanceDB", _connect, "of its store", "lancedb(DIR,embedder=local/e5-small)",
-            schemes=("s3", "gs", "az"), local=True, options=("vector", "metric"),
-        )
+    "lancedb": EngineKind(
+        "lancedb", "LanceDB", _connect, "of its store", "lancedb(DIR,embedder=local/e5-small)",
+        schemes=("s3", "gs", "az"), local=True, options=("vector", "metric"),
     )
 }  # fmt: skip

@@ -13,15 +13,12 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, load_library, opener_of, similarity
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
 from ragstone.types import Passage
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _KEY = "MILVUS_TOKEN"
 _ROWS = 1000  # per write
@@ -54,7 +51,7 @@ class _Milvus:
         stats = await asyncio.to_thread(self._client.get_collection_stats, collection)
         return int(stats["row_count"])
 
-    async def check(self, collection: str, dimensions: int) -> None:
+    async def check(self, collection: str, dimensions: int) -> int:
         described, _ = await asyncio.to_thread(self._describe, collection)
         fields = {field["name"]: field for field in described["fields"]}
         if self._vector not in fields:
@@ -62,19 +59,14 @@ class _Milvus:
                 f"The collection {collection} has no field {self._vector!r}: name the one with the vectors with "
                 f"vector=NAME. It has: {', '.join(fields)}."
             )
-        size = fields[self._vector]["params"].get("dim", dimensions)
-        if size != dimensions:
-            raise UsageError(
-                f"The collection {collection} has vectors of {size} dimensions, and the embedder's have {dimensions}: "
-                f"name the embedder that filled it."
-            )
         await asyncio.to_thread(self._client.load_collection, collection)
+        return int(fields[self._vector]["params"].get("dim", dimensions))
 
-    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: Vectors) -> None:
         assert vectors is not None
         await asyncio.to_thread(self._fill, collection, passages, vectors)
 
-    def _fill(self, name: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any]") -> None:
+    def _fill(self, name: str, passages: Sequence[Passage], vectors: Any) -> None:
         if self._client.has_collection(name):
             self._client.drop_collection(name)
         schema = self._client.create_schema(auto_id=False)
@@ -92,7 +84,7 @@ class _Milvus:
             self._client.insert(name, rows)
         self._client.flush(name)
 
-    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+    async def search(self, collection: str, query: str, vector: Vectors, k: int) -> list[Hit]:
         return await asyncio.to_thread(self._search, collection, vector, k)
 
     def _search(self, name: str, vector: Any, k: int) -> list[Hit]:
@@ -150,10 +142,8 @@ def _stop_server(place: str) -> None:
 
 
 PLUGINS = {
-    "milvus": opener_of(
-        EngineKind(
-            "milvus", "Milvus", _connect, _KEY, "milvus(http://localhost:19530,embedder=local/e5-small)", local=True,
-            options=("vector",), unreachable=("MilvusUnavailableException", "ConnectError"),
-        )
+    "milvus": EngineKind(
+        "milvus", "Milvus", _connect, _KEY, "milvus(http://localhost:19530,embedder=local/e5-small)", local=True,
+        options=("vector",), unreachable=("MilvusUnavailableException", "ConnectError"),
     )
 }  # fmt: skip

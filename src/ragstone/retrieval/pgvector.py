@@ -10,14 +10,11 @@ password is taken from PGPASSWORD or ~/.pgpass. Needs the extra `pgvector`.
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, load_library, opener_of, similarity
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
 from ragstone.types import Passage
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _OPERATORS = {"cosine": "<=>", "dot": "<#>", "l2": "<->"}
 _TABLES = """
@@ -60,7 +57,7 @@ class _Postgres:
         name = self._table(collection).as_string(self._connection)
         return {column: (size, kind) for column, size, kind in await self._rows(_COLUMNS, (name,))}
 
-    async def check(self, collection: str, dimensions: int) -> None:
+    async def check(self, collection: str, dimensions: int) -> int:
         columns = await self._columns(collection)
         for name in (self._id, self._vector):
             if name not in columns:
@@ -68,13 +65,9 @@ class _Postgres:
         size, kind = columns[self._vector]
         if kind.rpartition(".")[2] not in ("vector", "halfvec"):
             raise UsageError(f"The column {self._vector} of {collection} is of type {kind}, not vector or halfvec.")
-        if size not in (-1, dimensions):
-            raise UsageError(
-                f"The table {collection} has vectors of {size} dimensions, and the embedder's have {dimensions}: name "
-                f"the embedder that filled it."
-            )
+        return dimensions if size == -1 else size
 
-    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: Vectors) -> None:
         assert vectors is not None
         table, sql = self._table(collection), self._sql.SQL
         async with self._connection.transaction():
@@ -91,7 +84,7 @@ class _Postgres:
                 for passage, vector in zip(passages, vectors, strict=True):
                     await copy.write_row((passage.id, _text_of(vector)))
 
-    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+    async def search(self, collection: str, query: str, vector: Vectors, k: int) -> list[Hit]:
         if collection not in self._read:
             present = await self._columns(collection)
             shown = [name for name in (self._fields.text, self._fields.title) if name in present]
@@ -129,11 +122,9 @@ async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
 
 
 PLUGINS = {
-    "pgvector": opener_of(
-        EngineKind(
-            "pgvector", "PostgreSQL", _connect, "PGPASSWORD",
-            "pgvector(postgresql://user@localhost/db,embedder=local/e5-small)", schemes=("postgresql", "postgres"),
-            options=("vector", "metric"), unreachable=("OperationalError",), unauthorized=("InvalidPassword",),
-        )
+    "pgvector": EngineKind(
+        "pgvector", "PostgreSQL", _connect, "PGPASSWORD",
+        "pgvector(postgresql://user@localhost/db,embedder=local/e5-small)", schemes=("postgresql", "postgres"),
+        options=("vector", "metric"), unreachable=("OperationalError",), unauthorized=("InvalidPassword",),
     )
 }  # fmt: skip

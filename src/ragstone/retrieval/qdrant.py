@@ -12,14 +12,11 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Fields, Hit, load_library, opener_of
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Fields, Hit, Vectors, load_library, value_at
 from ragstone.types import Passage
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _KEY = "QDRANT_API_KEY"
 _ROWS = 1000  # per write
@@ -37,7 +34,7 @@ class _Qdrant:
     async def count(self, collection: str) -> int:
         return int((await self._client.count(collection)).count)
 
-    async def check(self, collection: str, dimensions: int) -> None:
+    async def check(self, collection: str, dimensions: int) -> int:
         vectors = (await self._client.get_collection(collection)).config.params.vectors
         if isinstance(vectors, Mapping):
             if self._fields.vector not in vectors:
@@ -46,14 +43,10 @@ class _Qdrant:
             vectors = vectors[self._fields.vector]
         elif self._fields.vector:
             raise UsageError(f"The collection {collection} has one vector without a name: leave vector= out.")
-        if vectors.size != dimensions:
-            raise UsageError(
-                f"The collection {collection} has vectors of {vectors.size} dimensions, and the embedder's have "
-                f"{dimensions}: name the embedder that filled it."
-            )
         self._by_distance = vectors.distance.value in ("Euclid", "Manhattan")
+        return int(vectors.size)
 
-    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: Vectors) -> None:
         assert vectors is not None
         models = self._models
         if await self._client.collection_exists(collection):
@@ -68,7 +61,7 @@ class _Qdrant:
             )  # fmt: skip
             await self._client.upsert(collection, points=batch, wait=True)
 
-    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+    async def search(self, collection: str, query: str, vector: Vectors, k: int) -> list[Hit]:
         assert vector is not None
         found = await self._client.query_points(
             collection, query=vector.tolist(), using=self._fields.vector or None, limit=k, with_payload=True
@@ -78,18 +71,10 @@ class _Qdrant:
     def _hit(self, point: Any) -> Hit:
         payload, fields = point.payload or {}, self._fields
         own = payload.get("ragstone_id", point.id)
-        key = _value(payload, fields.id) if fields.id else own
+        key = value_at(payload, fields.id) if fields.id else own
         score = 1.0 / (1.0 + point.score) if self._by_distance else point.score
-        text, title = _value(payload, fields.text), _value(payload, fields.title)
+        text, title = value_at(payload, fields.text), value_at(payload, fields.title)
         return Hit(str(own if key is None else key), float(score), str(text or ""), str(title or ""))
-
-
-def _value(payload: Mapping[str, Any], path: str) -> Any:
-    """The value at a dotted path."""
-    value: Any = payload
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 @contextlib.asynccontextmanager
@@ -109,10 +94,8 @@ async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
 
 
 PLUGINS = {
-    "qdrant": opener_of(
-        EngineKind(
-            "qdrant", "Qdrant", _connect, _KEY, "qdrant(http://localhost:6333,embedder=local/e5-small)", local=True,
-            options=("vector",), unreachable=("ResponseHandlingException", "ConnectError"),
-        )
+    "qdrant": EngineKind(
+        "qdrant", "Qdrant", _connect, _KEY, "qdrant(http://localhost:6333,embedder=local/e5-small)", local=True,
+        options=("vector",), unreachable=("ResponseHandlingException", "ConnectError"),
     )
 }  # fmt: skip
