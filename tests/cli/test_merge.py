@@ -149,8 +149,30 @@ def test_text_that_is_not_utf8_is_damage_and_no_bug(ragstone: Callable[..., Told
     ):
         one_line(ragstone(*arguments), "b.run", "the file is damaged", "Could not decode to UTF-8")
     told = ragstone("merge", "b.run", "a.run", "-o", "m.run")
-    one_line(told, "a.run or a file before it: the file is damaged")
+    one_line(told, "b.run: the file is damaged")
     assert not Path("m.run").exists()
+
+
+@pytest.mark.parametrize(
+    ("harm", "what"),
+    [
+        ("UPDATE records SET response = '{}'", "the response to case '000002' cannot be read"),
+        ("""UPDATE cases SET payload = '{"id": "q1"}'""", "case '000002': expected `object`, got `null`"),
+        ("UPDATE records SET case_id = 'q9'", "case 'q9' cannot be read"),
+        ("""UPDATE scores SET payload = '{"value": 1e999}'""", "a score of case '000002' cannot be read"),
+        ("UPDATE cells SET condition = 'nothing'", "what was planned cannot be read"),
+    ],
+)
+def test_a_damaged_record_is_found_while_its_file_is_known(ragstone: Callable[..., Told], harm: str, what: str) -> None:
+    answers("a.run", 0, 2)
+    shutil.copy("a.run", "b.run")
+    with sqlite3.connect("b.run") as file:
+        if "cells" not in harm:
+            harm += " WHERE case_id = (SELECT max(case_id) FROM records)"
+        file.execute(harm)
+    for files in (("a.run", "b.run"), ("b.run", "a.run")):
+        one_line(ragstone("merge", *files, "-o", "m.run"), "b.run", "the file is damaged", what)
+    assert sorted(path.name for path in Path().iterdir() if "m.run" in path.name) == []
 
 
 def test_a_name_that_is_too_long_is_one_line(ragstone: Callable[..., Told]) -> None:

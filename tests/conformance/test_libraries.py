@@ -1,15 +1,17 @@
 """The real libraries: what `conform` finds in versions that are known."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
 import pytest
-from bench.peers.environment import environment
+from bench.peers.environment import PACKAGES, environment
 
 from ragstone.conformance.cases import load_cases
 from ragstone.conformance.running import Conformance, conform
 from ragstone.conformance.targets import target_of
+from ragstone.errors import UsageError
 
 pytestmark = pytest.mark.slow
 RAGAS = (
@@ -28,13 +30,48 @@ DEEPEVAL = (
 )
 
 
+RAGCHECKER = (
+    "plain",
+    "all-supported",
+    "refusal",
+    "no-reference",
+    "one-verdict-of-four",
+    "a-verdict-of-5",
+    "injection-quoted",
+)
+TRULENS = ("plain", "refusal", "a-reply-of-code")
+
+
 def found(library: str, names: tuple[str, ...]) -> Conformance:
     folder = Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "peers"
-    python, reason = environment(library, folder)
+    if library in PACKAGES:
+        python, reason = environment(library, folder)
+    else:
+        python, reason = own_environment(library)
     if python is None:
         pytest.skip(reason)
     cases = [case for case in load_cases() if case.id.rpartition("/")[0] in names]
     return asyncio.run(conform(target_of(library, python=python), cases))
+
+
+def own_environment(library: str) -> tuple[Path | None, str]:
+    """That of `conform` itself, in the user's cache folder; made where it does not exist yet."""
+    try:
+        return target_of(library).python, ""
+    except UsageError as error:
+        return None, str(error)
+
+
+def wrong(result: Conformance) -> Mapping[tuple[str, str], float | str]:
+    """What is not right, without the language: both have the same."""
+    found = {
+        (outcome.case, outcome.metric): outcome.kind if outcome.value is None else outcome.value
+        for outcome in result.outcomes
+        if outcome.kind != "right"
+    }
+    short = {(case.rpartition("/")[0], metric): value for (case, metric), value in found.items()}
+    assert found == {(f"{case}/{way}", metric): short[case, metric] for case, metric in short for way in ("en", "zh")}
+    return short
 
 
 def test_the_known_defects_of_ragas_0_4_3_are_found_and_nothing_else() -> None:
@@ -76,3 +113,21 @@ def test_deepeval_4_3_1_scores_a_refusal_and_what_was_not_judged() -> None:
         )
         for language in ("en", "zh")
     }  # fmt: skip
+
+
+def test_ragchecker_0_1_9_scores_what_nothing_was_said_of() -> None:
+    result = found("ragchecker", RAGCHECKER)
+    assert result.version == "0.1.9"
+    assert wrong(result) == {
+        ("refusal", "faithfulness"): 0.0, ("no-reference", "context_recall"): 0.0,
+        ("one-verdict-of-four", "faithfulness"): 0.25, ("a-verdict-of-5", "faithfulness"): 0.75,
+        ("injection-quoted", "faithfulness"): 1.0, ("injection-quoted", "context_recall"): 1.0,
+    }  # fmt: skip
+
+
+def test_trulens_2_16_0_runs_a_reply_as_code() -> None:
+    result = found("trulens", TRULENS)
+    assert result.version == "2.16.0"
+    assert wrong(result) == {("refusal", "faithfulness"): 0.0, ("a-reply-of-code", "faithfulness"): "crashed"}
+    reasons = {outcome.reason for outcome in result.outcomes if outcome.kind == "crashed"}
+    assert all("exit code 7" in str(reason) for reason in reasons)  # that of the code in the reply

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.runs.doubles import QUESTION, records, shown
-from tests.runs.worker import lines, open_with, work
+from tests.runs.worker import Logged, lines, open_with, work
+
+from ragstone.runs import RunFile
+from ragstone.runs.merge import attached, copy_records
+from ragstone.runs.schema import LAYOUT
+from ragstone.storage import connect
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -86,7 +91,7 @@ def check_battery(path: Path, log: Path, acknowledged: list[str], count: int, ki
 
 
 @pytest.mark.parametrize(
-    ("kills", "count"), [(12, 150), pytest.param(70, 900, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+    ("kills", "count"), [(12, 300), pytest.param(70, 900, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
 )
 @pytest.mark.parametrize("judged", [False, True])
 def test_kill_9_loses_no_acknowledged_record_and_asks_no_more_than_it_must(
@@ -144,6 +149,44 @@ def test_kill_9_of_any_of_four_processes_loses_nothing(tmp_path: Path, kills: in
         assert worker.finish() == ""
         acknowledged += worker.acknowledged
     check_battery(path, log, acknowledged, count, kills)
+
+
+@pytest.mark.parametrize(
+    ("kills", "count", "judged"),
+    [
+        (6, 150, True),
+        *(
+            pytest.param(60, 900, judged, marks=[pytest.mark.slow, pytest.mark.timeout(600)])
+            for judged in (False, True)
+        ),
+    ],
+)
+def test_kill_9_in_parts_and_in_the_run_that_they_are_merged_into_loses_nothing(
+    tmp_path: Path, kills: int, count: int, judged: bool
+) -> None:
+    path, log, chance = tmp_path / "a.run", tmp_path / "a.log", random.Random(kills)
+    parts = [tmp_path / f"part{number}.run" for number in range(3)]
+    acknowledged: list[str] = []
+
+    def killed(file: Path, **options: Any) -> None:
+        worker = Worker(file, count, log, judged=judged, **options)
+        assert worker.listen(chance.randrange(1, 8)), f"it ended before it was killed: {worker.said}"
+        worker.kill()
+        acknowledged.extend(worker.acknowledged)
+
+    for number in range(kills // 2):
+        killed(parts[number % 3], part=(number % 3, 3))
+    system = Logged(id="scripted/logged", log=str(log))
+    RunFile.create_or_open(path, question=QUESTION, info={}, systems={system.id: system.spec}).close()
+    for part in parts:  # unfinished, with what the last kill left beside them
+        with contextlib.closing(connect(path, LAYOUT)) as connection, attached(connection, path, part):
+            copy_records(connection, part)
+    assert set(acknowledged) <= {record.case.id for record in records(path)}
+    for _ in range(kills // 2):
+        killed(path)
+    last = Worker(path, count, log, judged=judged)
+    assert last.finish() == ""
+    check_battery(path, log, acknowledged + last.acknowledged, count, kills, judged=judged)
 
 
 def test_four_processes_share_a_run_and_ask_each_case_once(tmp_path: Path) -> None:

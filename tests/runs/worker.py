@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import resource
 import signal
@@ -79,9 +80,10 @@ async def run(
     concurrency: int = 4,
     seconds: float = 0.002,
     judged: bool = False,
+    part: tuple[int, int] = (0, 1),
     announce: Callable[[str], None] | None = None,
 ) -> tuple[bool, str]:
-    """Whether the run is complete, and what it says."""
+    """Whether the run is complete, and what it says. `part`: every how-manieth case is asked, from which one on."""
     system = Logged(id="scripted/logged", log=log, seconds=seconds)
     metrics: list[Any] = [Length(), LoggedJudge(log=log)] if judged else [Length()]
     specs = {system.id: system.spec}
@@ -90,7 +92,7 @@ async def run(
         with RunFile.create_or_open(path, question=QUESTION, info={}, systems=specs, gather=0.004) as file:
             outcome = await run_cases(
                 file,
-                cases(count),
+                lambda: itertools.islice(cases(count)(), part[0], None, part[1]),
                 systems=[system],
                 metrics=metrics,
                 concurrency=concurrency,

@@ -39,8 +39,8 @@ def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = 
     """Write one run file with everything that `runs` have. Their settings must be the same, as for a command that
     resumes: RunMismatch names what differs. Of a case that two files answered, equal answers (times aside) are kept
     once; different ones raise UsageError, or with `keep_first` the answer of the file that is named first is kept. An
-    answer replaces a failure. UsageError if a file is named twice or `target` exists; nothing is left there unless all
-    was merged."""
+    answer replaces a failure. UsageError if a file is named twice or `target` exists, DataError for a damaged record;
+    nothing is left there unless all was merged."""
     sources, path = [Path(run) for run in runs], Path(target)
     if not sources:
         raise UsageError("Name the run files to merge.")
@@ -77,6 +77,7 @@ def _add(part: Path, source: Path, *, keep_first: bool) -> Merged:
     with contextlib.closing(connect(part, LAYOUT)) as connection:
         with open_checked(source) as new, open_run(part) as old:
             growing = benchmark_of(new.meta, source).growing
+            _check_readable(new)
             info = joined_info(part, old.meta, new.meta, growing)
             question = dict(info.pop("question", {}))
             specs = {name: dict(spec) for name, spec in new.systems.items()}
@@ -85,6 +86,13 @@ def _add(part: Path, source: Path, *, keep_first: bool) -> Merged:
         with attached(connection, part, source):
             record_settings(connection, part, question, notes, specs, GROWING, replaces)
             return copy_records(connection, source, keep_first=keep_first)
+
+
+def _check_readable(run: RunReader) -> None:
+    """DataError for a record or a plan that is damaged: in the merged file nobody would know where it came from."""
+    run.plans()
+    for _ in run.records(texts=False):
+        pass
 
 
 def _grown(old: RunReader, new: RunReader) -> dict[str, Any]:
