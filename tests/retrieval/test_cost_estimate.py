@@ -1,9 +1,13 @@
 """What the models within retrievers are asked is told from the name alone, before anything is spent."""
 
+import math
+from pathlib import Path
+
 import pytest
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
+from ragstone.retrieval.cost_estimate import TextCount, estimate_cost, query_tokens
+from ragstone.text import estimate_tokens
 from ragstone.types import RetrievalCost
 
 POOL, ASKED = TextCount(1000, 300_000), TextCount(10, 150)
@@ -35,6 +39,40 @@ def told(name: str) -> list[tuple[str, int, int]]:
 )
 def test_each_model_has_its_requests_and_tokens(name: str, asked: list[tuple[str, int, int]]) -> None:
     assert told(name) == asked
+
+
+TEXT = "word " * 399 + "end."
+EACH = estimate_tokens(TEXT)
+PARTS = math.ceil(EACH / 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("dense(openai/e,corpus={docs})", [("openai/e", 0, 150 + 3 * EACH)]),
+        ("hybrid(bm25(corpus={docs}),dense(openai/e,corpus={docs}))", [("openai/e", 0, 150 + 3 * EACH)]),
+        ("bm25(corpus={docs})", []),
+        ("rerank(bm25(corpus={docs},chunk=0),openai/m)", [("openai/m", 10, 10 * (15 + 3 * EACH + 400))]),
+        (
+            "rerank(bm25(corpus={docs},chunk=100),openai/m)",
+            [("openai/m", 10, round(10 * (15 + 3 * PARTS * (EACH / PARTS) + 400)))],
+        ),
+    ],
+)
+def test_a_retrievers_own_documents_are_counted(name: str, asked: list[tuple[str, int, int]], tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text(TEXT)
+    assert told(name.format(docs=tmp_path)) == asked
+
+
+def test_the_tokens_of_questions_alone_read_no_documents() -> None:
+    assert query_tokens("dense(openai/e,corpus=/nowhere)", ASKED) == 150
+    assert query_tokens("rerank(bm25,openai/m)", ASKED) == 0
+
+
+def test_documents_that_are_not_there_are_told() -> None:
+    with pytest.raises(UsageError, match="there is no such file or folder"):
+        told("dense(openai/e,corpus=/nowhere)")
 
 
 def test_a_small_pool_is_reranked_whole() -> None:

@@ -15,7 +15,7 @@ from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever, parse
 from ragstone.retrieval.chunkers import Chunking
-from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
+from ragstone.retrieval.cost_estimate import TextCount, query_tokens
 from ragstone.text import estimate_tokens, find_answer
 from ragstone.text.folding import fold_characters
 from ragstone.types import Passage, Retriever
@@ -231,8 +231,7 @@ def _is_recorded(retriever: Any) -> bool:
 
 def _query_tokens(name: Any, questions: Sequence[PoolQuestion]) -> int:
     """An estimate of the tokens that the retriever embeds of these questions."""
-    asked = TextCount(len(questions), sum(estimate_tokens(question.text) for question in questions))
-    return sum(part.tokens for part in estimate_cost(name, TextCount(0, 0), asked) if not part.requests)
+    return query_tokens(name, TextCount(len(questions), sum(estimate_tokens(question.text) for question in questions)))
 
 
 async def _retrieve(retriever: Retriever, questions: Sequence[PoolQuestion], k: int) -> list[list[Passage]]:
