@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ragstone.analysis.pairing import Side, SideScores
+from ragstone.analysis.pair_columns import SideScores
+from ragstone.analysis.pairing import Side
 from ragstone.errors import UsageError
 from ragstone.metrics import find_metric
 from ragstone.metrics.traits import traits_of

@@ -7,21 +7,22 @@ over all quantities, separately for the primary ones. Metrics from different jud
 with the reason, unless requested.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from heapq import nsmallest
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from ragstone.analysis.comparable import Reason, question_of, refused
-from ragstone.analysis.pairing import Indices, Pair, Side, SideScores, read_side
+from ragstone.analysis.pair_columns import Pairs, SidePairs, paired
+from ragstone.analysis.pairing import Side, read_side
 from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
 from ragstone.errors import UsageError
 from ragstone.metrics import better
-from ragstone.stats import Array, difference_interval, holm, paired_test
+from ragstone.stats import Array, Indices, difference_interval, holm, paired_test
+from ragstone.types import Record
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs", "corrected"]
 
@@ -29,6 +30,9 @@ FLIPPED = 0.5  # minimum change of a non-binary score that counts as a flip
 _MOST_FLIPS = 50
 _LARGEST = 5  # largest changes that are listed even if they are not flips
 _COMPARED_ELSEWHERE = ("benchmark", "version", "data", "judge")  # settings with their own checks
+
+
+Reader: TypeAlias = Callable[[Record], object]
 
 
 @dataclass(frozen=True)
@@ -158,26 +162,29 @@ def compare_runs(
     where: Mapping[str, str] | None = None,
     group_by: Sequence[str] = (),
     primary: Sequence[str] = (),
+    readers: tuple[Reader | None, Reader | None] = (None, None),
 ) -> Comparison:
     """Compares two systems. `metrics`: compare only these. `on`: where the data of the runs differ, "common" compares
     the identical pairs and "all" raises. `where`: only cases whose condition, or column of the data, has these values.
     `group_by`: one row for each value of these, instead of one for all cases. `primary`: the metrics that decide (all
-    by default); they are corrected among themselves, and the others too.
+    by default); they are corrected among themselves, and the others too. `readers` see the records of A and of B.
 
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
     _check_benchmarks(a, b)
-    scores_a, scores_b = (read_side(side, where or {}, group_by) for side in (a, b))
-    only_a, only_b = scores_a.places.keys() - scores_b.places.keys(), scores_b.places.keys() - scores_a.places.keys()
-    both = sorted(scores_a.places.keys() & scores_b.places.keys())
-    at_a, at_b = (np.array([side.places[pair] for pair in both], dtype=np.int64) for side in (scores_a, scores_b))
-    same = (scores_a.inputs(at_a) == scores_b.inputs(at_b)).all(axis=1)
+    scores_a, scores_b = (
+        read_side(side, where or {}, group_by, reader) for side, reader in zip((a, b), readers, strict=True)
+    )
+    pairs_a, pairs_b = SidePairs(scores_a), SidePairs(scores_b)
+    found = paired(pairs_a, pairs_b)
     unfinished = tuple(counts for side in (a, b) if (counts := _unfinished(side, where or {})) is not None)
-    common = [both[place] for place in np.flatnonzero(same).tolist()]
-    changed = [both[place] for place in np.flatnonzero(~same).tolist()]
-    if on == "all" and (only_a or only_b or changed):
-        raise UsageError(_data_differ(a, b, only_a, only_b, changed, len(common), unfinished))
-    if not common:
+    common = found.common
+    if on == "all" and (len(found.only_a) or len(found.only_b) or len(found.changed)):
+        only = (a, pairs_a, found.only_a), (b, pairs_b, found.only_b)
+        raise UsageError(_data_differ(*only, found.changed, len(common), unfinished))
+    if not len(common):
         raise UsageError(f"{a.name} and {b.name} have no sample in common: compare runs of the same data.")
+    pairs_a.forget(samples=False)
+    pairs_b.forget(samples=True)
     names = sorted(scores_a.metrics.keys() | scores_b.metrics.keys())
     if unknown := [name for name in (*metrics, *primary) if name not in names]:
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; available: {', '.join(names)}.")
@@ -185,9 +192,9 @@ def compare_runs(
     selected = [name for name in dict.fromkeys([*primary, *(metrics or names)]) if name not in reasons]
     rows: dict[Hashable, Difference] = {}
     unpaired: dict[str, tuple[int, int]] = {}
-    for group, pairs in _groups(common, scores_a, at_a[same], at_b[same]):
+    for group, pairs in common.groups():
         for name in [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]:
-            row, scores = _difference(name, group, pairs, scores_a, scores_b, better(name, b.run.meta))
+            row, scores = _difference(name, group, pairs, better(name, b.run.meta))
             row = replace(row, primary=not primary or name in primary)
             if not row.n:
                 unpaired[row.label] = (row.failed_a, row.failed_b)
@@ -196,39 +203,16 @@ def compare_runs(
             else:
                 rows[key] = row
     return Comparison(
-        a, b, corrected([*rows.values()]), len(common), (len(only_a), len(only_b)),
+        a, b, corrected([*rows.values()]), len(common), (len(found.only_a), len(found.only_b)),
         {name: reason for name, reason in reasons.items() if not metrics or name in (*metrics, *primary)},
         unpaired=unpaired,
         one_sided=(
             tuple(sorted({*selected} - scores_b.metrics.keys())), tuple(sorted({*selected} - scores_a.metrics.keys())),
         ),
-        judges=(scores_a.judges, scores_b.judges), changed=len(changed), differing=_differing(a, b),
+        judges=(scores_a.judges, scores_b.judges), changed=len(found.changed), differing=_differing(a, b),
         unfinished=unfinished,
         commands=(str(a.run.meta.get("command", "")), str(b.run.meta.get("command", ""))),
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """The pairs of a group, in their order: with their places on both sides, the numbers of their samples, and the
-    parts of their conditions that vary among them."""
-
-    pairs: Sequence[Pair]
-    at_a: Indices
-    at_b: Indices
-    units: Indices
-    conditions: Sequence[str]
-
-
-def _groups(common: Sequence[Pair], side: SideScores, at_a: Indices, at_b: Indices) -> Iterator[tuple[str, _Pairs]]:
-    """The groups by name, each with its pairs."""
-    numbers = np.frombuffer(side.group, dtype=np.int64)[at_a]
-    for group, number in sorted(side.groups.items()):
-        if len(chosen := np.flatnonzero(numbers == number)):
-            pairs = [common[place] for place in chosen.tolist()]
-            units: dict[str, int] = {}
-            samples = np.array([units.setdefault(sample, len(units)) for sample, _ in pairs], dtype=np.int64)
-            yield group, _Pairs(pairs, at_a[chosen], at_b[chosen], samples, side.varying(at_a[chosen]))
 
 
 def _check_benchmarks(a: Side, b: Side) -> None:
@@ -258,14 +242,16 @@ def _differing(a: Side, b: Side) -> tuple[str, ...]:
 
 
 def _data_differ(
-    a: Side, b: Side, only_a: set[Pair], only_b: set[Pair], changed: Sequence[Pair], common: int,
+    a: tuple[Side, SidePairs, Indices], b: tuple[Side, SidePairs, Indices], changed: Indices, common: int,
     unfinished: Sequence[tuple[str, int, int]],
 ) -> str:  # fmt: skip
+    """`a` and `b`: with the pairs that only this side has. `changed`: pairs of A, in their order."""
     parts = [
-        f"{len(only)} only in {side.name} ({min(only)[0]!r}…)" for side, only in ((a, only_a), (b, only_b)) if only
+        f"{len(only)} only in {side.name} ({pairs.first_sample(only)!r}…)" for side, pairs, only in (a, b) if len(only)
     ]
-    if changed:
-        parts.append(f"{len(changed)} with another question, reference or given passages ({changed[0][0]!r}…)")
+    if len(changed):
+        first = a[1].sample(changed[0])
+        parts.append(f"{len(changed)} with another question, reference or given passages ({first!r}…)")
     message = f"The data differ: {' and '.join(parts)}"
     for name, asked, total in unfinished:
         message += f"; {name}: {asked:,} of {total:,}, unfinished"
@@ -277,14 +263,13 @@ def _data_differ(
 def _difference(
     name: str,
     group: str,
-    pairs: _Pairs,
-    scores_a: SideScores,
-    scores_b: SideScores,
+    pairs: Pairs,
     direction: Literal["higher", "lower", "neither"],
 ) -> tuple[Difference, bytes]:
     """The difference of one metric over these pairs, and a hash of the pairs with both scores and of these. If there
     are none, `n` is 0 and the other figures are placeholders."""
-    (before, failed_a), (after, failed_b) = scores_a.scores(name, pairs.at_a), scores_b.scores(name, pairs.at_b)
+    before, failed_a = pairs.a.scores(name, pairs.at_a)
+    after, failed_b = pairs.b.scores(name, pairs.at_b)
     known, failed = ~(np.isnan(before) | np.isnan(after)), failed_a | failed_b
     alone = ~known & ~failed
     empty = Difference(
@@ -292,9 +277,14 @@ def _difference(
         lacking=int(failed.sum()), only_a=int((alone & ~np.isnan(before)).sum()),
         only_b=int((alone & ~np.isnan(after)).sum()),
     )  # fmt: skip
-    places, a, b, samples = np.flatnonzero(known), before[known] + 0.0, after[known] + 0.0, pairs.units[known]
+    places = np.flatnonzero(known)
     if not len(places):
         return empty, b""
+    a, b, samples = before, after, pairs.units
+    if len(places) < len(known):  # a million scores are not copied for nothing
+        a, b, samples = a[known], b[known], None if samples is None else samples[known]
+    a += 0.0
+    b += 0.0
     test, p = paired_test(a, b, groups=samples)
     shares = bool(min(a.min(), b.min()) >= -1e-9 and max(a.max(), b.max()) <= 1 + 1e-9)
     low, high = difference_interval(b - a, groups=samples, shares=shares) or (None, None)
@@ -303,13 +293,16 @@ def _difference(
     before, after = _by_sample(samples, a), _by_sample(samples, b)
     higher, lower = int((after > before).sum()), int((after < before).sum())
     improved, worsened = (lower, higher) if direction == "lower" else (higher, lower)
-    total_a, total_b = sum(a.tolist()), sum(b.tolist())
+    total_a, total_b = sum(map(float, a)), sum(map(float, b))
     row = replace(
         empty, n=len(a), a=total_a / len(a), b=total_b / len(a), difference=(total_b - total_a) / len(a), low=low,
         high=high, test=test, p=p, p_holm=p, gained=gained, lost=lost, gained_total=gained_total, lost_total=lost_total,
         samples=len(before), improved=improved, worsened=worsened, spread=spread_of(a, b, samples),
     )  # fmt: skip
-    return row, blake2b(places.tobytes() + a.tobytes() + b.tobytes(), digest_size=32).digest()
+    scores = blake2b(digest_size=32)
+    for column in (places, a, b):
+        scores.update(column.data)
+    return row, scores.digest()
 
 
 def corrected(rows: Sequence[Difference]) -> tuple[Difference, ...]:
@@ -324,26 +317,36 @@ def corrected(rows: Sequence[Difference]) -> tuple[Difference, ...]:
     return tuple(result)
 
 
-def _by_sample(samples: Indices, values: Array) -> Array:
-    """The mean of the values of each sample."""
+def _by_sample(samples: Indices | None, values: Array) -> Array:
+    """The mean of the values of each sample; None: each has one."""
+    if samples is None:
+        return values
     units = np.unique(samples, return_inverse=True)[1]
     return np.asarray(np.bincount(units, values) / np.bincount(units), dtype=np.float64)
 
 
-def _moves(pairs: _Pairs, places: Indices, a: Array, b: Array, *, rising: bool) -> tuple[tuple[Flip, ...], int]:
+def _moves(pairs: Pairs, places: Indices, a: Array, b: Array, *, rising: bool) -> tuple[tuple[Flip, ...], int]:
     """The pairs whose score rose, or those whose score fell: the largest changes, and the number of flips."""
     binary = bool((np.isin(a, (0.0, 1.0)) & np.isin(b, (0.0, 1.0))).all())
     least = (1.0 if binary else FLIPPED) - 1e-9
-    sizes = np.abs(b - a)
-
-    def order(place: int) -> tuple[float, str, str]:
-        number = int(places[place])
-        return -float(sizes[place]), pairs.pairs[number][0], pairs.conditions[number]
-
     moved = np.flatnonzero(b > a if rising else b < a)
-    listed = [
-        Flip(order(place)[1], order(place)[2], float(a[place]), float(b[place]), flipped=bool(sizes[place] >= least))
-        for place in nsmallest(_MOST_FLIPS, moved.tolist(), key=order)
+    sizes = np.abs(b[moved] - a[moved])
+    candidates = _largest(sizes, None if pairs.units is None else pairs.units[places[moved]])
+    listed = sorted((-float(sizes[at]), *pairs.named(int(places[moved[at]])), at) for at in candidates.tolist())
+    shown = [
+        Flip(sample, condition, float(a[moved[at]]), float(b[moved[at]]), flipped=bool(sizes[at] >= least))
+        for rank, (_, sample, condition, at) in enumerate(listed[:_MOST_FLIPS])
+        if sizes[at] >= least or rank < _LARGEST
     ]
-    shown = (flip for rank, flip in enumerate(listed) if flip.flipped or rank < _LARGEST)
-    return tuple(shown), int((sizes[moved] >= least).sum())
+    return tuple(shown), int((sizes >= least).sum())
+
+
+def _largest(sizes: Array, units: Indices | None) -> Indices:
+    """The places among which are the largest changes: of equal ones the first, and all of the last one's sample."""
+    if len(sizes) <= _MOST_FLIPS:
+        return np.arange(len(sizes))
+    last = np.partition(sizes, len(sizes) - _MOST_FLIPS)[len(sizes) - _MOST_FLIPS]
+    larger, equal = np.flatnonzero(sizes > last), np.flatnonzero(sizes == last)
+    wanted, rest = np.split(equal, [_MOST_FLIPS - len(larger)])
+    rest = rest[:0] if units is None else rest[units[rest] == units[wanted[-1]]]
+    return np.concatenate([larger, wanted, rest])

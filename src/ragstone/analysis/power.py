@@ -49,13 +49,12 @@ class Spread:
         return high
 
 
-def spread_of(a: Values, b: Values, groups: Groups) -> Spread:
-    """The spread of the paired differences b − a, with all pairs of a group as one question."""
+def spread_of(a: Values, b: Values, groups: Groups | None) -> Spread:
+    """The spread of the paired differences b − a, with all pairs of a group as one question; None: each pair is one."""
     one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     sums, sizes = units_of(other - one, groups=groups)
     units, values = len(sums), sums / sizes.mean()
-    both = np.concatenate([one, other])
-    shares = bool(both.min() >= 0 and both.max() <= 1)
-    if units == len(one) and np.isin(both, (0.0, 1.0)).all():
+    shares = bool(min(one.min(), other.min()) >= 0 and max(one.max(), other.max()) <= 1)
+    if units == len(one) and all(np.isin(side, (0.0, 1.0)).all() for side in (one, other)):
         return Spread(units, float(np.square(values).mean()), True, True)
     return Spread(units, float((np.square(values - values.mean()).sum() + UNSEEN * shares) / units), False, shares)

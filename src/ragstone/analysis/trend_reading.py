@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.analysis.fields import fields_of
-from ragstone.analysis.pairing import PairScores, Side, SideScores, case_digest
+from ragstone.analysis.pair_columns import SideScores
+from ragstone.analysis.pairing import Side, case_digest
 from ragstone.analysis.selection import check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
@@ -74,7 +75,7 @@ class Reading:
     @property
     def scores(self) -> SideScores:
         """The names of the metrics, for `comparable.refused`."""
-        return SideScores(metrics={name: PairScores() for name in self.metrics}, judged=self.judged)
+        return SideScores(metrics={name: array("d") for name in self.metrics}, judged=self.judged)
 
     def add(self, record: Record, unit: int, price: Price | None) -> None:
         self.cases += 1

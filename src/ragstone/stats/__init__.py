@@ -26,9 +26,11 @@ from ragstone.stats.intervals import (
     wilson,
 )
 from ragstone.stats.paired import cohen_kappa, holm, mcnemar_exact, paired_test, permutation_paired
+from ragstone.stats.samples import Indices, Samples
 
 __all__ = [
-    "UNSEEN", "Array", "Estimate", "Groups", "Interval", "Values", "apart", "at_most", "bad_interval", "cohen_kappa",
+    "UNSEEN", "Array", "Estimate", "Groups", "Indices", "Interval", "Samples", "Values", "apart", "at_most",
+    "bad_interval", "cohen_kappa",
     "decisive_interval", "difference_interval", "effective", "exact_interval", "gain_interval", "holm",
     "mcnemar_exact", "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed",
     "share_interval", "student_quantile", "units_of", "wilson",

@@ -221,4 +221,7 @@ def units_of(*columns: Array, groups: Groups | None) -> Array:
             numbers: dict[Hashable, int] = {}
             places = np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)
         table = np.stack([np.bincount(places, weights) for weights in (*columns, np.ones(n))])
-    return table[:, np.lexsort(table)]
+    order = np.lexsort(table)
+    for row in table:
+        row[:] = row[order]
+    return table

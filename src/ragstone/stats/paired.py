@@ -21,9 +21,13 @@ def paired_test(
     pairs of 0 and 1, otherwise `permutation_paired` over the groups."""
     one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     whole = bool(np.isin(one, (0.0, 1.0)).all() and np.isin(other, (0.0, 1.0)).all())
-    if whole and (groups is None or len(set(groups)) == len(groups)):
+    if whole and (groups is None or _distinct(groups) == len(groups)):
         return "mcnemar", mcnemar_exact(int((one > other).sum()), int((other > one).sum()))
     return "permutation", permutation_paired(a, b, groups=groups)
+
+
+def _distinct(groups: Groups) -> int:
+    return len(np.unique(groups)) if isinstance(groups, np.ndarray) else len(set(groups))
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
@@ -72,7 +76,8 @@ def permutation_paired(a: Values, b: Values, *, groups: Groups | None = None, se
     as_extreme = 0
     rows = max(1, _BLOCK // n)
     for start in range(0, _DRAWS, rows):
-        signs = 1.0 - 2.0 * rng.integers(0, 2, size=(min(rows, _DRAWS - start), n))
+        signs = 2.0 * rng.integers(0, 2, size=(min(rows, _DRAWS - start), n))
+        np.subtract(1.0, signs, out=signs)
         as_extreme += int((np.abs(signs @ differences) >= bar).sum())
     return (1 + as_extreme) / (1 + _DRAWS)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.runs.doubles import Echo, Length, cases, new_file
 
 from ragstone.benchmarks.recorded.aggregate import tally_scores
-from ragstone.benchmarks.recorded.metric_scores import MetricScores, Samples
+from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.runs import RunReader, open_run, run_cases
-from ragstone.stats import Estimate
+from ragstone.stats import Estimate, Samples
 from ragstone.types import Record
 
 SCORES = st.lists(st.tuples(st.sampled_from(["a", "字", "b\ud800", "", "c"]), st.sampled_from([0.0, 0.25, 0.5, 1.0])))

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ragstone.benchmarks.recorded.metric_scores import MetricScores, Samples
+from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.benchmarks.recorded.stages import StageTally, add_stages
 from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
+from ragstone.stats import Samples
 from ragstone.types import Plan, Record, Run, Usage
 
 __all__ = ["JudgeCost", "ScoreTally", "amounts_of", "columns_of", "display_order", "tallied", "tally_scores"]

@@ -2,39 +2,11 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from ragstone.stats import Estimate
-
-
-class Samples:
-    """The ids of samples, one after the other in one text, by place. A sample that comes again later, after others,
-    has several places, of which `groups` tells that they are of one sample."""
-
-    def __init__(self) -> None:
-        self._text, self._ends = bytearray(), array("q", [0])
-        self._hashes = array("q")
-        self._last: str | None = None
-
-    def add(self, sample: str) -> int:
-        """The place of this id; that of the last one if it is the same."""
-        if sample != self._last:
-            self._last = sample
-            self._text += sample.encode("utf-8", "surrogatepass")
-            self._ends.append(len(self._text))
-            self._hashes.append(hash(sample))
-        return len(self._hashes) - 1
-
-    def __getitem__(self, place: int) -> str:
-        return self._text[self._ends[place] : self._ends[place + 1]].decode("utf-8", "surrogatepass")
-
-    def groups(self, places: Sequence[int]) -> npt.NDArray[np.int64]:
-        """A number for each place, equal for places of one sample."""
-        return np.frombuffer(self._hashes, dtype=np.int64)[np.asarray(places, dtype=np.int64)]
+from ragstone.stats import Estimate, Samples
 
 
 @dataclass
