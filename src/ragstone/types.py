@@ -375,7 +375,7 @@ class Benchmark(Protocol):
       and what tells one set of such cases from another, such as a retriever ("": of all sets).
     - `view`: the run as gates, slices and trends read it; by default the run itself. `observed`: passes on the records
       of the whole run, so that `summary`, `tables` and `charts` need not read what passed by; also without the texts of
-      passages.
+      passages. `observes`: whether it does so.
     - `summary`: what pages and the terminal open with, by system; under "" what concerns all of them. By default the
       means of the metrics.
     - `explain`: why an answer is right or wrong, with the stretches of text that show it. `classify`: the same, for
@@ -421,6 +421,8 @@ class Benchmark(Protocol):
     def gives_passages(self) -> bool: ...
     @property
     def reads_texts(self) -> bool: ...
+    @property
+    def observes(self) -> bool: ...
     @property
     def preparation(self) -> Mapping[str, Mapping[str, Any]]: ...
     async def prepare(self, resources: Resources, /) -> str: ...

@@ -10,6 +10,7 @@ import pytest
 import ragstone
 from ragstone.api.compare_flips import compared_flips
 from ragstone.api.open_run import OpenRun, read_run
+from ragstone.cli.show import say_run
 from ragstone.runs import RunReader, text_store
 from ragstone.types import Record
 
@@ -73,6 +74,12 @@ def test_a_report_of_recorded_answers_reads_all_records_once(
         assert passes == [runs[0]]
         assert run.tables()
     assert passes == [runs[0]]
+
+
+def test_what_eval_prints_at_its_end_reads_all_records_once(runs: tuple[Path, Path], passes: list[Path]) -> None:
+    with read_run(runs[1]) as run:
+        say_run(run, language="en")
+    assert passes == [runs[1]]
 
 
 def test_a_report_reads_the_texts_only_of_the_answers_that_it_shows(

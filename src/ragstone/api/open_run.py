@@ -209,6 +209,8 @@ class OpenRun:
 
         language = language or self.language
         counts = cache(partial(digest, self.run, self.benchmark, language=language, cases_shown=0))
+        if self.benchmark.observes:  # one pass over the records for the summaries, the tables and these counts
+            counts()
         return opening(self.run, self.benchmark, counts, language=language, experts=self.experts)
 
     def leading_charts(self, *, language: str | None = None) -> Sequence[Chart]:

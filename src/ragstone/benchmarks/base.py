@@ -79,6 +79,10 @@ class BaseBenchmark(_Declared):
         return True
 
     @property
+    def observes(self) -> bool:
+        return False
+
+    @property
     def preparation(self) -> Mapping[str, Mapping[str, Any]]:
         return {}
 

@@ -55,7 +55,7 @@ class Layout:
     """The layout of a database of ours. `what` is its name in messages ("run file"); `application_id` and `version` are
     in the file's header, so that no other file is mistaken for one; `tables` are the statements that create it.
     `durable`: a commit survives a power failure, too, and therefore waits for the disk. `page_size`: bytes of a page of
-    a new file; 0: SQLite's own."""
+    a new file; 0: SQLite's own. `cache`: KiB of pages that a writer keeps; what one transaction changes should fit."""
 
     what: str
     application_id: int
@@ -63,6 +63,7 @@ class Layout:
     tables: tuple[str, ...]
     durable: bool = True
     page_size: int = 0
+    cache: int = 2000
 
 
 def result_code(error: sqlite3.Error) -> int:
@@ -150,6 +151,7 @@ def connect(
             connection.execute(f"PRAGMA synchronous={'FULL' if layout.durable else 'OFF'}")
             if write:
                 connection.execute(f"PRAGMA journal_mode={journal_mode()}")
+                connection.execute(f"PRAGMA cache_size=-{layout.cache}")
             else:
                 connection.execute("PRAGMA query_only=ON")
         except BaseException:

@@ -17,7 +17,10 @@ from tests.datasets.tabular.samples import ROWS, answer, assert_is_rows, texts
 
 from ragstone.datasets.tabular import read_eval_data
 from ragstone.datasets.tabular.extra import needs
+from ragstone.datasets.tabular.jsonfiles import json_rows
+from ragstone.datasets.tabular.rows import Rows
 from ragstone.errors import DataError, MissingExtra, UnknownName, UsageError
+from ragstone.storage import Spool
 
 FRAME = pd.DataFrame(ROWS)
 COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
@@ -419,3 +422,15 @@ def test_blank_first_lines_are_no_rows_and_hide_no_form(tmp_path: Path, name: st
     assert [(item.sample.question, item.response and item.response.answer) for item in data.items] == [
         ("Q?", "A."), ("R?", "B."),
     ]  # fmt: skip
+
+
+def test_json_lines_are_read_again_rather_than_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (path := tmp_path / "a.jsonl").write_text('{"question": "Who?"}\n\n{"question": "Why?", "answer": "So."}\n')
+    monkeypatch.setattr(Spool, "append", None)  # which keeps a row
+    rows = Rows(json_rows(path, lines=True))
+    assert rows.columns == ("question", "answer")
+    assert len(rows) == 2
+    for _ in range(2):
+        assert [row.where for row in rows] == ["line 1", "line 3"]
+    assert [row.cells.get("answer") for row in rows.take()] == [None, "So."]
+    assert list(rows) == []

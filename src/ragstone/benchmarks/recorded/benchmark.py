@@ -66,6 +66,7 @@ class RecordedAnswers(BaseBenchmark):
     )  # fmt: skip
     growing: ClassVar[tuple[str, ...]] = ("repeat", "group_by")
     reads_texts: ClassVar[bool] = False
+    observes: ClassVar[bool] = True
 
     rows: Sequence[RecordedRow] = ()
     data_name: str = ""
