@@ -17,7 +17,6 @@ from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.mirage.items import MappedQuestion
 from ragstone.builders.mirage.mapping import map_questions
-from ragstone.builders.mirage.passes import LANGUAGE
 from ragstone.builders.mirage.pipeline import mirage_pipeline, mirage_rows
 from ragstone.builders.mirage.qa_sets import read_qa_set
 from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
@@ -133,9 +132,8 @@ def _keep_labels(path: Path, items: Sequence[MappedQuestion], checker: str) -> N
 
 def _question_row(item: MappedQuestion) -> dict[str, Any]:
     source = item.question
-    return {
-        **question_row(item.id, source.question, [source.answers], LANGUAGE, item.supporting), "source": source.source,
-    }  # fmt: skip
+    row = question_row(item.id, source.question, [source.answers], item.language, item.supporting)
+    return {**row, "source": source.source}
 
 
 @public

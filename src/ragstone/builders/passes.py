@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from ragstone.builders.duplicates import distinct
-from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.pipeline import Kept, Rejected, Replies, Search, rejected
 from ragstone.builders.steps import Reply, Role, Step, Task
 from ragstone.text import find_answer
 from ragstone.types import Passage
@@ -64,6 +64,8 @@ class BasePass:
     """Base of a pass with one task for an item, which keeps no more items than it is given."""
 
     each: ClassVar[int] = 1
+    step: ClassVar[Step | None]
+    role: ClassVar[Role] = "checker"
 
     def most(self, entered: int, /) -> int:
         """All of them."""
@@ -73,8 +75,7 @@ class BasePass:
 class LocalPass(BasePass):
     """Base of a pass that asks nobody."""
 
-    step: ClassVar[Step | None] = None
-    role: ClassVar[Role] = "checker"
+    step = None
 
     def tasks(self, items: Sequence[Any], /) -> Iterator[Task]:
         """None."""
@@ -90,11 +91,37 @@ class EachPass(BasePass, ABC):
     def decide(self, item: Any, replies: Replies, /) -> Any:
         """The item that goes on, which may be changed, or the `Reason` why none does."""
 
-    async def finish(
-        self, items: Sequence[Any], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Any], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Any], replies: Replies, search: Search, /) -> Kept:
         """The items that were kept, and the others with their reasons."""
         return one_by_one(items, lambda item: self.decide(item, replies), self.name)
+
+
+class AskPass(EachPass):
+    """Base of a pass with one request for an item."""
+
+    @abstractmethod
+    def shown(self, item: Any, /) -> Mapping[str, Any] | None:
+        """What the model is shown of an item; None: it is not asked."""
+
+    def tasks(self, items: Sequence[Any], /) -> Iterator[Task]:
+        """A task for each item that has something to show."""
+        asked = ((item, self.shown(item)) for item in items)
+        return (Task(item.id, shown, item.language) for item, shown in asked if shown is not None)
+
+
+class ParsedPass(AskPass):
+    """Base of a pass that decides by the parsed reply. An item that nobody was asked about goes on."""
+
+    @abstractmethod
+    def judge(self, item: Any, reply: Any, /) -> Any:
+        """As `decide`."""
+
+    def decide(self, item: Any, replies: Replies, /) -> Any:
+        """As `judge`, if there is a reply of the right shape."""
+        reply = replies.get((item.id, 0))
+        if reply is None:
+            return item
+        return Reason("no_usable_reply", reply.problem) if reply.value is None else self.judge(item, reply.value)
 
 
 def one_by_one(
@@ -116,9 +143,7 @@ class Distinct(LocalPass):
     group: Callable[[Any], str | None] = lambda _: None
     name: str = "distinct"
 
-    async def finish(
-        self, items: Sequence[Any], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Any], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Any], replies: Replies, search: Search, /) -> Kept:
         """The items that were kept, and the others, each with the text that it repeats."""
         texts = [
             *((None, *pair) for pair in self.known),
@@ -142,9 +167,7 @@ class Take(LocalPass):
         """`size` items of each group."""
         return min(self.groups * self.size, entered)
 
-    async def finish(
-        self, items: Sequence[Any], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Any], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Any], replies: Replies, search: Search, /) -> Kept:
         """The items that are taken, group by group, and the surplus."""
         groups: dict[Hashable, list[Any]] = {}
         for item in items:

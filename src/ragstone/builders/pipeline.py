@@ -55,6 +55,10 @@ class PassYield(Frozen, frozen=True):
     asked: int = 0
 
 
+Kept: TypeAlias = tuple[Sequence[Any], Sequence[Rejected]]
+"""The items that a pass keeps, and those that it does not."""
+
+
 class Search(Protocol):
     """Finds the passages of the corpus that are nearest to each text, best first."""
 
@@ -76,9 +80,7 @@ class Pass(Protocol):
     def each(self) -> int: ...
     def tasks(self, items: Sequence[Any], /) -> Iterator[Task]: ...
     def most(self, entered: int, /) -> int: ...
-    async def finish(
-        self, items: Sequence[Any], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Any], Sequence[Rejected]]: ...
+    async def finish(self, items: Sequence[Any], replies: Replies, search: Search, /) -> Kept: ...
 
 
 @dataclass(frozen=True)

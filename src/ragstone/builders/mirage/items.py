@@ -1,5 +1,7 @@
 """What the construction of MIRAGE handles: a question that is mapped to an article, with its labelled chunks."""
 
+from typing import ClassVar
+
 from ragstone.builders.mirage.qa_sets import SourceQuestion
 from ragstone.structs import Frozen
 from ragstone.types import Passage
@@ -8,6 +10,7 @@ from ragstone.types import Passage
 class MappedQuestion(Frozen, frozen=True):
     """`chunks`: those that are labelled; `support`: for each, whether it states the answer."""
 
+    language: ClassVar[str] = "en"  # of every published set
     question: SourceQuestion
     article: Passage
     chunks: tuple[Passage, ...] = ()

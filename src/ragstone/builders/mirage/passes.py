@@ -2,20 +2,29 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
 from ragstone.builders.mirage.items import MappedQuestion
-from ragstone.builders.passes import ANSWERING, READ, EachPass, LocalPass, Reason, is_right, numbered, with_title
-from ragstone.builders.pipeline import Rejected, Replies, Search
-from ragstone.builders.steps import Role, Step, Task
+from ragstone.builders.passes import (
+    ANSWERING,
+    READ,
+    EachPass,
+    LocalPass,
+    ParsedPass,
+    Reason,
+    is_right,
+    numbered,
+    with_title,
+)
+from ragstone.builders.pipeline import Kept, Replies, Search
+from ragstone.builders.steps import Task
 from ragstone.text import find_answer
 from ragstone.types import Passage
 
 CHUNK, CHUNKS = 330, 5
 """Tokens of a chunk and chunks of a question, as in the paper."""
-LANGUAGE = "en"
 _NEAR_MISSES = 4
 _SEARCHED = 50
 
@@ -25,11 +34,9 @@ class FindChunks(LocalPass):
     """The chunks nearest to title and question, at least one of them from the question's article."""
 
     chunks: Mapping[str, Sequence[Passage]]
-    name: str = "search"
+    name = "search"
 
-    async def finish(
-        self, items: Sequence[MappedQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[MappedQuestion], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[MappedQuestion], replies: Replies, search: Search, /) -> Kept:
         found = await search([f"{item.article.title} {item.question.question}" for item in items], k=_SEARCHED)
         kept = []
         for item, ranked in zip(items, found, strict=True):
@@ -45,26 +52,19 @@ def _states(item: MappedQuestion, chunk: Passage) -> bool:
     return any(find_answer(answer, chunk.text) for answer in item.question.answers)
 
 
-@dataclass(frozen=True)
-class LabelSupport(EachPass):
+class LabelSupport(ParsedPass):
     """Asks which chunks answer the question. A label needs the answer in the chunk, too; a question needs a supporting
     chunk, one of them of its article (the title check), and four that do not support it."""
 
-    name: str = "support"
-    step: Step | None = ANSWERING
-    role: Role = "checker"
+    name = "support"
+    step = ANSWERING
 
-    def tasks(self, items: Sequence[MappedQuestion], /) -> Iterator[Task]:
-        for item in items:
-            passages = numbered(list(map(with_title, item.chunks)))
-            shown = {"question": item.question.question, "passages": passages, "answer": [item.question.answers[0]]}
-            yield Task(item.id, shown, LANGUAGE)
+    def shown(self, item: MappedQuestion, /) -> Mapping[str, Any]:
+        passages = numbered(list(map(with_title, item.chunks)))
+        return {"question": item.question.question, "passages": passages, "answer": [item.question.answers[0]]}
 
-    def decide(self, item: MappedQuestion, replies: Replies, /) -> MappedQuestion | Reason:
-        reply = replies[item.id, 0]
-        if reply.value is None:
-            return Reason("no_usable_reply", reply.problem)
-        found = reply.value.passages
+    def judge(self, item: MappedQuestion, reply: Any, /) -> MappedQuestion | Reason:
+        found = reply.passages
         support = tuple(number in found and _states(item, chunk) for number, chunk in enumerate(item.chunks, 1))
         labelled = replace(item, support=support)
         if not labelled.supporting:
@@ -74,21 +74,19 @@ class LabelSupport(EachPass):
         return labelled if len(labelled.near_misses) >= _NEAR_MISSES else Reason("too_few_near_misses")
 
 
-@dataclass(frozen=True)
 class ValidateByInference(EachPass):
     """A reader must be right with the oracle chunk, right with it among four near misses, and wrong without any."""
 
-    each: ClassVar[int] = 3
-    name: str = "inference"
-    step: Step | None = READ
-    role: Role = "checker"
+    each = 3
+    name = "inference"
+    step = READ
 
     def tasks(self, items: Sequence[MappedQuestion], /) -> Iterator[Task]:
         for item in items:
             oracle, near = with_title(item.supporting[0]), list(map(with_title, item.near_misses[:_NEAR_MISSES]))
             for kind, texts in (("oracle", [oracle]), ("base", []), ("mixed", [*near[:2], oracle, *near[2:]])):
                 shown = {"question": item.question.question, "passages": numbered(texts)}
-                yield Task(f"{item.id}.{kind}", shown, LANGUAGE)
+                yield Task(f"{item.id}.{kind}", shown, item.language)
 
     def decide(self, item: MappedQuestion, replies: Replies, /) -> MappedQuestion | Reason:
         def right(kind: str) -> bool:

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
 from ragstone.builders.passes import BasePass, EachPass, LocalPass, Reason
-from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.pipeline import Kept, Rejected, Replies, Search, rejected
 from ragstone.builders.questions.items import Fact
 from ragstone.builders.questions.places import place_of
-from ragstone.builders.steps import Role, Step, Task, content_id
+from ragstone.builders.steps import Step, Task, content_id
 from ragstone.text import detect, find_answer
 from ragstone.text.characters import HAN
 from ragstone.text.quoting import find_quote
@@ -36,37 +35,33 @@ class _Facts(msgspec.Struct):
 FACTS = Step("facts", _Facts)
 
 
-@dataclass(frozen=True)
 class LongEnough(LocalPass, EachPass):
     """Drops chunks that are too short to state anything."""
 
-    name: str = "length"
+    name = "length"
 
     def decide(self, item: Passage, replies: Replies, /) -> Passage | Reason:
         text = item.text.strip()
         return item if len(text) + 2 * len(_HAN.findall(text)) >= _SHORTEST else Reason("too_short")
 
 
-@dataclass(frozen=True)
 class WriteFacts(BasePass):
     """Asks for the facts that each chunk states. A fact stays if its evidence stands in the chunk and states its value,
     and if no earlier fact of the document says the same."""
 
-    name: str = "facts"
-    step: Step | None = FACTS
-    role: Role = "writer"
+    name = "facts"
+    step = FACTS
+    role = "writer"
 
     def tasks(self, items: Sequence[Passage], /) -> Iterator[Task]:
         for chunk in items:
-            yield Task(_key(chunk), {"title": chunk.title, "passage": chunk.text}, _language(chunk))
+            yield Task(_key(chunk), {"title": chunk.title, "passage": chunk.text}, detect(chunk.text))
 
     def most(self, entered: int, /) -> int:
         """Ten facts of each chunk."""
         return _FACTS * entered
 
-    async def finish(
-        self, items: Sequence[Passage], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Fact], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Passage], replies: Replies, search: Search, /) -> Kept:
         facts: list[Fact] = []
         dropped: list[Rejected] = []
         seen: set[tuple[str, ...]] = set()
@@ -93,10 +88,6 @@ def _key(chunk: Passage) -> str:
     return content_id(chunk.id, chunk.title, chunk.text)
 
 
-def _language(chunk: Passage) -> str:
-    return detect(chunk.text)
-
-
 def _checked(chunk: Passage, stated: _Stated) -> tuple[Fact, str]:
     """The fact with its evidence as it stands in the chunk, and the reason to reject it ("" for none)."""
     parts = [part.strip() for part in (stated.subject, stated.attribute, stated.value, stated.time)]
@@ -105,7 +96,7 @@ def _checked(chunk: Passage, stated: _Stated) -> tuple[Fact, str]:
     name = content_id(_key(chunk), *parts)
     subject, attribute, value, time = parts
     found = None if place is None else place_of(chunk, *place)
-    fact = Fact(name, chunk, subject, attribute, value, evidence, time, _language(chunk), found)
+    fact = Fact(name, chunk, subject, attribute, value, evidence, time, detect(chunk.text), found)
     if place is None:
         return fact, "evidence_not_in_text"
     if not (subject and attribute and value):

@@ -2,15 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.builders.passes import ANSWERING, READ, EachPass, LocalPass, Reason, is_right, numbered, with_title
-from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.passes import (
+    ANSWERING,
+    READ,
+    AskPass,
+    EachPass,
+    LocalPass,
+    ParsedPass,
+    Reason,
+    is_right,
+    numbered,
+    with_title,
+)
+from ragstone.builders.pipeline import Kept, Replies, Search, rejected
 from ragstone.builders.questions.items import Draft, Fact, question_types
-from ragstone.builders.steps import Reply, Role, Step, Task
+from ragstone.builders.steps import Reply, Step, Task
 from ragstone.types import Passage
 
 CONTAMINATED = "contaminated"
@@ -47,86 +58,62 @@ class _Contradiction(msgspec.Struct):
 CONTRADICTION = Step("contradiction", _Contradiction)
 
 
-@dataclass(frozen=True)
-class Contradicts(EachPass):
+class Contradicts(ParsedPass):
     """Two documents that are said to contradict each other must do so: not both can be true."""
 
-    name: str = "contradiction"
-    step: Step | None = CONTRADICTION
-    role: Role = "checker"
+    name = "contradiction"
+    step = CONTRADICTION
 
-    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
-        for draft in items:
-            if question_types()[draft.type].pairs == "conflict":
-                statements = [
-                    {"document": fact.chunk.title or fact.document, "text": fact.evidence} for fact in draft.facts
-                ]
-                yield Task(draft.id, {"question": draft.question, "statements": statements}, draft.language)
+    def shown(self, item: Draft, /) -> Mapping[str, Any] | None:
+        if question_types()[item.type].pairs != "conflict":
+            return None
+        statements = [{"document": fact.chunk.title or fact.document, "text": fact.evidence} for fact in item.facts]
+        return {"question": item.question, "statements": statements}
 
-    def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
-        reply = replies.get((item.id, 0))
-        if reply is None:
-            return item
-        if reply.value is None:
-            return Reason("no_usable_reply", reply.problem)
-        return item if reply.value.contradict else Reason("no_contradiction", item.question)
+    def judge(self, item: Draft, reply: _Contradiction, /) -> Draft | Reason:
+        return item if reply.contradict else Reason("no_contradiction", item.question)
 
 
-@dataclass(frozen=True)
 class FindNear(LocalPass):
     """Finds the passages nearest to question and answer, besides the gold ones."""
 
-    k: int = _NEAR
-    name: str = "search"
+    name = "search"
 
-    async def finish(
-        self, items: Sequence[Draft], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Draft], replies: Replies, search: Search, /) -> Kept:
         texts = [" ".join([draft.question, *(slot[0] for slot in draft.references)]) for draft in items]
-        found = await search(texts, k=self.k + max((len(draft.gold) for draft in items), default=0))
+        found = await search(texts, k=_NEAR + max((len(draft.gold) for draft in items), default=0))
         near = []
         for draft, passages in zip(items, found, strict=True):
             gold = {passage.id for passage in draft.gold}
             others = [passage for passage in passages if passage.id not in gold]
-            near.append(replace(draft, near=tuple(others[: self.k])))
+            near.append(replace(draft, near=tuple(others[:_NEAR])))
         return near, []
 
 
-@dataclass(frozen=True)
-class Elsewhere(EachPass):
+class Elsewhere(ParsedPass):
     """Which of the nearest passages answer the question, too: they become gold. An unanswerable question that one of
     them answers is dropped."""
 
-    name: str = "elsewhere"
-    step: Step | None = ANSWERING
-    role: Role = "checker"
+    name = "elsewhere"
+    step = ANSWERING
 
-    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
-        for draft in items:
-            if draft.near:
-                shown = {**_reading(draft, _texts(draft.near)), "answer": [slot[0] for slot in draft.references]}
-                yield Task(draft.id, shown, draft.language)
+    def shown(self, item: Draft, /) -> Mapping[str, Any] | None:
+        answers = [slot[0] for slot in item.references]
+        return {**_reading(item, _texts(item.near)), "answer": answers} if item.near else None
 
-    def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
-        reply = replies.get((item.id, 0))
-        if reply is None:
-            return item
-        if reply.value is None:
-            return Reason("no_usable_reply", reply.problem)
-        answering = [item.near[number - 1] for number in sorted(set(reply.value.passages))]
+    def judge(self, item: Draft, reply: Any, /) -> Draft | Reason:
+        answering = [item.near[number - 1] for number in sorted(set(reply.passages))]
         if answering and not item.answerable:
             return Reason("answerable_elsewhere", answering[0].id)
         return replace(item, gold=(*item.gold, *answering))
 
 
-@dataclass(frozen=True)
 class AnsweredFromGold(EachPass):
     """The reader must answer rightly from the gold passages alone, twice; an unanswerable question must be declined."""
 
-    each: ClassVar[int] = _TWICE
-    name: str = "gold"
-    step: Step | None = READ
-    role: Role = "checker"
+    each = _TWICE
+    name = "gold"
+    step = READ
 
     def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
         for draft in items:
@@ -143,16 +130,15 @@ class AnsweredFromGold(EachPass):
 
 
 @dataclass(frozen=True)
-class ClosedBook(EachPass):
+class ClosedBook(AskPass):
     """What the reader knows without any passage tells nothing of a search: such a question is dropped or marked."""
 
-    name: str = "closed_book"
+    name = "closed_book"
+    step = READ
     contaminated: Literal["drop", "mark"] = "drop"
-    step: Step | None = READ
-    role: Role = "checker"
 
-    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
-        return (Task(draft.id, _reading(draft, ()), draft.language) for draft in items if draft.answerable)
+    def shown(self, item: Draft, /) -> Mapping[str, Any] | None:
+        return _reading(item, ()) if item.answerable else None
 
     def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
         reply = replies.get((item.id, 0))
@@ -163,14 +149,12 @@ class ClosedBook(EachPass):
         return Reason("known_without_documents", _answer(reply))
 
 
-@dataclass(frozen=True)
 class EvidenceNeeded(EachPass):
     """Without the evidence of any fact that it needs a question must not be answered: else it asks for something that
     stands elsewhere, can be guessed, or needs fewer facts than it was made of."""
 
-    name: str = "without_evidence"
-    step: Step | None = READ
-    role: Role = "checker"
+    name = "without_evidence"
+    step = READ
 
     def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
         for draft in items:
@@ -201,14 +185,12 @@ def _without(draft: Draft, missing: Fact) -> list[str]:
     return list(texts.values())
 
 
-@dataclass(frozen=True)
 class Unambiguous(EachPass):
     """Every paraphrase must get the right answer from the gold passages: else the question has several readings."""
 
-    each: ClassVar[int] = 2
-    name: str = "paraphrased"
-    step: Step | None = READ
-    role: Role = "checker"
+    each = 2
+    name = "paraphrased"
+    step = READ
 
     def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
         for draft in items:
@@ -235,9 +217,7 @@ class Accept(LocalPass):
         """Those that are wanted."""
         return min(self.size, entered)
 
-    async def finish(
-        self, items: Sequence[Draft], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Draft], replies: Replies, search: Search, /) -> Kept:
         accepted: dict[str, Draft] = {}
         for name, share in self.shares.items():
             same = [draft for draft in items if draft.type == name]

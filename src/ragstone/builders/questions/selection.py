@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
 
 from ragstone.builders.passes import LocalPass
-from ragstone.builders.pipeline import Rejected, Replies, Search
+from ragstone.builders.pipeline import Kept, Replies, Search
 from ragstone.builders.questions.items import Draft, Fact, QuestionType, question_types, same_answer
 from ragstone.builders.steps import content_id
 
@@ -35,9 +35,7 @@ class SelectFacts(LocalPass):
         """The drafts that are wanted: a few facts make many groups."""
         return sum(math.ceil(self.count * share) for share in self.shares.values())
 
-    async def finish(
-        self, items: Sequence[Fact], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Fact], replies: Replies, search: Search, /) -> Kept:
         drafts: list[Draft] = []
         for name, share in self.shares.items():
             groups = {tuple(fact.id for fact in group): group for group in _groups(items, question_types()[name])}

@@ -1,19 +1,16 @@
 """The passes that write questions: one for each draft, then what a rule can see in them, then paraphrases."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.builders.passes import EachPass, Reason
-from ragstone.builders.pipeline import Replies
+from ragstone.builders.passes import ParsedPass, Reason
 from ragstone.builders.questions.items import Draft, question_types, same_answer
-from ragstone.builders.steps import Role, Step, Task
-from ragstone.structs import JSON
+from ragstone.builders.steps import Step
 from ragstone.text import find_answer
 
 _NUMBER = re.compile(r"\d+")
@@ -54,38 +51,30 @@ WRITE = Step("question", _Question, _question_problem)
 PARAPHRASE = Step("paraphrase", _Paraphrases, _paraphrase_problem)
 
 
-@dataclass(frozen=True)
-class WriteQuestions(EachPass):
+class WriteQuestions(ParsedPass):
     """Asks for the question of each draft, and drops those that a rule can see to be bad: an answer that its evidence
     does not state, a wrong number of parts, or the answer standing in the question."""
 
-    name: str = "question"
-    step: Step | None = WRITE
-    role: Role = "writer"
+    name = "question"
+    step = WRITE
+    role = "writer"
 
-    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
-        return (Task(draft.id, _shown(draft), draft.language) for draft in items)
+    def shown(self, item: Draft, /) -> Mapping[str, Any]:
+        kind = question_types()[item.type]
+        facts = [
+            {"subject": fact.subject, "attribute": fact.attribute, "value": fact.value, "time": fact.time,
+             "evidence": fact.evidence, "document": fact.chunk.title or fact.document}
+            for fact in item.facts
+        ]  # fmt: skip
+        persona = {"asked_by": item.persona} if item.persona else {}
+        return {
+            "type": item.type, "wanted": kind.guide.get(item.language, kind.guide["en"]), "style": item.style,
+            **persona, "facts": facts, "passages": [passage.text for passage in item.gold],
+        }  # fmt: skip
 
-    def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
-        reply = replies[item.id, 0]
-        if reply.value is None:
-            return Reason("no_usable_reply", reply.problem)
-        written = _written(item, reply.value)
+    def judge(self, item: Draft, reply: _Question, /) -> Draft | Reason:
+        written = _written(item, reply)
         return _problem(written) or written
-
-
-def _shown(draft: Draft) -> dict[str, JSON]:
-    kind = question_types()[draft.type]
-    facts: list[Any] = [
-        {"subject": fact.subject, "attribute": fact.attribute, "value": fact.value, "time": fact.time,
-         "evidence": fact.evidence, "document": fact.chunk.title or fact.document}
-        for fact in draft.facts
-    ]  # fmt: skip
-    persona: dict[str, JSON] = {"asked_by": draft.persona} if draft.persona else {}
-    return {
-        "type": draft.type, "wanted": kind.guide.get(draft.language, kind.guide["en"]), "style": draft.style, **persona,
-        "facts": facts, "passages": [passage.text for passage in draft.gold],
-    }  # fmt: skip
 
 
 def _written(draft: Draft, reply: _Question) -> Draft:
@@ -133,25 +122,17 @@ def _names_time(time: str, question: str) -> bool:
     return all(map(_NUMBER.findall(question).__contains__, numbers)) if numbers else bool(find_answer(time, question))
 
 
-@dataclass(frozen=True)
-class Paraphrase(EachPass):
+class Paraphrase(ParsedPass):
     """Asks for paraphrases of each question, by which `gates.Unambiguous` tells whether it has one reading."""
 
-    name: str = "paraphrase"
-    step: Step | None = PARAPHRASE
-    role: Role = "writer"
+    name = "paraphrase"
+    step = PARAPHRASE
+    role = "writer"
 
-    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
-        for draft in items:
-            if draft.answerable:
-                yield Task(draft.id, {"question": draft.question, "wanted": PARAPHRASES}, draft.language)
+    def shown(self, item: Draft, /) -> Mapping[str, Any] | None:
+        return {"question": item.question, "wanted": PARAPHRASES} if item.answerable else None
 
-    def decide(self, item: Draft, replies: Replies, /) -> Draft | Reason:
-        reply = replies.get((item.id, 0))
-        if reply is None:
-            return item
-        if reply.value is None:
-            return Reason("no_usable_reply", reply.problem)
-        texts = [text.strip() for text in reply.value.paraphrases]
+    def judge(self, item: Draft, reply: _Paraphrases, /) -> Draft | Reason:
+        texts = [text.strip() for text in reply.paraphrases]
         different = tuple(dict.fromkeys(text for text in texts if text and text != item.question))
         return replace(item, paraphrases=different[:PARAPHRASES])

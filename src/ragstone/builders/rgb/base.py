@@ -1,8 +1,8 @@
 """The passes from articles to questions with labelled chunks, of which RGB makes noise and rejection."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -10,16 +10,17 @@ from msgspec.structs import replace
 from ragstone.builders.passes import (
     ANSWERING,
     READ,
+    AskPass,
     BasePass,
-    EachPass,
     LocalPass,
+    ParsedPass,
     Reason,
     is_right,
     numbered,
 )  # fmt: skip
-from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.pipeline import Kept, Rejected, Replies, Search, rejected
 from ragstone.builders.rgb.items import NewsQuestion
-from ragstone.builders.steps import Role, Step, Task, content_id
+from ragstone.builders.steps import Step, Task, content_id
 from ragstone.builders.web_search import FoundPage
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.text import detect, find_answer
@@ -57,14 +58,13 @@ EVENT = Step("event", _Events)
 SEARCH = Step("search", _Pages)
 
 
-@dataclass(frozen=True)
 class WriteEvents(BasePass):
     """Asks for the events of each article, with a question about each. One stays if its evidence stands in the article
     and states the answer, and if the question does not give it away."""
 
-    name: str = "event"
-    step: Step | None = EVENT
-    role: Role = "writer"
+    name = "event"
+    step = EVENT
+    role = "writer"
 
     def tasks(self, items: Sequence[Passage], /) -> Iterator[Task]:
         for article in items:
@@ -75,9 +75,7 @@ class WriteEvents(BasePass):
         """Two events of each article."""
         return _EVENTS * entered
 
-    async def finish(
-        self, items: Sequence[Passage], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[Passage], replies: Replies, search: Search, /) -> Kept:
         kept: list[NewsQuestion] = []
         dropped: list[Rejected] = []
         for article in items:
@@ -114,35 +112,29 @@ def _checked(article: Passage, event: _Event) -> tuple[NewsQuestion, str]:
     return question, "answer_in_question" if any(find_answer(one, question.question) for one in answers) else ""
 
 
-@dataclass(frozen=True)
-class CheckFromArticle(EachPass):
+class CheckFromArticle(AskPass):
     """A reader must answer rightly from the article."""
 
-    name: str = "check"
-    step: Step | None = READ
-    role: Role = "checker"
+    name = "check"
+    step = READ
 
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        for item in items:
-            passages = numbered([item.article.text[:_LONGEST_ARTICLE]])
-            yield Task(item.id, {"question": item.question, "passages": passages}, item.language)
+    def shown(self, item: NewsQuestion, /) -> Mapping[str, Any]:
+        return {"question": item.question, "passages": numbered([item.article.text[:_LONGEST_ARTICLE]])}
 
     def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
         right = is_right(replies.get((item.id, 0)), [item.answers])
         return item if right else Reason("not_answerable_from_gold")
 
 
-@dataclass(frozen=True)
-class SearchPages(EachPass):
+class SearchPages(AskPass):
     """Searches the web for each question, and cuts the pages and the article into chunks."""
 
-    pages: int = _PAGES
-    name: str = "search"
-    step: Step | None = SEARCH
-    role: Role = "searcher"
+    name = "search"
+    step = SEARCH
+    role = "searcher"
 
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return (Task(item.id, {"query": item.question, "count": self.pages}, item.language) for item in items)
+    def shown(self, item: NewsQuestion, /) -> Mapping[str, Any]:
+        return {"query": item.question, "count": _PAGES}
 
     def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
         found = [Passage(page.url, page.text, page.title) for page in replies[item.id, 0].value.pages if page.text]
@@ -155,51 +147,41 @@ class RankPages(LocalPass):
     """Keeps the chunks of the pages that are nearest to the question."""
 
     rank: Rank
-    name: str = "rank"
+    name = "rank"
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /) -> Kept:
         return [replace(item, found=tuple(await self.rank(item.question, item.found))[:TOP]) for item in items], []
 
 
-@dataclass(frozen=True)
 class FindChunks(LocalPass):
     """Without the web: the chunks of the corpus that are nearest to the question."""
 
-    name: str = "search"
+    name = "search"
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[NewsQuestion], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /) -> Kept:
         found = await search([item.question for item in items], k=TOP)
         return [replace(item, found=tuple(chunks)) for item, chunks in zip(items, found, strict=True)], []
 
 
-@dataclass(frozen=True)
-class LabelChunks(EachPass):
+class LabelChunks(ParsedPass):
     """Labels the chunks: positive where the answer stands and the checker says that it answers the question, negative
     where neither is so; what the two disagree on is left out. A question needs both kinds."""
 
-    name: str = "label"
-    step: Step | None = ANSWERING
-    role: Role = "checker"
+    name = "label"
+    step = ANSWERING
 
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        for item in items:
-            if item.found:
-                passages = numbered([chunk.text for chunk in item.found])
-                shown = {"question": item.question, "passages": passages, "answer": [item.answers[0]]}
-                yield Task(item.id, shown, item.language)
+    def shown(self, item: NewsQuestion, /) -> Mapping[str, Any] | None:
+        passages = numbered([chunk.text for chunk in item.found])
+        return {"question": item.question, "passages": passages, "answer": [item.answers[0]]} if passages else None
 
-    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
-        reply = replies.get((item.id, 0))
-        if reply is None or reply.value is None:
-            return Reason("no_usable_reply", "" if reply is None else reply.problem)
+    def decide(self, item: NewsQuestion, replies: Replies, /) -> Any:
+        return super().decide(item, replies) if item.found else Reason("no_usable_reply")
+
+    def judge(self, item: NewsQuestion, reply: Any, /) -> NewsQuestion | Reason:
         positive, negative = list[Passage](), list[Passage]()
         for number, chunk in enumerate(item.found, 1):
             states = any(find_answer(answer, chunk.text, item.language) for answer in item.answers)
-            if states == (number in reply.value.passages):
+            if states == (number in reply.passages):
                 (positive if states else negative).append(chunk)
         if not positive:
             return Reason("too_few_positive")

@@ -1,17 +1,26 @@
 """The passes from labelled questions to RGB's counterfactual and integration sets."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.builders.passes import READ, EachPass, LocalPass, Reason, is_right, numbered, numbers_problem
-from ragstone.builders.pipeline import Rejected, Replies, Search, rejected
+from ragstone.builders.passes import (
+    READ,
+    AskPass,
+    EachPass,
+    LocalPass,
+    ParsedPass,
+    Reason,
+    is_right,
+    numbered,
+    numbers_problem,
+)
+from ragstone.builders.pipeline import Kept, Replies, Search, rejected
 from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
-from ragstone.builders.steps import Role, Step, Task, content_id
+from ragstone.builders.steps import Step, content_id
 from ragstone.text import find_answer, fold
 
 _DIGIT = re.compile(r"\d")
@@ -54,50 +63,41 @@ REPLACED = Step("replaced", _Replaced, numbers_problem)
 JOIN = Step("join", _Joined)
 
 
-@dataclass(frozen=True)
-class KnownByHeart(EachPass):
+class KnownByHeart(AskPass):
     """Keeps the questions that the checker answers without documents: only what a model knows can contradict it."""
 
-    name: str = "known"
-    step: Step | None = READ
-    role: Role = "checker"
+    name = "known"
+    step = READ
 
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        return (Task(item.id, {"question": item.question, "passages": {}}, item.language) for item in items)
+    def shown(self, item: NewsQuestion, /) -> Mapping[str, Any]:
+        return {"question": item.question, "passages": {}}
 
     def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
         right = is_right(replies.get((item.id, 0)), [item.answers])
         return item if right else Reason("not_known_without_documents")
 
 
-@dataclass(frozen=True)
-class WriteFake(EachPass):
+class WriteFake(ParsedPass):
     """Asks for a false answer of the same kind. It must stand in none of the question's chunks."""
 
-    name: str = "fake"
-    step: Step | None = FAKE
-    role: Role = "writer"
+    name = "fake"
+    step = FAKE
+    role = "writer"
 
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        for item in items:
-            shown = {"question": item.question, "answers": list(item.answers), "kind": item.kind}
-            yield Task(item.id, shown, item.language)
+    def shown(self, item: NewsQuestion, /) -> Mapping[str, Any]:
+        return {"question": item.question, "answers": list(item.answers), "kind": item.kind}
 
-    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
-        reply = replies[item.id, 0]
-        if reply.value is None:
-            return Reason("no_usable_reply", reply.problem)
-        fake = reply.value.fake.strip()
+    def judge(self, item: NewsQuestion, reply: _Fake, /) -> NewsQuestion | Reason:
+        fake = reply.fake.strip()
         if any(find_answer(fake, chunk.text, item.language) for chunk in (*item.positive, *item.negative)):
             return Reason("false_answer_in_passages", fake)
         return replace(item, fake=fake)
 
 
-@dataclass(frozen=True)
 class ReplaceAnswer(LocalPass, EachPass):
     """Replaces the answer in the positive chunks, in all its spellings; chunks in which one is left are dropped."""
 
-    name: str = "replace"
+    name = "replace"
 
     def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
         pairs = [(chunk, _replaced(chunk.text, item)) for chunk in item.positive]
@@ -119,51 +119,41 @@ def _replaced(text: str, item: NewsQuestion) -> str:
     return text if find_answer(item.fake, text, item.language) else ""
 
 
-@dataclass(frozen=True)
-class CheckReplaced(EachPass):
+class CheckReplaced(ParsedPass):
     """Asks whether the false answer is of the true one's kind, and which chunks state it so that nobody can still tell
     the true one. A question needs both."""
 
-    name: str = "replaced"
-    step: Step | None = REPLACED
-    role: Role = "checker"
+    name = "replaced"
+    step = REPLACED
 
-    def tasks(self, items: Sequence[NewsQuestion], /) -> Iterator[Task]:
-        for item in items:
-            shown = {
-                "question": item.question, "answers": list(item.answers), "kind": item.kind, "fake": item.fake,
-                "passages": numbered(item.positive_wrong),
-            }  # fmt: skip
-            yield Task(item.id, shown, item.language)
+    def shown(self, item: NewsQuestion, /) -> Mapping[str, Any]:
+        return {
+            "question": item.question, "answers": list(item.answers), "kind": item.kind, "fake": item.fake,
+            "passages": numbered(item.positive_wrong),
+        }  # fmt: skip
 
-    def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
-        reply = replies[item.id, 0]
-        if reply.value is None:
-            return Reason("no_usable_reply", reply.problem)
-        if not reply.value.same_kind:
+    def judge(self, item: NewsQuestion, reply: _Replaced, /) -> NewsQuestion | Reason:
+        if not reply.same_kind:
             return Reason("false_answer_of_another_kind", item.fake)
         pairs = list(zip(item.positive, item.positive_wrong, strict=True))
-        good = [pair for number, pair in enumerate(pairs, 1) if number in reply.value.passages]
+        good = [pair for number, pair in enumerate(pairs, 1) if number in reply.passages]
         if not good:
             return Reason("answer_cannot_be_replaced", item.answers[0])
         positive, wrong = zip(*good, strict=True)
         return replace(item, positive=positive, positive_wrong=wrong)
 
 
-@dataclass(frozen=True)
 class Pair(LocalPass):
     """Pairs questions of one language, those with answers of one kind first. Each answer belongs to its part: neither
     states the other, and the positive chunks of a part are those without the answer of the other one."""
 
-    name: str = "pair"
+    name = "pair"
 
     def most(self, entered: int, /) -> int:
         """Half as many pairs as questions."""
         return entered // 2
 
-    async def finish(
-        self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /
-    ) -> tuple[Sequence[JoinedQuestion], Sequence[Rejected]]:
+    async def finish(self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /) -> Kept:
         pairs, waiting = list[JoinedQuestion](), list[NewsQuestion]()
         for item in sorted(items, key=lambda item: (item.language, item.kind, item.id)):
             found = ((place, parts) for place, one in enumerate(waiting) if (parts := _parts(one, item)))
@@ -190,40 +180,33 @@ def _states(item: NewsQuestion, text: str) -> bool:
     return any(find_answer(answer, text, item.language) for answer in item.answers)
 
 
-@dataclass(frozen=True)
-class JoinQuestions(EachPass):
+class JoinQuestions(ParsedPass):
     """Asks for one question that asks both, without either answer."""
 
-    name: str = "join"
-    step: Step | None = JOIN
-    role: Role = "writer"
+    name = "join"
+    step = JOIN
+    role = "writer"
 
-    def tasks(self, items: Sequence[JoinedQuestion], /) -> Iterator[Task]:
-        for item in items:
-            yield Task(item.id, {"questions": [part.question for part in item.parts]}, item.language)
+    def shown(self, item: JoinedQuestion, /) -> Mapping[str, Any]:
+        return {"questions": [part.question for part in item.parts]}
 
-    def decide(self, item: JoinedQuestion, replies: Replies, /) -> JoinedQuestion | Reason:
-        reply = replies[item.id, 0]
-        question = "" if reply.value is None else " ".join(reply.value.question.split())
+    def judge(self, item: JoinedQuestion, reply: _Joined, /) -> JoinedQuestion | Reason:
+        question = " ".join(reply.question.split())
         if not question:
-            return Reason("no_usable_reply", reply.problem)
+            return Reason("no_usable_reply")
         if any(find_answer(answer, question) for part in item.parts for answer in part.answers):
             return Reason("answer_in_question", question)
         return replace(item, question=question)
 
 
-@dataclass(frozen=True)
-class AnsweredTogether(EachPass):
+class AnsweredTogether(AskPass):
     """A reader must answer both parts, in their order, from one positive chunk of each."""
 
-    name: str = "together"
-    step: Step | None = READ
-    role: Role = "checker"
+    name = "together"
+    step = READ
 
-    def tasks(self, items: Sequence[JoinedQuestion], /) -> Iterator[Task]:
-        for item in items:
-            passages = numbered([part.positive[0].text for part in item.parts])
-            yield Task(item.id, {"question": item.question, "passages": passages}, item.language)
+    def shown(self, item: JoinedQuestion, /) -> Mapping[str, Any]:
+        return {"question": item.question, "passages": numbered([part.positive[0].text for part in item.parts])}
 
     def decide(self, item: JoinedQuestion, replies: Replies, /) -> JoinedQuestion | Reason:
         reply = replies.get((item.id, 0))
