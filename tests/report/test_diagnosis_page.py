@@ -151,10 +151,11 @@ def test_unknown_causes_come_first_with_what_is_missing(tmp_path: Path) -> None:
     with result.open() as run:
         (summary,) = run.summaries().values()
         (chinese,) = run.summaries(language="zh").values()
-    assert "The cause of 1 of 1 failures is unknown: the gold passages: label them, or add --corpus" in summary.verdict
-    assert "1 个错误中有 1 个原因未知：正确段落未知" in chinese.verdict
+    assert "The cause of 1 of 1 failures is unknown: the right passages are not labelled; add" in summary.verdict
+    assert "1 个错误中有 1 个原因未知：没有标注正确段落" in chinese.verdict
+    assert [bar.text for bar in summary.bars if bar.kind == "gain"] == ["not measured"] * 4  # 0 would be a finding
     text = text_of(page_of(result, tmp_path))
-    assert "Unknown 1 question The gold passages: label them, or add --corpus and --judge." in text
+    assert "Unknown 1 question The right passages are not labelled; add a column gold_ids, or" in text
 
 
 def test_an_answer_that_was_not_asked_for_yet_is_what_is_missing(mixed: DiagnosisResult) -> None:

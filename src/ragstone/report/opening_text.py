@@ -57,6 +57,10 @@ class _Writer:
             self.lines(self.words[heading_of(summaries)], "bold")
         for number, action in enumerate(actions, 1):
             self.lines(f"{number}. {action.text}", indent="   ")
+            for example in action.examples:
+                shown = Text(f"   · {one_line(example, self.width)}", style="dim")
+                shown.truncate(self.width, overflow="ellipsis")
+                self.console.print(shown, soft_wrap=True)
         notes = [note for summary in summaries for note in summary.notes]
         if notes:
             self.console.print()

@@ -157,6 +157,10 @@ ADVICE = [
     ({"ragas.context_recall": 0.3}, ["recall"]),
     ({"answer_match": 0.3}, ["correctness_alone"]),  # nothing is known of the passages
     ({"context_recall": 0.9, "answer_match": 0.3}, ["correctness"]),
+    ({"recall": 1.0, "answer_match": 0.3}, ["correctness"]),  # labelled passages say it, too
+    ({"recall@5": 0.9, "recall@1": 0.1, "answer_match": 0.3}, ["correctness"]),
+    ({"recall@5": 0.3, "answer_match": 0.3}, ["recall", "correctness_too"]),
+    ({"recall@5 fetched": 0.9, "answer_match": 0.3}, ["correctness_alone"]),  # not what the model was given
     ({"faithfulness": 0.2, "answer_relevancy": 0.2}, ["faithfulness", "relevancy"]),
     ({"context_recall": 0.95, "answer_correctness": 0.9}, []),
 ]  # fmt: skip

@@ -108,11 +108,15 @@ class _Summary:
 
     def _bars(self, fall: Waterfall) -> Iterator[Bar]:
         level = fall.as_is.value or 0.0
+        # Where the cause of no failure is known, a gain of 0 was not measured.
+        blind = bool(self.wrong) and all(item.cause.name == "unknown" for item in self.wrong)
         yield Bar(self.words["bar_as_is"], 0.0, level, "level", f"{100 * level:.0f}%")
         for step in fall.steps:
             gain = step.gain.value or 0.0
             group = step.name if step.name in self.groups else "luck" if gain < 0 and "luck" in self.groups else ""
             figure = " ".join(filter(None, (_points(step.gain), _interval(step.gain))))
+            if blind and not gain:
+                figure = self.words["bar_unmeasured"]
             yield Bar(
                 self.words[f"bar_{step.name}"], level, level + gain, "loss" if gain < 0 else "gain", figure, group
             )

@@ -17,6 +17,7 @@ from ragstone.types import Plan, Record, Run, Usage
 
 __all__ = ["JudgeCost", "ScoreTally", "amounts_of", "columns_of", "display_order", "tallied", "tally_scores"]
 
+_TEXTS, _SHOWN = 1_000, 200  # samples whose question and answer are kept, and characters of each
 _REASONS = 20  # different reasons that are counted for one metric
 
 # The order of metrics in tables; the rest follows by name.
@@ -48,6 +49,7 @@ class ScoreTally:
     (False), each sample and whether its answer declines; an empty answer is neither."""
 
     samples: Samples = field(default_factory=Samples)
+    texts: dict[str, tuple[str, str]] = field(default_factory=dict)  # question and answer of the first `_TEXTS` samples
     metrics: dict[str, MetricScores] = field(default_factory=dict)
     groups: dict[str, dict[str, dict[str, MetricScores]]] = field(default_factory=dict)  # column → value → metric
     answers: dict[str, list[int]] = field(default_factory=dict)  # hashes, by sample, if anything is repeated
@@ -140,6 +142,9 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         tally.system += record.response.usage
     add_stages(tally.stages, record)
     place = tally.samples.add(record.case.sample.id)
+    if len(tally.texts) < _TEXTS and record.response is not None:
+        texts = (record.case.query.question[:_SHOWN], record.response.answer[:_SHOWN])
+        tally.texts.setdefault(record.case.sample.id, texts)
     for name, score in record.scores.items():
         places = [tally.of(tally.metrics, name)]
         for column, value in groups.items():

@@ -61,8 +61,7 @@ class RecordedAnswers(BaseBenchmark):
     license: ClassVar[str] = ""
     citation: ClassVar[str] = ""
     leads: ClassVar[tuple[str, ...]] = (
-        "eval-scores", "eval-refusals", "eval-groups", "eval-repeat", "eval-judges", "eval-disagreements",
-        "eval-advice", "eval-cost",
+        "eval-scores", "eval-refusals", "eval-groups", "eval-repeat", "eval-judges", "eval-disagreements", "eval-cost",
     )  # fmt: skip
     growing: ClassVar[tuple[str, ...]] = ("repeat", "group_by")
     reads_texts: ClassVar[bool] = False

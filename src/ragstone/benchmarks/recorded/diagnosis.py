@@ -112,7 +112,7 @@ BAR = 0.8
 _WORST = 10
 # Topic of a rule → its metrics; the first one that was scored counts.
 _METRICS: Mapping[str, tuple[str, ...]] = {
-    "recall": ("context_recall", "ragas.context_recall", "ragchecker.claim_recall"),
+    "recall": ("context_recall", "ragas.context_recall", "ragchecker.claim_recall", "recall"),
     "precision": ("context_precision", "ragas.context_precision", "ragchecker.context_precision", "context_relevance"),
     "correctness": ("answer_correctness", "ragas.answer_correctness", "ragchecker.f1", "answer_match"),
     "faithfulness": ("faithfulness", "ragas.faithfulness", "groundedness", "ragchecker.faithfulness"),
@@ -132,8 +132,9 @@ class Advice:
 
 
 def metric_for(metrics: Mapping[str, MetricScores], topic: str) -> str:
-    """The metric of this topic; "" if none was scored."""
-    return next((name for name in _METRICS[topic] if name in metrics and metrics[name].values), "")
+    """The metric of this topic, with or without a cut-off (`recall`, `recall@5`); "" if none was scored."""
+    scored = [name for name in metrics if metrics[name].values and " " not in name]  # "recall@5 fetched": of a stage
+    return next((name for known in _METRICS[topic] for name in scored if name.partition("@")[0] == known), "")
 
 
 def advise(metrics: Mapping[str, MetricScores]) -> list[Advice]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, lower_is_better, tally_scores
-from ragstone.benchmarks.recorded.diagnosis import advise, metric_for
+from ragstone.benchmarks.recorded.diagnosis import Advice, advise, metric_for
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.benchmarks.verdicts import asked, score
 from ragstone.display import Action, Dot, Summary
@@ -11,7 +11,7 @@ from ragstone.messages import messages
 from ragstone.types import Run
 
 _TOPICS = ("correctness", "faithfulness", "recall", "precision", "relevancy")
-_NAMED, _DOTS, _ACTIONS, _SAMPLES = 3, 24, 3, 5
+_NAMED, _DOTS, _ACTIONS, _SAMPLES, _EXAMPLES = 3, 24, 3, 5, 2
 _BINS = 10
 
 
@@ -33,10 +33,21 @@ class _Summary:
     def of(self, system: str, tally: ScoreTally) -> Summary:
         dots = tuple(self._dots(tally))
         actions = tuple(
-            Action(self._advice(item.rule), samples=tuple(sample for sample, _ in item.worst[:_SAMPLES]))
+            Action(
+                self._advice(item.rule),
+                samples=tuple(sample for sample, _ in item.worst[:_SAMPLES]),
+                examples=tuple(self._examples(tally, item)),
+            )
             for item in advise(tally.metrics)[:_ACTIONS]
         )
-        return Summary("", self._verdict(system, tally), dots=dots, actions=actions)
+        notes = (self.words["rules_of_thumb"],) if actions else ()
+        return Summary("", self._verdict(system, tally), dots=dots, actions=actions, notes=notes)
+
+    def _examples(self, tally: ScoreTally, item: Advice) -> Iterator[str]:
+        """The worst samples, with what was asked and answered: an id may be one that the user never gave."""
+        for sample in [name for name, _ in item.worst if name in tally.texts][:_EXAMPLES]:
+            question, answer = tally.texts[sample]
+            yield self.words["example"].format(question=question, answer=answer)
 
     def _advice(self, rule: str) -> str:
         return self.words["action"].format(finding=self.words[f"low_{rule}"], advice=self.words[f"try_{rule}"])
