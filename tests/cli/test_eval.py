@@ -276,6 +276,20 @@ def test_a_dry_run_asks_nobody_and_needs_no_key(ragstone: Callable[..., Told], d
     assert f"about {told.document['cost'] - saved:.2g} at" in warm.out
 
 
+@pytest.mark.parametrize(
+    ("judge", "kept"),
+    [
+        ("anthropic/claude-haiku-4-5", False), ("anthropic/claude-haiku-5-5", True),
+        ("anthropic/claude-sonnet-4.5", True), ("gemini/gemini-3-flash", False), ("deepseek/deepseek-chat", True),
+    ],
+)  # fmt: skip
+def test_a_dry_run_counts_on_the_cache_where_the_judge_keeps_that_many_tokens(
+    ragstone: Callable[..., Told], data: Path, judge: str, kept: bool
+) -> None:
+    told = ragstone("eval", data, "--judge", judge, "--dry-run", "--json")
+    assert (told.document["cached_tokens"] > 0) is kept
+
+
 def test_a_dry_run_on_a_run_file_counts_what_is_missing(ragstone: Callable[..., Told]) -> None:
     judge = ("--judge", f"scripted/{EXAMPLE.parent / 'judge.jsonl'}", "--run", "a.run")
     price = ("--dry-run", "--judge-price", "2/8")

@@ -115,6 +115,8 @@ def test_a_dry_run_counts_without_making_any_context(ragstone: Callable[..., Tol
     price = ("--dry-run", "--price", "1/1/0.1")
     warm = ragstone("bench", "niah", "--model", "openai/x", "--lengths", "1k,2k", "--depths", "0:100:5", *price).out
     assert "assumed to come from the provider's cache" in warm
+    marked = ragstone("bench", "niah", "--model", "anthropic/x", "--lengths", "1k,2k", "--dry-run", "--json").document
+    assert marked["cached_tokens"] == 0  # it keeps whole turns
 
 
 def test_cases_are_printed_whole(ragstone: Callable[..., Told]) -> None:

@@ -164,7 +164,7 @@ def _embedded(case: Case, response: Response) -> int:
 
 def without_models(judging: Judging) -> Judging:
     """The same judging with models that cannot be called, for estimates."""
-    judges = tuple(_NoModel(f"none {number}") for number, _ in enumerate(judging.judges))
+    judges = tuple(_NoModel(judge if isinstance(judge, str) else judge.id) for judge in judging.judges)
     first = judges[0] if judges else None
     return dataclasses.replace(judging, model=first, others=judges[1:], embedder=_NoModel())
 

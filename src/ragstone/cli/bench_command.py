@@ -214,6 +214,7 @@ def _answer_tokens(values: Mapping[str, Any]) -> int:
 def _expected(plan: "BenchPlan", values: Mapping[str, Any], prices: _Prices) -> dict[str, Any]:
     """What a run takes, counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens if fewer."""
     from ragstone.api.bench import stored_of  # noqa: PLC0415
+    from ragstone.models import keeps_within_turns  # noqa: PLC0415
 
     benchmark, answer, judged_by = plan.benchmark, _answer_tokens(values), frozenset(plan.plugin.judged)
     stored, models = stored_of(plan, values["run_file"]), [str(getattr(model, "id", model)) for model in plan.models]
@@ -222,10 +223,11 @@ def _expected(plan: "BenchPlan", values: Mapping[str, Any], prices: _Prices) -> 
         cases += len(models)
         missing = [model for model in models if not stored.has(model, case.id)]
         done += len(models) - len(missing)
-        if sent := len([model for model in missing if model not in _NO_REQUESTS]):
+        asking = [model for model in missing if model not in _NO_REQUESTS]
+        if sent := len(asking):
             requests += sent
             prompt += benchmark.prompt_tokens(case) * sent
-            cached += benchmark.cached_tokens(case) * sent
+            cached += benchmark.cached_tokens(case) * len([*filter(keeps_within_turns, asking)])
         unjudged = [model for model in models if plan.judging.model and not stored.has(model, case.id, judged_by)]
         if unjudged and (more := benchmark.judge_tokens(case)):
             judged += len(unjudged) * len(plan.judging.judges)

@@ -79,6 +79,22 @@ def _own_model(place: Any) -> Any:
     return value
 
 
+def kept_from(name: str) -> int:
+    """The tokens from which the provider of the chat model `name` keeps what prompts begin with; where that is not
+    known, 1,024."""
+    provider, _, model = name.partition("/")
+    source = PROVIDERS.get(provider) if provider in PROVIDERS else None
+    return source.kept_from(model) if isinstance(source, Provider) else 1_024
+
+
+def keeps_within_turns(name: str) -> bool:
+    """Whether the provider of the chat model `name` also keeps what prompts share of their last turn: not where the
+    beginnings are marked, at the end of a turn."""
+    provider = name.partition("/")[0]
+    source = PROVIDERS.get(provider) if provider in PROVIDERS else None
+    return not (isinstance(source, Provider) and source.interface == "messages")
+
+
 @contextlib.asynccontextmanager
 async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> AsyncIterator[Model]:
     """Opens the chat model of this name, with cache, limits and retries; `model.id` is `name`. A model object, or one

@@ -79,7 +79,7 @@ class Client:
         self.base_url = normal_base_url(options.address or provider.base_url)
         self._key = key
         self._secrets = tuple(secret for secret in (key, *secrets_of(self.base_url)) if len(secret) > _NO_SECRET)
-        self._openings = Openings(wire_name) if provider.interface == "messages" else None
+        self._openings = Openings(provider.kept_from(wire_name)) if provider.interface == "messages" else None
         self._chat_url = endpoint_url(self.base_url, "messages" if self._openings else "chat/completions")
         self._vectors_url = endpoint_url(self.base_url, "embeddings")
         self._where = f"{self.id} at {shown_url(self.base_url)}"

@@ -21,12 +21,6 @@ HEADERS = {"anthropic-version": "2023-06-01"}
 # Tokens of answer and thinking together, where the request sets no limit: the interface requires one.
 _ANSWER_TOKENS = 16_000
 _MARK = {"cache_control": {"type": "ephemeral"}}
-# The tokens from which a model keeps a beginning (platform.claude.com/docs/en/build-with-claude/prompt-caching, looked
-# up in November 2026): by the first of these that its name contains, otherwise the last.
-_KEPT_FROM = {
-    "haiku-4-5": 4_096, "opus-4-5": 4_096, "opus-4-6": 4_096, "opus-4-7": 2_048, "-3-haiku": 2_048, "3-5-haiku": 2_048,
-    "sonnet-5-5": 512, "-4": 1_024, "-3": 1_024, "sonnet-5": 1_024, "": 512,
-}  # fmt: skip
 _MOST_OPENINGS = 10_000
 _FINISHES = {"end_turn": "stop", "stop_sequence": "stop", "refusal": "content_filter"}
 
@@ -42,9 +36,9 @@ class Openings:
     """What prompts of one model began with. Tokens that are written to the cache cost a quarter more than others, so
     that a beginning is marked from the second time on, and the others wait for the first that is marked."""
 
-    def __init__(self, model: str) -> None:
-        name = model.replace(".", "-")
-        self._least = next(tokens for part, tokens in _KEPT_FROM.items() if part in name)
+    def __init__(self, least: int) -> None:
+        """`least`: the tokens from which the model keeps a beginning."""
+        self._least = least
         self._seen: set[bytes] = set()
         self._written: dict[bytes, asyncio.Event] = {}
 

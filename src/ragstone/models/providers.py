@@ -59,6 +59,8 @@ class Provider:
     out_of_credit: error codes, or words of the message, for errors that waiting does not cure, mostly with status 429.
     bad_generation: error codes that come with status 4xx although the model, not the request, is at fault. Retried.
     interface: "messages" for Anthropic's own (`models/messages_api.py`) instead of OpenAI's for chats.
+    kept: the tokens from which a model's prompt cache keeps what prompts begin with, by the first of these parts that
+        the model's name contains.
     window: the field that asks for a context window, for endpoints whose default is small.
     window_advice: what to do where the endpoint saw only a part of a prompt.
     batch: its batch interface; None if it has none.
@@ -80,12 +82,22 @@ class Provider:
     bad_generation: tuple[str, ...] = ()
     sample_seed: bool = False
     interface: Literal["chat", "messages"] = "chat"
+    kept: Mapping[str, int] = field(default_factory=lambda: {"": 1_024})
     window: str = ""
     window_advice: str = ""
     batch: BatchInterface | None = None
 
+    def kept_from(self, model: str) -> int:
+        """The tokens from which this model keeps what prompts begin with."""
+        name = model.replace(".", "-")
+        return next(tokens for part, tokens in self.kept.items() if part in name)
 
-# Base URLs as the providers' own pages give them, looked up in November 2026.
+
+_ANTHROPIC_KEPT = {
+    "haiku-4-5": 4_096, "opus-4-5": 4_096, "opus-4-6": 4_096, "opus-4-7": 2_048, "-3-haiku": 2_048, "3-5-haiku": 2_048,
+    "sonnet-5-5": 512, "-4": 1_024, "-3": 1_024, "sonnet-5": 1_024, "": 512,
+}  # fmt: skip
+# Base URLs and caches as the providers' own pages give them, looked up in November 2026.
 _ROWS: tuple[Provider, ...] = (
     Provider(
         "openai",
@@ -157,6 +169,7 @@ _ROWS: tuple[Provider, ...] = (
         blocked=("content filtering policy",),
         out_of_credit=("enforced_spend_limit_reached", "credit balance is too low", "specified API usage limits"),
         interface="messages",
+        kept=_ANTHROPIC_KEPT,
         batch=BatchInterface("messages", requests=100_000, size=256_000_000, line=256_000_000),
     ),
     Provider(
@@ -165,6 +178,7 @@ _ROWS: tuple[Provider, ...] = (
         "GEMINI_API_KEY",
         "gemini-2.5-flash",
         embedding_batch=100,
+        kept={"2-5": 2_048, "": 4_096},
     ),
     Provider(
         "ollama",

@@ -21,7 +21,6 @@ from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Usage
 
 _CLAIMS = 1.5  # of a sentence
-_CACHED_FROM = 1_024  # tokens of a prefix that providers keep: as OpenAI does
 _REPEATED = 1.15  # a claim says who and what where the sentence had a pronoun
 # Tokens of a reply, beside the texts that it repeats.
 _ANSWER_CLAIM, _REFERENCE_CLAIM, _QUESTION, _DECOMPOSED = 18, 9, 18, 30
@@ -29,22 +28,25 @@ _REASON = 14  # of every claim: most are supported and get ""
 _CLAIM_VERIFIED, _CLAIM_ALONE, _CLAIM_COMPARED, _PASSAGE, _PASSAGE_ALONE = 52, 29, 17, 22, 30
 
 
-def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: int, separate: bool) -> Usage:
-    """Requests, prompt and completion tokens of these steps for one sample; embedding is not counted."""
+def predicted(
+    texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: int, separate: bool, kept_from: int
+) -> Usage:
+    """Requests, prompt and completion tokens of these steps for one sample; embedding is not counted. `kept_from`: the
+    tokens from which the judge's provider keeps what prompts begin with."""
     total = Usage()
     if not steps & {"decompose", "verify", "similarities"}:
         return total
     shown = excerpts(texts, budget)
     prompt = prompts.get("decompose", texts.language)
     for excerpt in shown:
-        total += _request(prompt, excerpt.shown(texts.asked), _decomposed(excerpt, texts.language))
+        total += _request(prompt, excerpt.shown(texts.asked), _decomposed(excerpt, texts.language), kept_from)
     if "verify" not in steps:
         return total
     judged = _likely(shown, texts.language)
     claims = len(judged.answer_claims) + len(judged.reference_claims)
     if compared(texts, judged, separate=separate):
         content = sides(texts, judged.answer_claims, judged.reference_claims)
-        total += _request(prompts.get("verify_reference", texts.language), content, _CLAIM_COMPARED * claims)
+        total += _request(prompts.get("verify_reference", texts.language), content, _CLAIM_COMPARED * claims, kept_from)
     for part in parts(texts, judged, budget, separate=separate):
         sentence_count = len(part.answer) + len(part.reference)
         if separate:
@@ -53,14 +55,14 @@ def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: 
                 _CLAIM_ALONE * sentence_count + _PASSAGE_ALONE,
             )
             written += _REASON * sentence_count * prompt.reasoned
-            total += _request(prompt, part.shown_alone(texts), written)
+            total += _request(prompt, part.shown_alone(texts), written, kept_from)
         else:
             prompt, written = (
                 prompts.get("verify", texts.language),
                 _CLAIM_VERIFIED * sentence_count + _PASSAGE * len(part.pieces),
             )
             written += _REASON * sentence_count * prompt.reasoned
-            total += _request(prompt, part.shown(texts), written)
+            total += _request(prompt, part.shown(texts), written, kept_from)
     return total
 
 
@@ -94,11 +96,11 @@ def _sentences(text: str, language: str) -> list[str]:
     return [part for part in sentences(text, language) if part.strip()]
 
 
-def _request(prompt: Prompt, shown: Mapping[str, Any], written: float) -> Usage:
+def _request(prompt: Prompt, shown: Mapping[str, Any], written: float, kept_from: int) -> Usage:
     opening = prompt.opening_tokens
     tokens = opening + estimate_tokens(turns_of(prompt, shown)[-1].content)
     tokens += _schema(prompt.name, prompt.reasoned) // 2
-    cached = opening if opening >= _CACHED_FROM else 0
+    cached = opening if opening >= kept_from else 0
     return Usage(prompt_tokens=tokens, completion_tokens=round(written), cached_tokens=cached, requests=1)
 
 

@@ -50,6 +50,7 @@ from ragstone.metrics.judge.verdicts import (
     verified_alone_steps,
     verified_steps,
 )
+from ragstone.models import kept_from
 from ragstone.types import Case, Embedder, Model, Response, Usage
 
 BUDGET = 6_000  # tokens of passages, of the answer and of the reference, in one request
@@ -109,7 +110,8 @@ class MatrixJudge:
     def estimate(self, case: Case, response: Response, /, *, steps: frozenset[str]) -> Usage:
         """The requests to the chat model that these steps are likely to take, and their tokens, before any is asked."""
         texts = Texts.of(case, response, self.language)
-        return predicted(texts, self.prompts, steps, budget=self.budget, separate=self.separate)
+        kept = kept_from(self.model.id)
+        return predicted(texts, self.prompts, steps, budget=self.budget, separate=self.separate, kept_from=kept)
 
     async def _decomposed(self, texts: Texts) -> Judged:
         return await self._once.get(("decompose", texts.key), lambda: self._decompose(texts))
