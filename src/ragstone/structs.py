@@ -26,6 +26,11 @@ def plain_text(value: Any) -> str:
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
+def plain_data(value: Any) -> Any:
+    """A struct or dataclass as plain JSON data: the `default` of `json.dumps`."""
+    return msgspec.to_builtins(value, enc_hook=plain_text)
+
+
 _ENCODER = msgspec.json.Encoder(enc_hook=plain_text)
 
 
@@ -38,9 +43,7 @@ def to_json(value: Any) -> str:
             return fast.decode("ascii")
     except (ValueError, TypeError, RecursionError):
         pass
-    return json.dumps(
-        msgspec.to_builtins(value, enc_hook=plain_text), ensure_ascii=True, allow_nan=False, separators=(",", ":")
-    )
+    return json.dumps(plain_data(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def from_json(text: str | bytes, kind: type[T]) -> T:

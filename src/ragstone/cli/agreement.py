@@ -11,8 +11,8 @@ import click
 from ragstone.cli.options import Address, Scale, both, json_option, language_option
 from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.shell import keeping
+from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
-from ragstone.structs import from_json, to_json
 
 if TYPE_CHECKING:
     from ragstone.analysis.next_labels import NextLabels
@@ -66,7 +66,6 @@ def experts(labels: Path, **values: Any) -> int:
     label or a column per task (correct, faithful, relevant, or a metric). With 50 labels or more, means of the judge
     are calibrated by them."""
     from ragstone.api.experts import agreement_of_experts, next_to_label  # noqa: PLC0415
-    from ragstone.errors import UsageError  # noqa: PLC0415
 
     low, high = values["scale"]
     how = {"system": values["system"], "scale": (low, high), "by": values["by"], "metric": values["metric"]}
@@ -81,7 +80,7 @@ def experts(labels: Path, **values: Any) -> int:
     if values["as_json"]:
         document: dict[str, Any] = {
             "summary": found.summary(language=language).splitlines(),
-            "tables": from_json(to_json(tables), list),
+            "tables": tables,
         }
         if following is not None:
             document |= {"next": {"metric": following[0], **dataclasses.asdict(following[1])}}
@@ -137,7 +136,6 @@ def protocols(**values: Any) -> int:
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.execute import cache_folder  # noqa: PLC0415
     from ragstone.api.judging import Judging  # noqa: PLC0415
-    from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
     try:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from ragstone.cli.options import NameList, Pairs, both, json_option, language_option, once
 from ragstone.cli.output import ask, say, say_json
@@ -94,7 +93,7 @@ def command(source: Path | None, **values: Any) -> int:
             with keeping(language):
                 return _settle(store, expert, values["tasks"], language, as_json=files["as_json"])
         if files["as_json"]:
-            say_json({"labels": str(labels), "progress": msgspec.to_builtins(store.progress())})
+            say_json({"labels": str(labels), "progress": store.progress()})
             return 0
         if not web:
             with keeping(language):
@@ -110,7 +109,7 @@ def _settle(store: "LabelStore", expert: str | None, tasks: tuple[str, ...], lan
     from ragstone.labels.settled import disputes  # noqa: PLC0415
 
     if as_json:
-        say_json({"disputes": [msgspec.to_builtins(one) for one in disputes(store, tasks)]})
+        say_json({"disputes": list(disputes(store, tasks))})
         return 0
     expert = expert or ask(messages(__name__, language)["name"])
     if not expert:

@@ -170,7 +170,6 @@ async def _bench(plan: "BenchPlan", values: Mapping[str, Any]) -> int:
 
 def _say_result(result: "BenchResult", values: Mapping[str, Any]) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:
@@ -186,7 +185,7 @@ def _say_result(result: "BenchResult", values: Mapping[str, Any]) -> int:
                 "unfinished": unfinished_systems(run.run), "systems": counts, "warnings": list(result.warnings),
                 "tables": run.tables(language=language),
             }  # fmt: skip
-            say_json(from_json(to_json(document), dict))
+            say_json(document)
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
     if not outcome.complete:

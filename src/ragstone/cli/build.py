@@ -10,6 +10,7 @@ from ragstone.cli.build_questions import command as questions
 from ragstone.cli.build_rgb import command as rgb
 from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
 from ragstone.cli.output import say
+from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages, preferred_language
 
 
@@ -50,7 +51,6 @@ def fictional(
     """
     from ragstone.datasets.fictional import fictional_rgb  # noqa: PLC0415
     from ragstone.datasets.rgb import NAMES  # noqa: PLC0415
-    from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.storage import replacing  # noqa: PLC0415
 
     if not output.strip():

@@ -9,6 +9,7 @@ import click
 
 from ragstone.cli.options import NameList, Number, json_option, language_option, metrics_option, once, where_option
 from ragstone.cli.output import say, say_json, say_tables
+from ragstone.errors import UsageError
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         write_comparison,
     )  # fmt: skip
     from ragstone.api.open_run import check_target, remembered_language  # noqa: PLC0415
-    from ragstone.errors import UsageError  # noqa: PLC0415
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     if values["tolerance"] is not None and not values["fail_on_regression"]:
         raise UsageError("--tolerance belongs to --fail-on-regression: it says how much worse is too much.")
@@ -99,7 +98,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         document = {
             "verdict": {"kind": verdict_of(comparison), "line": " ".join(verdict), "lines": verdict}
         } | _as_json(comparison, values["tolerance"], values["power"])
-        document |= {"report": None if report is None else str(report), "tables": from_json(to_json(more), list)}
+        document |= {"report": None if report is None else str(report), "tables": more}
         document |= {"exit": code}
         say_json(document)
         return code

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from ragstone.cli.evaluate import file_options
 from ragstone.cli.options import Number, Pairs, json_option, language_option, once
 from ragstone.cli.output import say, say_json, say_tables
+from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def list_(as_json: bool) -> None:
 
     if as_json:
         data_sets = list_data(data_folder("x").parent)
-        say_json(msgspec.to_builtins(data_sets))
+        say_json(data_sets)
         return
     texts = _texts()
     say(f"fictional  {texts['fictional']}")
@@ -60,7 +60,6 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
     from ragstone.datasets.pull import data_folder  # noqa: PLC0415
     from ragstone.datasets.pull import pull as fetch  # noqa: PLC0415
     from ragstone.datasets.sources import SOURCES  # noqa: PLC0415
-    from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
 
     if name not in SOURCES:
         raise UnknownName("data set", name, SOURCES)
@@ -98,7 +97,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
         document = {"files": checked, "problems": problems} if checked else problems
-        say_json(msgspec.to_builtins(document))
+        say_json(document)
     else:
         for item in checked:
             for line in _lines_of(item) if isinstance(item, CheckedAnswers) else item.lines:
@@ -177,7 +176,7 @@ def edit(labels: Path, question_id: str, as_json: bool, **values: Any) -> None:
 
     done = edit_gold(labels, question_id, **values)
     if as_json:
-        say_json(msgspec.to_builtins(done))
+        say_json(done)
     else:
         say(_texts()["edited"].format(id=done.sample_id, version=done.version))
 

@@ -107,13 +107,12 @@ def command(**values: Any) -> int:
 def _say_run(values: dict[str, Any]) -> int:
     """Prints the causes of a finished run of MIRAGE."""
     from ragstone.api.diagnosed_runs import diagnose_run  # noqa: PLC0415
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     found = diagnose_run(values["questions"])
     tables = found.tables(language=values["language"] or preferred_language())
     if values["as_json"]:
         causes = {system: {item.id: item.cause.name for item in items} for system, items in found.questions.items()}
-        say_json({"causes": causes, "tables": from_json(to_json(tables), list)})
+        say_json({"causes": causes, "tables": tables})
     else:
         say_tables(tables, language=values["language"] or preferred_language())
     return 0
@@ -157,7 +156,6 @@ def _print(
 ) -> int:  # fmt: skip
     from ragstone.api.trials import as_json, config_diff, trials_table  # noqa: PLC0415
     from ragstone.report.text import table_text  # noqa: PLC0415
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:
@@ -174,7 +172,7 @@ def _print(
                 "tables": run.tables(language=language), "warnings": list(result.warnings),
                 **({} if trials is None else {"trials": as_json(trials)}),
             }  # fmt: skip
-            say_json(from_json(to_json(document), dict))
+            say_json(document)
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
             if trials is not None:

@@ -180,7 +180,6 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
 def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool = False) -> int:
     """Prints a finished run; returns the exit code. `reuses`: say so if every answer was there already."""
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:
@@ -196,7 +195,7 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
                 "scores": result.summary_of(run.run),
                 "warnings": list(result.warnings), "gates": gates, "tables": run.tables(language=language),
             }  # fmt: skip
-            say_json(from_json(to_json(document), dict))
+            say_json(document)
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
             code, _ = _gated(result, run, values)

@@ -9,6 +9,7 @@ import click
 
 from ragstone.cli.options import language_option
 from ragstone.cli.output import to_stdout
+from ragstone.errors import UnknownName, UsageError
 
 
 @click.command()
@@ -22,7 +23,6 @@ def command(run_file: Path, kind: str, output: Path | None, language: str | None
     """Export RUN for other programs: records (csv, jsonl, xlsx, parquet, junit), tables (markdown, latex),
     or rankings (trec)."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
-    from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.report import FORMATS  # noqa: PLC0415
 
     if kind not in FORMATS:

@@ -10,6 +10,7 @@ import click
 
 from ragstone.cli.options import Number, both, json_option, language_option, once, where_option
 from ragstone.cli.output import say, say_json
+from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) 
     """Raises now, before anything is spent, the errors that `report_gates` would raise at the end. `metrics`: those the
     run will have; None if unknown, because the run file may have others."""
     from ragstone.api.gates import project_gates  # noqa: PLC0415
-    from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.metrics import find_metric  # noqa: PLC0415
 
     of_project, _ = project_gates()
@@ -173,7 +173,6 @@ def _as_json(result: "GateResult") -> dict[str, Any]:
 def command(run: Path, **values: Any) -> int:
     """Check thresholds on the metrics of a run: exit 1 if one fails, 3 if too few samples were scored."""
     from ragstone.api.open_run import language_of, open_checked, viewed  # noqa: PLC0415
-    from ragstone.errors import UsageError  # noqa: PLC0415
 
     if values["where"] and not values["fail_under"] and not values["fail_over"]:
         raise UsageError("--where says which cases --fail-under and --fail-over are about: add one of them.")

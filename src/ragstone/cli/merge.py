@@ -23,7 +23,6 @@ def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_
     are refused."""
     from ragstone.api.merge import merge  # noqa: PLC0415
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     merged = merge(runs, output, keep_first=keep_first)
     with merged.open() as run:
@@ -35,7 +34,7 @@ def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_
                 "run": str(merged.path), "records": records, "repeated": merged.repeated,
                 "differing": merged.differing, "unfinished": unfinished_systems(run.run),
             }  # fmt: skip
-            say_json(from_json(to_json(document), dict))
+            say_json(document)
             return
         texts = messages(__name__, language)
         say(texts["merged"].format(path=merged.path, records=records, systems=len(counts), files=len(runs)))

@@ -55,7 +55,7 @@ def ask(prompt: str) -> str | None:
 
 
 def say_json(document: Any) -> None:
-    """Print one JSON document."""
+    """Print one JSON document; the structs in it are written as objects."""
     _put(_json(document, indent=2) + "\n", err=False)
 
 
@@ -68,8 +68,10 @@ def stream_json(document: Any) -> None:
 def _json(document: Any, *, indent: int | None = None) -> str:
     """JSON for standard output: in ASCII where its encoding is not UTF-8."""
     if codecs.lookup(sys.stdout.encoding).name != "utf-8":
-        return json.dumps(document, ensure_ascii=True, indent=indent)
-    from ragstone.report.sanitize import printable_json  # noqa: PLC0415  (a help text does not need it)
+        from ragstone.structs import plain_data  # noqa: PLC0415  (a help text does not need it)
+
+        return json.dumps(document, ensure_ascii=True, indent=indent, default=plain_data)
+    from ragstone.report.sanitize import printable_json  # noqa: PLC0415  (likewise)
 
     return printable_json(document, indent=indent)
 

@@ -67,7 +67,7 @@ def check(folder: Path, as_json: bool) -> int:
     files = check_prompts(folder)
     wrong = [checked for checked in files if checked.problem]
     if as_json:
-        say_json(msgspec.to_builtins(files))
+        say_json(files)
     for checked in () if as_json else files:
         called = f"{checked.name}/{checked.language}"
         if checked.problem:

@@ -33,7 +33,6 @@ _FAILURES = 3  # kinds of failure that are shown
 def command(run_file: Path, language: str | None, *, every: bool, where_it_fails: bool, as_json: bool) -> None:
     """Print the tables of RUN: unfinished work first, then the main tables, as at the end of `ragstone bench`."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     with read_run(run_file) as run:
         language = language or run.language
@@ -41,7 +40,7 @@ def command(run_file: Path, language: str | None, *, every: bool, where_it_fails
             _say_slices(run, language, as_json=as_json)
             return
         if as_json:
-            say_json(from_json(to_json(_document(run, language)), dict))
+            say_json(_document(run, language))
             return
         say_run(run, language=language, every=every, notes=run.warnings)
         for failure in run.run.failures()[:_FAILURES]:

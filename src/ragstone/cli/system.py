@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from ragstone.cli.options import Number, json_option, language_option
 from ragstone.cli.output import say, say_json
@@ -55,14 +54,12 @@ def check(**values: Any) -> int:
 
 
 def _document(found: "SystemCheck") -> dict[str, Any]:
-    from ragstone.structs import from_json, to_json  # noqa: PLC0415
-
-    document = {
+    return {
         "id": found.id, "spec": dict(found.spec),
         "accepts": list(found.accepts),
         "answers": [
             {"question": item.question, "error": item.error or None, "seconds": round(item.seconds, 3),
-             "response": None if item.response is None else msgspec.to_builtins(item.response)}
+             "response": item.response}
             for item in found.checked
         ],
         "interventions": {
@@ -70,7 +67,6 @@ def _document(found: "SystemCheck") -> dict[str, Any]:
         },
         "printed": found.printed,
     }  # fmt: skip
-    return dict(from_json(to_json(document), dict))
 
 
 def say_check(found: "SystemCheck", language: str) -> None:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from ragstone.display import Span
+from ragstone.structs import plain_data
 
 # Control characters except tab and newline; characters that reorder, hide or break the surrounding text; tag
 # characters (invisible instructions); noncharacters; and lone surrogates, which UTF-8 cannot encode.
@@ -53,7 +54,7 @@ def pieces(text: str) -> Iterator[tuple[str, int]]:
 
 def printable_json(document: Any, *, indent: int | None = None) -> str:
     """The document as JSON, its text as it is but for unsafe characters, which are escaped (`\\u200b`)."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent)
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent, default=plain_data)
     return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
