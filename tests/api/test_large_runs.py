@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import ragstone
-from ragstone.api.compare_flips import compared_flips
+from ragstone.api.compare import compare_sides, opened_sides
+from ragstone.api.compare_flips import flip_reader
 from ragstone.api.open_run import OpenRun, read_run
 from ragstone.cli.show import say_run
 from ragstone.runs import RunReader, text_store
@@ -101,9 +102,14 @@ def test_tables_slices_and_a_comparison_read_no_texts(runs: tuple[Path, Path], t
 
 
 def test_the_page_of_a_comparison_reads_the_texts_of_the_cases_on_it(
-    runs: tuple[Path, Path], texts_read: list[str]
+    runs: tuple[Path, Path], texts_read: list[str], passes: list[Path]
 ) -> None:
-    flips = compared_flips(*runs)
+    with opened_sides(*runs, None, None) as sides:
+        reader = flip_reader(sides)
+        assert reader is not None
+        assert compare_sides(*sides, readers=reader.readers).pairs == ROWS
+        assert passes == [*runs]  # once for the comparison and the flips
+        flips = reader.flipped()
     assert flips is not None
     assert flips.flips.counts == {"won": 10, "lost": 0, "both_right": 30, "both_wrong": 50}
     assert len(texts_read) == 2 * PASSAGES * len(flips.cases) < 2 * PASSAGES * ROWS

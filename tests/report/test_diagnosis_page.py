@@ -16,7 +16,7 @@ from tests.report.test_hostile import check_that_nothing_runs
 from tests.report.test_page import text_of
 
 from ragstone.api import read_run
-from ragstone.api.compare import compare
+from ragstone.api.compare import compare, opened_sides
 from ragstone.api.compare_tables import benchmark_tables
 from ragstone.api.compare_verdict import write_comparison
 from ragstone.api.diagnose import DiagnosisResult, diagnose
@@ -204,14 +204,16 @@ def fixed(mixed: DiagnosisResult) -> DiagnosisResult:
 def test_a_comparison_shows_the_causes_before_and_after(
     mixed: DiagnosisResult, fixed: DiagnosisResult, tmp_path: Path
 ) -> None:
-    (table,) = benchmark_tables(mixed.run, fixed.run)
+    with opened_sides(mixed.run, fixed.run, None, None) as sides:
+        (table,) = benchmark_tables(sides)
     assert table.columns == ("Before", "After: right", "all")
     texts = [[cell.text for cell in row.cells] for row in table.rows]
     right = str(26 - len(WRONG))
     assert texts[0] == ["right", right, right]
     assert ["rewriting the query", "6", "6"] in texts
     assert texts[-1] == ["all", "26", "26"]
-    (back,) = benchmark_tables(fixed.run, mixed.run, language="zh")
+    with opened_sides(fixed.run, mixed.run, None, None) as sides:
+        (back,) = benchmark_tables(sides, language="zh")
     assert back.columns[:3] == ("之前", "之后：正确", "之后：查询改写")
     assert [cell.text for cell in back.rows[0].cells][:3] == ["正确", right, "6"]
     report = tmp_path / "compare.html"

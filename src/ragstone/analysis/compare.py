@@ -162,17 +162,20 @@ def compare_runs(
     where: Mapping[str, str] | None = None,
     group_by: Sequence[str] = (),
     primary: Sequence[str] = (),
-    readers: tuple[Reader | None, Reader | None] = (None, None),
+    readers: tuple[Reader, Reader] | None = None,
+    texts: bool = False,
 ) -> Comparison:
     """Compares two systems. `metrics`: compare only these. `on`: where the data of the runs differ, "common" compares
     the identical pairs and "all" raises. `where`: only cases whose condition, or column of the data, has these values.
     `group_by`: one row for each value of these, instead of one for all cases. `primary`: the metrics that decide (all
-    by default); they are corrected among themselves, and the others too. `readers` see the records of A and of B.
+    by default); they are corrected among themselves, and the others too. `readers` see the records of A and of B,
+    with `texts` those of the passages, too.
 
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
     _check_benchmarks(a, b)
     scores_a, scores_b = (
-        read_side(side, where or {}, group_by, reader) for side, reader in zip((a, b), readers, strict=True)
+        read_side(side, where or {}, group_by, reader, texts=texts)
+        for side, reader in zip((a, b), readers or (None, None), strict=True)
     )
     pairs_a, pairs_b = SidePairs(scores_a), SidePairs(scores_b)
     found = paired(pairs_a, pairs_b)

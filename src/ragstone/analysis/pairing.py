@@ -32,16 +32,17 @@ class Side:
 
 
 def read_side(
-    side: Side, where: Mapping[str, str], group_by: Sequence[str], reader: Callable[[Record], object] | None = None
-) -> SideScores:
+    side: Side, where: Mapping[str, str], group_by: Sequence[str], reader: Callable[[Record], object] | None = None, *,
+    texts: bool = False,
+) -> SideScores:  # fmt: skip
     """Reads the records of a side that match `where`, which `reader` sees, too. A record without an answer counts as a
-    failed score of every metric of this side. Raises UsageError if no record matches, or none has a name of
-    `group_by`."""
+    failed score of every metric of this side. Both sides of a comparison are read with or without the `texts` of
+    passages. Raises UsageError if no record matches, or none has a name of `group_by`."""
     result, judges, names = SideScores(), set[str](), dict[tuple[str, ...], PairName]()
     values_by_name: dict[str, dict[str, None]] = {}
     listed = bool(where or group_by)
     fields = fields_of(side.run, (*where, *group_by))
-    for record in side.run.records(system=side.system, texts=False):
+    for record in side.run.records(system=side.system, texts=texts):
         values = fields(record.case) if listed else {}
         for name, value in values.items():
             values_by_name.setdefault(name, {})[value] = None

@@ -3,9 +3,9 @@
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
+from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reader, Reason, Side, compare_runs
 from ragstone.analysis.pairwise import compare_pairwise
 from ragstone.api.blocking import public
 from ragstone.api.open_run import open_checked, viewed
@@ -47,20 +47,26 @@ def compare(
     for choice, known in ((on, ("all", "common")), (judges, ("same", "different"))):
         if choice not in known:
             raise UsageError(f"Cannot compare by {choice!r}: it is {' or '.join(known)}.")
-    metrics = [metrics] if isinstance(metrics, str) else metrics
-    group_by = [group_by] if isinstance(group_by, str) else group_by
-    primary = [primary] if isinstance(primary, str) else primary
+    path_b = None if b is None else Path(b)
+    with opened_sides(Path(a), path_b, system_a, system_b, within=bool(by)) as sides:
+        return compare_sides(
+            *sides, by=by, metrics=[metrics] if isinstance(metrics, str) else metrics, on=on, judges=judges,
+            where=where, group_by=[group_by] if isinstance(group_by, str) else group_by,
+            primary=[primary] if isinstance(primary, str) else primary,
+        )  # fmt: skip
+
+
+def compare_sides(
+    a: Side, b: Side, *, by: str = "", group_by: Sequence[str] = (), readers: tuple[Reader, Reader] | None = None,
+    texts: bool = False, **options: Any,
+) -> Comparison:  # fmt: skip
+    """The same of two sides that are open. `readers` see the records of A and of B, with `texts` those of the passages,
+    too; not with `by`."""
     if by and group_by:
         raise UsageError(f"Comparing by {by} has a group for each pair of values: leave out group_by.")
-    path_b = None if b is None else Path(b)
-    with opened_sides(Path(a), path_b, system_a, system_b, within=bool(by)) as (side_a, side_b):
-        if by:
-            return compare_pairwise(
-                side_a, side_b, by, metrics=metrics, on=on, judges=judges, where=where, primary=primary
-            )
-        return compare_runs(
-            side_a, side_b, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by, primary=primary
-        )
+    if by:
+        return compare_pairwise(a, b, by, **options)
+    return compare_runs(a, b, group_by=group_by, readers=readers, texts=texts, **options)
 
 
 @contextlib.contextmanager

@@ -1,20 +1,19 @@
 """The flips of a comparison with the records behind them, for its page."""
 
+import math
+from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from ragstone.analysis.case_index import Outcomes
 from ragstone.analysis.case_index_rows import number_of
-from ragstone.analysis.fields import fields_of
 from ragstone.analysis.flips import Cell, Flips, flips_of
 from ragstone.analysis.pairing import Side, pair_of
-from ragstone.analysis.selection import matches
-from ragstone.api.compare import opened_sides
 from ragstone.api.open_run import benchmark_of
 from ragstone.errors import UsageError
+from ragstone.stats import Array, Samples
 from ragstone.types import Benchmark, Record
 
 _SHOWN: Mapping[Cell, int] = {"lost": 20, "won": 20, "both_wrong": 10, "both_right": 5}
@@ -31,55 +30,82 @@ class FlippedCases:
     benchmarks: tuple[Benchmark, Benchmark]
 
 
-def compared_flips(
-    a: str | Path, b: str | Path | None = None, *, system_a: str | None = None, system_b: str | None = None,
-    where: Mapping[str, str] | None = None, samples: Collection[str] = (), language: str = "en",
-) -> FlippedCases | None:  # fmt: skip
-    """The flips of two runs, with the cases of these `samples` and the first of each cell. The rest as in `compare`.
-    None if a benchmark is not installed, or no pair has a verdict on both sides."""
-    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as sides:
-        try:
-            benchmarks = benchmark_of(sides[0].run.meta, a), benchmark_of(sides[1].run.meta, b or a)
-        except UsageError:
-            return None
-        first, second = (
-            _outcomes(side, benchmark, where or {}, language) for side, benchmark in zip(sides, benchmarks, strict=True)
-        )
-        flips = flips_of(first[0], second[0])
+class FlipReader:
+    """The flips of two sides, from the records that their comparison reads."""
+
+    def __init__(self, sides: tuple[Side, Side], benchmarks: tuple[Benchmark, Benchmark], language: str) -> None:
+        self._sides, self._benchmarks = sides, benchmarks
+        self.texts = any(benchmark.reads_texts for benchmark in benchmarks)
+        self.readers = _Outcomes(benchmarks[0], language), _Outcomes(benchmarks[1], language)
+
+    def flipped(self, named: Collection[str] = ()) -> FlippedCases | None:
+        """The flips, with the cases of the `named` samples and the first of each cell. None if no pair has a verdict on
+        both sides."""
+        first, second = (reader.outcomes for reader in self.readers)
+        flips = flips_of(first, second)
         if flips.right is None:
             return None
-        wanted = list(_wanted(flips, [sample for sample, _ in first[1]], samples))
-        of_a = _records(sides[0], {first[1][one][1] for _, one, _ in wanted})
-        of_b = _records(sides[1], {second[1][other][1] for _, _, other in wanted})
-        cases = tuple((cell, of_a[first[1][one][1]], of_b[second[1][other][1]]) for cell, one, other in wanted)
-        return FlippedCases(flips, cases, benchmarks)
+        wanted = [
+            (cell, self.readers[0].case(one), self.readers[1].case(other))
+            for cell, one, other in _wanted(flips, first.samples, named)
+        ]
+        of_a = _records(self._sides[0], {one for _, one, _ in wanted})
+        of_b = _records(self._sides[1], {other for _, _, other in wanted})
+        return FlippedCases(flips, tuple((cell, of_a[one], of_b[other]) for cell, one, other in wanted),
+                            self._benchmarks)  # fmt: skip
 
 
-def _outcomes(
-    side: Side, benchmark: Benchmark, where: Mapping[str, str], language: str
-) -> tuple[Outcomes, list[tuple[str, str]]]:
-    """How the cases of a side ended, and their sample and case ids."""
-    keys, pairs, right = list[tuple[str, str]](), list[float](), list[float]()
-    fields = fields_of(side.run, where)
-    for record in side.run.records(system=side.system, texts=benchmark.reads_texts):
-        if not matches(fields(record.case), where):
-            continue
-        keys.append((record.case.sample.id, record.case.id))
-        pairs.append(number_of(*pair_of(record.case)))
-        verdict = benchmark.classify(record, language=language).right if record.response is not None else None
-        right.append(np.nan if verdict is None else float(verdict))
-    samples = np.asarray([number_of(sample) for sample, _ in keys])
-    return Outcomes(np.arange(len(keys)), np.asarray(pairs), samples, np.asarray(right), {}), keys
+def flip_reader(sides: tuple[Side, Side], *, language: str = "en") -> FlipReader | None:
+    """A reader of the flips of two sides; None if a benchmark is not installed."""
+    try:
+        one, other = (benchmark_of(side.run.meta, side.name) for side in sides)
+    except UsageError:
+        return None
+    return FlipReader(sides, (one, other), language)
 
 
-def _wanted(flips: Flips, samples: list[str], named: Collection[str]) -> Iterator[tuple[Cell, int, int]]:
+class _Outcomes:
+    """How the cases of a side ended, in a few bytes each."""
+
+    def __init__(self, benchmark: Benchmark, language: str) -> None:
+        self._benchmark, self._language = benchmark, language
+        self._cases = Samples()  # the ids of cases are kept as those of samples are
+        self._pairs, self._samples, self._right = array("d"), array("d"), array("d")
+
+    def __call__(self, record: Record) -> None:
+        self._cases.add(record.case.id)
+        self._pairs.append(number_of(*pair_of(record.case)))
+        self._samples.append(number_of(record.case.sample.id))
+        verdict = None
+        if record.response is not None:
+            verdict = self._benchmark.classify(record, language=self._language).right
+        self._right.append(math.nan if verdict is None else float(verdict))
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The same, to be compared."""
+        pairs, samples, right = map(np.frombuffer, (self._pairs, self._samples, self._right))
+        return Outcomes(np.arange(len(right)), pairs, samples, right, {})
+
+    def case(self, place: int) -> str:
+        """The id of the case at this place."""
+        return self._cases[place]
+
+
+def _wanted(flips: Flips, samples: Array, named: Collection[str]) -> Iterator[tuple[Cell, int, int]]:
     """The cases to show, at most `_MOST`: those of the named samples, then the first of each cell."""
-    pairs = [(cell, one, other) for cell in _SHOWN for one, other in flips.places[cell].tolist()]
-    chosen = [pair for pair in pairs if samples[pair[1]] in named]
+    numbers = [number_of(sample) for sample in named]
+    chosen: list[tuple[Cell, int]] = []
+    for cell in _SHOWN:
+        found = np.flatnonzero(np.isin(samples[flips.places[cell][:, 0]], numbers))
+        chosen += [(cell, rank) for rank in found[:_MOST].tolist()]
     for cell, most in _SHOWN.items():
-        chosen += [pair for pair in pairs if pair[0] == cell][:most]
-    kept = set(list(dict.fromkeys(chosen))[:_MOST])
-    return (pair for pair in pairs if pair in kept)
+        chosen += [(cell, rank) for rank in range(min(most, len(flips.places[cell])))]
+    kept = [*dict.fromkeys(chosen)][:_MOST]
+    for cell in _SHOWN:
+        for rank in sorted(rank for of, rank in kept if of == cell):
+            one, other = flips.places[cell][rank].tolist()
+            yield cell, one, other
 
 
 def _records(side: Side, cases: Collection[str]) -> dict[str, Record]:

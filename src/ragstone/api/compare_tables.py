@@ -1,62 +1,43 @@
 """The benchmark's own tables and charts of two systems side by side, besides the comparison of their samples."""
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from ragstone.analysis.fields import fields_of
+from ragstone.analysis.pairing import Side
 from ragstone.analysis.selection import matches
-from ragstone.api.compare import opened_sides
 from ragstone.api.open_run import benchmark_of
 from ragstone.display import Chart, Table
 from ragstone.types import Benchmark, Plan, Record, Run
 
 
 def benchmark_tables(
-    a: str | Path,
-    b: str | Path | None = None,
-    *,
-    system_a: str | None = None,
-    system_b: str | None = None,
-    where: Mapping[str, str] | None = None,
-    language: str = "en",
+    sides: tuple[Side, Side], *, where: Mapping[str, str] | None = None, language: str = "en"
 ) -> list[Table]:
     """The tables in which the benchmark compares two runs (effective lengths of a needle test); [] if it has none.
-    `where`: only these cases, as in `compare`. Raises the errors of `compare`."""
-    with _benchmark_of(a, b, system_a, system_b, where or {}) as (benchmark, *sides):
-        return [] if benchmark is None else benchmark.compare(*sides, language=language)
+    `where`: only these cases, as in `compare`. Raises UsageError for a benchmark that is not installed."""
+    benchmark, one, other = _benchmark_of(sides, where or {})
+    return [] if benchmark is None else benchmark.compare(one, other, language=language)
 
 
 def benchmark_charts(
-    a: str | Path,
-    b: str | Path | None = None,
-    *,
-    system_a: str | None = None,
-    system_b: str | None = None,
-    where: Mapping[str, str] | None = None,
-    language: str = "en",
+    sides: tuple[Side, Side], *, where: Mapping[str, str] | None = None, language: str = "en"
 ) -> list[Chart]:
     """The charts in which the benchmark compares two runs (the maps of a needle test side by side), as
     `benchmark_tables`."""
-    with _benchmark_of(a, b, system_a, system_b, where or {}) as (benchmark, *sides):
-        return [] if benchmark is None else benchmark.compare_charts(*sides, language=language)
+    benchmark, one, other = _benchmark_of(sides, where or {})
+    return [] if benchmark is None else benchmark.compare_charts(one, other, language=language)
 
 
 _Side: TypeAlias = "tuple[Run, str, str]"
 
 
-@contextmanager
-def _benchmark_of(
-    a: str | Path, b: str | Path | None, system_a: str | None, system_b: str | None, where: Mapping[str, str]
-) -> "Iterator[tuple[Benchmark | None, _Side, _Side]]":
+def _benchmark_of(sides: tuple[Side, Side], where: Mapping[str, str]) -> "tuple[Benchmark | None, _Side, _Side]":
     """The benchmark of both runs, None if they differ, with the sides as it compares them."""
-    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (side_a, side_b):
-        benchmark = benchmark_of(side_a.run.meta, a)
-        same = benchmark_of(side_b.run.meta, b or a).name == benchmark.name
-        first, second = ((_FilteredRun(side.run, where), side.system, side.name) for side in (side_a, side_b))
-        yield benchmark if same else None, first, second
+    one, other = (benchmark_of(side.run.meta, side.name) for side in sides)
+    first, second = ((_FilteredRun(side.run, where), side.system, side.name) for side in sides)
+    return one if one.name == other.name else None, first, second
 
 
 @dataclass(frozen=True)

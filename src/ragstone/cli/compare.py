@@ -15,6 +15,7 @@ from ragstone.messages import messages
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison, Difference
     from ragstone.api.compare_flips import FlippedCases
+    from ragstone.display import Chart, Table
 
 _MOVES_SHOWN = 3  # of each metric, in either direction
 
@@ -51,8 +52,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
 
     The difference is B minus A. McNemar's exact test where scores are 0 and 1, permutation otherwise; Holm over the
     table."""
-    from ragstone.api.compare import compare, comparison_tables  # noqa: PLC0415
-    from ragstone.api.compare_tables import benchmark_charts, benchmark_tables  # noqa: PLC0415
+    from ragstone.api.compare import comparison_tables  # noqa: PLC0415
     from ragstone.api.compare_verdict import (  # noqa: PLC0415
         comparison_notices,
         comparison_verdict,
@@ -66,16 +66,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     report, language = values["report_file"], values["language"] or remembered_language(a)
     if report is not None:
         check_target(report)
-    comparison = compare(
-        a, b, system_a=values["system_a"], system_b=values["system_b"], metrics=values["metrics"], on=values["on"],
-        judges=values["judges"], where=once(values["where"], "--where"), group_by=values["group_by"],
-        by=values["by"] or "", primary=values["primary"],
-    )  # fmt: skip
-    sides = {
-        "system_a": values["system_a"], "system_b": values["system_b"], "where": dict(values["where"]),
-        "language": language,
-    }  # fmt: skip
-    more = [] if values["by"] else benchmark_tables(a, b, **sides)
+    comparison, more, charts, flips = _compared(a, b, values, language)
     worse = [row for row in comparison.rows if row.regressed(values["tolerance"])]
     primary = values["primary"]
     deciding = [row for row in comparison.rows if row.primary]
@@ -90,8 +81,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         code = 1 if worse else 3 if too_few or thin or unfinished or refused or not deciding else 0
     if report is not None:
         write_comparison(
-            comparison, report, more=more, charts=[] if values["by"] else benchmark_charts(a, b, **sides),
-            flips=_flips(a, b, comparison, values, language), language=language,
+            comparison, report, more=more, charts=charts, flips=flips, language=language,
         )  # fmt: skip
     verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
@@ -118,19 +108,31 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     return code
 
 
-def _flips(
-    a: Path, b: Path | None, comparison: "Comparison", values: Mapping[str, Any], language: str
-) -> "FlippedCases | None":  # fmt: skip
-    """The flips behind a comparison of two systems, with the samples that its tables name."""
-    from ragstone.api.compare_flips import compared_flips  # noqa: PLC0415
+def _compared(
+    a: Path, b: Path | None, values: Mapping[str, Any], language: str
+) -> "tuple[Comparison, list[Table], list[Chart], FlippedCases | None]":
+    """The comparison, the tables of the benchmark, and for a report its charts and the flips of two systems, with the
+    samples that the tables name. Each run is opened once, and read once for both comparison and flips."""
+    from ragstone.api.compare import compare_sides, opened_sides  # noqa: PLC0415
+    from ragstone.api.compare_flips import flip_reader  # noqa: PLC0415
+    from ragstone.api.compare_tables import benchmark_charts, benchmark_tables  # noqa: PLC0415
 
-    if values["by"]:
-        return None
-    named = {flip.sample for row in comparison.rows for flip in (*row.lost, *row.gained)}
-    return compared_flips(
-        a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]), samples=named,
-        language=language,
-    )  # fmt: skip
+    where, by = once(values["where"], "--where"), values["by"] or ""
+    with opened_sides(a, b, values["system_a"], values["system_b"], within=bool(by)) as sides:
+        flipped = flip_reader(sides, language=language) if values["report_file"] is not None and not by else None
+        comparison = compare_sides(
+            *sides, by=by, metrics=values["metrics"], on=values["on"], judges=values["judges"], where=where,
+            group_by=values["group_by"], primary=values["primary"],
+            readers=None if flipped is None else flipped.readers, texts=flipped is not None and flipped.texts,
+        )  # fmt: skip
+        if by:
+            return comparison, [], [], None
+        tables = benchmark_tables(sides, where=where, language=language)
+        if values["report_file"] is None:
+            return comparison, tables, [], None
+        charts = benchmark_charts(sides, where=where, language=language)
+        named = {flip.sample for row in comparison.rows for flip in (*row.lost, *row.gained)}
+        return comparison, tables, charts, None if flipped is None else flipped.flipped(named)
 
 
 def _say_regressions(
