@@ -122,15 +122,16 @@ async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
 
     model = Scripted(script)
     front = Cached(model, None, identity=IDENTITY)
-    first, second = (asyncio.ensure_future(front.generate(ask())) for _ in range(2))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    first, *others = (asyncio.ensure_future(front.generate(ask())) for _ in range(4))
+    await turns()
     first.cancel()
-    await asyncio.sleep(0)
+    others.pop().cancel()
+    await turns()
     go.set()
-    assert (await second).text == "Paris"
+    replies = await asyncio.gather(*others)
+    assert [(reply.text, reply.cached) for reply in replies] == [("Paris", False), ("Paris", True)]
     assert first.cancelled()
-    assert len(model.requests) == 1
+    assert len(model.requests) == 2, "the other sends it again, once"
 
 
 async def test_a_request_that_nobody_waits_for_any_more_is_cancelled() -> None:

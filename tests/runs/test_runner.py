@@ -275,8 +275,9 @@ async def test_a_slow_disk_slows_the_asking_and_loses_nothing(tmp_path: Path, mo
                 )
             )
         outcome = running.result()
-    # On their way to the disk, and in the hands of the workers.
-    assert ahead == [8 + concurrency]
+    # On their way to the disk, and in the hands of the workers; fewer where the next cases wait for a commit, too.
+    assert len(ahead) == 1
+    assert ahead[0] <= 8 + concurrency
     assert (outcome.done, len(set(echo.asked)), len(echo.asked)) == (1200, 1200, 1200)
     assert len(records(path)) == 1200
 

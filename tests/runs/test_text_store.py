@@ -80,7 +80,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_what_is_taken_out_of_any_json_comes_back(value: Any) -> None:
     texts: dict[str, str] = {}
-    payload = intern(to_json(value), texts)
+    payload = intern(to_json(value), texts, {})
     assert references(payload).keys() == texts.keys()
     assert {digest: len(text) for digest, text in texts.items()} == references(payload)
     json.loads(payload)
@@ -92,7 +92,7 @@ def test_what_is_taken_out_of_any_json_comes_back(value: Any) -> None:
 )
 def test_a_long_text_is_taken_out_whole_whatever_its_quotes(text: str) -> None:
     texts: dict[str, str] = {}
-    payload = intern(to_json([{"text": text, "title": text}, {"text": text}]), texts)
+    payload = intern(to_json([{"text": text, "title": text}, {"text": text}]), texts, {})
     assert [json.loads(held) for held in texts.values()] == [text]
     assert len(references(payload)) == 1
     assert to_json(text) in payload, "a title stays where it is"
@@ -102,9 +102,9 @@ def test_a_short_text_stays_where_it_is() -> None:
     texts: dict[str, str] = {}
     for text in ("", "x", "x" * SHORTEST, "text", "字" * (SHORTEST // 6)):
         payload = to_json({"text": text})
-        assert intern(payload, texts) == payload
+        assert intern(payload, texts, {}) == payload
     assert texts == {}
-    intern(to_json({"text": "x" * (SHORTEST + 1)}), texts)
+    intern(to_json({"text": "x" * (SHORTEST + 1)}), texts, {})
     assert len(texts) == 1
 
 

@@ -8,7 +8,6 @@ requests, but never a run.
 
 import asyncio
 import contextlib
-import functools
 import hashlib
 import logging
 from collections.abc import Mapping
@@ -55,7 +54,7 @@ def reply_key(identity: Mapping[str, Any], request: Request) -> bytes:
     schema, and the key is needed before the form is known.
     """
     turns = [[turn.role, turn.content] for turn in request.messages]
-    sampling = {name: getattr(request.sampling, name) for name in request.sampling.__struct_fields__}
+    sampling = msgspec.structs.asdict(request.sampling)
     content = [
         _KEY_VERSION,
         sorted(identity.items()),
@@ -105,14 +104,15 @@ class ReplyCache:
 class Cached:
     """A chat model that sends each request once, and later replies from the cache.
 
-    Identical concurrent requests are sent once, and share the reply. A reply from the cache has `cached` True, the
+    Identical concurrent requests are sent once, and share the reply; if the call that sends is cancelled, one of those
+    that wait for its reply sends again. A reply from the cache has `cached` True, the
     tokens that it cost originally, and `usage.requests` 0. Errors are not stored. `cache` None shares identical
     concurrent requests and stores nothing.
     """
 
     def __init__(self, model: Model, cache: ReplyCache | None, *, identity: Mapping[str, Any]) -> None:
         self._model, self._cache, self._identity = model, cache, dict(identity)
-        self._in_flight: dict[bytes, Shared[Completion]] = {}
+        self._in_flight: dict[bytes, list[asyncio.Future[Completion | None]]] = {}  # who waits for its reply
 
     @property
     def id(self) -> str:
@@ -147,15 +147,14 @@ class Cached:
             count_work(cached=1)
             return _free(stored)
         count_work(sent=1)
-        shared = self._in_flight.get(key)
-        if shared is not None and not shared.abandoned:
-            return _free(await shared.result())
+        while (waiting := self._in_flight.get(key)) is not None:
+            shared: asyncio.Future[Completion | None] = asyncio.get_running_loop().create_future()
+            waiting.append(shared)
+            if (reply := await shared) is not None:
+                return _free(reply)
         lost_requests = 0 if kept_replies is None else kept_replies.begin(key)
-        task = asyncio.ensure_future(self._ask(key, request))
-        shared = self._in_flight[key] = Shared(task)
-        task.add_done_callback(functools.partial(self._done, key, shared))
         try:
-            completion = await shared.result()
+            completion = await self._send(key, request)
         except EndpointRefused as error:
             if not error.sent:  # stopped before it went out
                 count_work(sent=-1)
@@ -167,15 +166,28 @@ class Cached:
             return msgspec.structs.replace(completion, usage=usage)
         return completion
 
-    async def _ask(self, key: bytes, request: Request) -> Completion:
-        completion = await self._model.generate(request)
+    async def _send(self, key: bytes, request: Request) -> Completion:
+        """The model's reply, also for those who come meanwhile. They get None if this call is cancelled."""
+        self._in_flight[key] = []
+        try:
+            completion = await self._model.generate(request)
+        except Exception as error:
+            for shared in self._waiting(key):
+                shared.set_exception(error)
+            raise
+        except BaseException:
+            for shared in self._waiting(key):
+                shared.set_result(None)
+            raise
+        for shared in self._waiting(key):
+            shared.set_result(completion)
         if self._cache is not None and not completion.cached:
             self._cache.put(key, completion)
         return completion
 
-    def _done(self, key: bytes, shared: "Shared[Completion]", _: "asyncio.Future[Completion]") -> None:
-        if self._in_flight.get(key) is shared:  # an abandoned request may have a successor already
-            del self._in_flight[key]
+    def _waiting(self, key: bytes) -> "list[asyncio.Future[Completion | None]]":
+        """Those who wait for the reply of a request that has ended."""
+        return [shared for shared in self._in_flight.pop(key) if not shared.done()]
 
 
 class Shared(Generic[T]):

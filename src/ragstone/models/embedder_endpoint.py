@@ -65,7 +65,5 @@ class EndpointEmbedder:
         async with self._limiter.places:
             await self._limiter.admit(lambda: tokens)
             return await self._refusals.guard(
-                lambda: retrying(
-                    lambda: self._client.vectors(group), self._patience, where=self.id, before_retry=before_retry
-                )
+                retrying, lambda: self._client.vectors(group), self._patience, where=self.id, before_retry=before_retry
             )

@@ -93,10 +93,9 @@ class HttpCall:
         async with self._limiter.places:
             await self._limiter.admit(lambda: 0.0)
             return await self._refusals.guard(
-                lambda: retrying(
-                    lambda: self._attempt(values, read), self._patience, where=self.where, before_retry=before_retry
-                )
-            )
+                retrying, lambda: self._attempt(values, read), self._patience, where=self.where,
+                before_retry=before_retry,
+            )  # fmt: skip
 
     async def ask(self, values: Mapping[str, Any]) -> Any:
         """The JSON document (or text) of the reply."""

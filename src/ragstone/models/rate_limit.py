@@ -7,6 +7,7 @@ Waiting here does not count against a call's deadline.
 """
 
 import asyncio
+import functools
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -135,7 +136,7 @@ class Limited:
 
     async def generate(self, request: Request, /) -> Completion:
         async with self._limiter.places:
-            spent = await self._limiter.admit(lambda: estimated_tokens(request))
+            spent = await self._limiter.admit(functools.partial(estimated_tokens, request))
             completion = await self._model.generate(request)
             if used := completion.usage.prompt_tokens + completion.usage.completion_tokens:
                 self._limiter.correct(spent, used)

@@ -7,11 +7,12 @@ cases wait (`one_at_a_time`). Later, requests in flight at that moment may still
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from ragstone.errors import ContentBlocked, EndpointRefused, ModelError, Rejected
 from ragstone.types import Completion, Model, Request
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 LIMIT: Final = 5
@@ -31,18 +32,20 @@ class Refusals:
         if self._in_a_row >= LIMIT:
             raise EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=False)
 
-    async def guard(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The value of `call`, unless the endpoint is not asked any more."""
-        if not self._reached:
-            async with self._turn:
-                if not self._reached:
-                    return await self._guard(call)
-        return await self._guard(call)
+    def guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> Awaitable[T]:
+        """The value of a call with these arguments, unless the endpoint is not asked any more."""
+        return self._guard(call, *args, **options) if self._reached else self._first(call, *args, **options)
 
-    async def _guard(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _first(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
+        async with self._turn:
+            if not self._reached:
+                return await self._guard(call, *args, **options)
+        return await self._guard(call, *args, **options)
+
+    async def _guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
         self.check()
         try:
-            value = await call()
+            value = await call(*args, **options)
         except ModelError as error:
             if error.refuses_all:
                 error.exit_code = 3 if self._answered else 2  # of a command that this error ends
@@ -69,4 +72,4 @@ class Guarded:
         return self._model.id
 
     async def generate(self, request: Request, /) -> Completion:
-        return await self._refusals.guard(lambda: self._model.generate(request))
+        return await self._refusals.guard(self._model.generate, request)

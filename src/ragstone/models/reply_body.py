@@ -28,7 +28,10 @@ async def read_body(response: "aiohttp.ClientResponse", limit: int, where: str) 
     decoded, and what aiohttp raises."""
     failed = response.status != 200
     max_bytes = min(limit, _LARGEST_ERROR) if failed else limit
-    decode = _decoder(response.headers.get("Content-Encoding", ""), where)
+    encoding = response.headers.get("Content-Encoding", "")
+    if not encoding and (length := response.content_length) is not None and length <= max_bytes:
+        return (await response.read()).removeprefix(codecs.BOM_UTF8)
+    decode = _decoder(encoding, where)
     body = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK):
         try:

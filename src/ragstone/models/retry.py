@@ -7,11 +7,12 @@ a small random time.
 """
 
 import asyncio
+import functools
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ragstone.errors import ModelError, RateLimited, ServerFault, TimedOut
 from ragstone.models.http_errors import is_transient
@@ -20,7 +21,7 @@ from ragstone.types import Completion, Model, Request
 T = TypeVar("T")
 
 
-async def _no_op() -> None:
+async def _no_op(*_: object) -> None:
     return
 
 
@@ -87,7 +88,7 @@ class Retrying:
     limits count attempts, not calls."""
 
     def __init__(
-        self, model: Model, patience: Patience, *, before_retry: Callable[[Request], Awaitable[None]] | None = None
+        self, model: Model, patience: Patience, *, before_retry: Callable[[Request], Awaitable[None]] = _no_op
     ) -> None:
         self._model, self._patience, self._before_retry = model, patience, before_retry
 
@@ -95,13 +96,11 @@ class Retrying:
     def id(self) -> str:
         return self._model.id
 
-    async def generate(self, request: Request, /) -> Completion:
+    def generate(self, request: Request, /) -> Coroutine[Any, Any, Completion]:
         """The first successful reply. Raises as `retrying` does."""
-
-        async def before_attempt() -> None:
-            if self._before_retry is not None:
-                await self._before_retry(request)
-
-        return await retrying(
-            lambda: self._model.generate(request), self._patience, where=self._model.id, before_retry=before_attempt
+        return retrying(
+            functools.partial(self._model.generate, request),
+            self._patience,
+            where=self._model.id,
+            before_retry=functools.partial(self._before_retry, request),
         )

@@ -48,12 +48,10 @@ class Work:
         """Whether caches answered all of it."""
         return self.cached > 0 and not self.sent
 
-    @contextlib.contextmanager
-    def timed(self) -> Iterator[None]:
-        """Counts the block as sent if it takes time but no model counted anything, as in a user's own system."""
-        before, started = (self.sent, self.cached), time.monotonic()
-        yield
-        if before == (self.sent, self.cached) and time.monotonic() - started > _INSTANT_SECONDS:
+    def count_wait(self, since: float) -> None:
+        """Counts work as sent that took time since then (monotonic seconds) although no model counted anything, as in a
+        user's own system."""
+        if not (self.sent or self.cached) and time.monotonic() - since > _INSTANT_SECONDS:
             self.sent += 1
 
 
@@ -69,6 +67,13 @@ def track_work(replies: Replies | None = None) -> Iterator[Work]:
         yield work
     finally:
         _WORK.reset(token)
+
+
+def begin_work() -> Work:
+    """Tracks model requests from here on in this task, until the next call."""
+    work = Work()
+    _WORK.set(work)
+    return work
 
 
 def count_work(*, sent: int = 0, cached: int = 0) -> None:

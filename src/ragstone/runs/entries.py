@@ -65,7 +65,8 @@ def write_interim(connection: sqlite3.Connection, interim: Interim) -> None:
 def write_cases(connection: sqlite3.Connection, rows: Sequence[CaseRow]) -> None:
     """Writes the cases that are about to be asked, inside a transaction."""
     texts: dict[str, str] = {}
-    values = [(row.key, intern(row.payload, texts)) for row in rows]
+    digests: dict[str, str] = {}
+    values = [(row.key, intern(row.payload, texts, digests)) for row in rows]
     write_texts(connection, texts)
     insert(connection, "INSERT OR IGNORE INTO cases VALUES {}", values)
 
@@ -81,8 +82,9 @@ def write_results(connection: sqlite3.Connection, results: Sequence[CaseResult])
     kept, because what was acknowledged is never replaced. A failure is replaced by anything."""
     complete = [result for result in results if result.response is not None or result.error is not None]
     texts: dict[str, str] = {}
+    digests: dict[str, str] = {}
     rows = [
-        (result.system_key, result.key, result.response and intern(result.response, texts), result.error)
+        (result.system_key, result.key, result.response and intern(result.response, texts, digests), result.error)
         for result in complete
     ]
     write_texts(connection, texts)

@@ -99,7 +99,7 @@ class LeaseTable:
         stored = dict(connection.execute(query, (keys,)).fetchall())
         for row in rows:
             before = stored.get(row.key) if row.payload else None
-            if before is not None and before != intern(row.payload, {}):
+            if before is not None and before != intern(row.payload, {}, {}):
                 check_content(connection, self.path, row.key, before, json.loads(row.payload))
         return stored.keys()
 

@@ -35,32 +35,35 @@ _MARK = "texts:"
 TEXT_MARK = f'"{_MARK}'
 """How each reference begins in a payload; no other string of a payload under a key "text" does."""
 LONGEST_INTEGER = 300  # digits; a float cannot hold more
-# `to_json` writes no spaces and escapes every quote inside a string, so a match is the string value of a key that is
-# exactly "text".
-_BEGIN = re.compile(r'"text":(?<=[{,]"text":)"')
+# `to_json` writes no spaces and escapes every quote inside a string, so what begins with this after one of `_BEFORE` is
+# the string value of a key that is exactly "text".
+_KEY, _BEFORE = '"text":"', "{,"
 _REFERENCE = re.compile(r'"text":(?<=[{,]"text":)"texts:([0-9]{1,12}):([0-9a-f]{24})"')
 
 
-def intern(payload: str, texts: dict[str, str]) -> str:
-    """The payload (of `to_json`) with references for its long texts, which go into `texts`: digest → JSON string."""
-    parts, end_of_last = list[str](), 0
-    for match in _BEGIN.finditer(payload):
-        start = match.end() - 1
+def intern(payload: str, texts: dict[str, str], digests: dict[str, str]) -> str:
+    """The payload (of `to_json`) with references for its long texts, which go into `texts`: digest → JSON string. In
+    `digests`, the other way round, are those of payloads before, because many have the same texts."""
+    parts, end_of_last, key = list[str](), 0, payload.find(_KEY)
+    while key >= 0:
+        start = key + len(_KEY) - 1
         end = _end(payload, start + 1)
-        if end - start - 2 > SHORTEST or payload.startswith(_MARK, start + 1):
+        long = end - start - 2 > SHORTEST or payload.startswith(_MARK, start + 1)
+        if long and payload[key - 1] in _BEFORE:
             text = payload[start:end]
-            digest = blake2b(text.encode("ascii"), digest_size=12).hexdigest()
-            texts[digest] = text
+            if (digest := digests.get(text)) is None:
+                digest = digests[text] = blake2b(text.encode("ascii"), digest_size=12).hexdigest()
+                texts[digest] = text
             parts += payload[end_of_last:start], f'"{_MARK}{len(text)}:{digest}"'
             end_of_last = end
+        key = payload.find(_KEY, end)
     return "".join([*parts, payload[end_of_last:]]) if parts else payload
 
 
 def _end(payload: str, start: int) -> int:
     """The position after the closing quote of the string whose content begins at `start`."""
     while True:
-        quote = payload.index('"', start)
-        begin = quote
+        begin = quote = payload.index('"', start)
         while payload[begin - 1] == "\\":
             begin -= 1
         start = quote + 1
