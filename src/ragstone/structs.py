@@ -1,6 +1,8 @@
 """The base of the data types, and JSON without loss."""
 
 import json
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -52,3 +54,26 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
         return msgspec.json.decode(text, type=kind)
     except (ValueError, RecursionError):
         return msgspec.convert(json.loads(text), kind)
+
+
+@cache
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON schema of a struct as providers want it for replies: without references, each object closed and with all
+    its fields required."""
+    schema = msgspec.json.schema(kind)
+    definitions = schema.get("$defs", {})
+
+    def inline(value: Any) -> Any:
+        if isinstance(value, list):
+            return [inline(item) for item in value]
+        if not isinstance(value, Mapping):
+            return value
+        if "$ref" in value:
+            return inline(definitions[value["$ref"].rpartition("/")[2]])
+        found = {key: inline(item) for key, item in value.items() if key not in ("title", "default", "$defs")}
+        if found.get("type") == "object" and "properties" in found:
+            found |= {"required": list(found["properties"]), "additionalProperties": False}
+        return found
+
+    strict: dict[str, Any] = inline(schema)
+    return strict

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from ragstone.retrieval.llm_ranking import LANGUAGES, NAMES, all_of, prompt_for, read_prompt
+from ragstone.models.concurrency import gather_all
+from ragstone.retrieval.llm_ranking import LANGUAGES, NAMES, prompt_for, read_prompt
 
 KEYS = {"rerank_list": "ranking", "rerank_point": "grade", "rewrite": "query", "multiquery": "queries"}
 
@@ -69,5 +70,5 @@ async def test_where_one_call_fails_its_error_is_raised_and_none_goes_on() -> No
             raise
 
     with pytest.raises(ValueError, match="mine"):
-        await all_of([waits(), fails()])
+        await gather_all(waits(), fails())
     assert ended == ["cancelled"]

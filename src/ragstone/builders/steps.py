@@ -5,13 +5,12 @@ The prompts are `prompts/{en,zh}/STEP.toml`, in the format of `retrieval.llm_ran
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from ragstone.retrieval.llm_ranking import Prompt, read_prompt
-from ragstone.structs import from_json, to_json
+from ragstone.structs import from_json, schema_of, to_json
 from ragstone.types import Case, Query, Response, Sample
 
 Role: TypeAlias = Literal["writer", "checker", "searcher"]
@@ -37,7 +36,7 @@ class Step:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the reply, with every field required and no others, as providers want it."""
-        return _schema_of(self.kind)
+        return schema_of(self.kind)
 
 
 @dataclass(frozen=True)
@@ -91,28 +90,3 @@ def content_id(*parts: str) -> str:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()[:16]
-
-
-@cache
-def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    return _strict(msgspec.json.schema(kind))
-
-
-def _strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without references, each object closed and with all its fields required."""
-    definitions = schema.get("$defs", {})
-
-    def inline(value: Any) -> Any:
-        if isinstance(value, list):
-            return [inline(item) for item in value]
-        if not isinstance(value, Mapping):
-            return value
-        if "$ref" in value:
-            return inline(definitions[value["$ref"].rpartition("/")[2]])
-        found = {key: inline(item) for key, item in value.items() if key not in ("title", "default", "$defs")}
-        if found.get("type") == "object" and "properties" in found:
-            found |= {"required": list(found["properties"]), "additionalProperties": False}
-        return found
-
-    strict: dict[str, Any] = inline(schema)
-    return strict

@@ -11,12 +11,11 @@ trouble affects a result; and those that would hit every question (key, model na
 first request.
 """
 
-import asyncio
 import json
 import logging
 import re
 import tomllib
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -25,13 +24,13 @@ import msgspec
 
 from ragstone.errors import ContentBlocked, Rejected
 from ragstone.retrieval.search_log import current_log
-from ragstone.structs import Frozen
+from ragstone.structs import Frozen, schema_of
 from ragstone.text import detect
 from ragstone.types import Completion, Model, Request, Sampling, Turn, Usage
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 
 LANGUAGES = ("en", "zh")
 LONGEST = 4096
@@ -151,7 +150,6 @@ class StructuredChat:
         prompt: Prompt,
         shown: Mapping[str, Any],
         kind: type[T],
-        schema: Mapping[str, Any],
         check: Callable[[T], str],
     ) -> T | None:
         """The reply parsed as `kind`, or None if there is no usable one. `check` returns a further problem of a reply,
@@ -160,7 +158,7 @@ class StructuredChat:
         turns = prompt.turns(shown)
         problem = ""
         for _ in range(2):
-            request = Request(turns, self._sampling, schema=dict(schema), schema_name=prompt.name)
+            request = Request(turns, self._sampling, schema=schema_of(kind), schema_name=prompt.name)
             try:
                 completion = await self._model.generate(request)
             except (ContentBlocked, Rejected) as error:
@@ -194,17 +192,6 @@ def parse_reply(completion: Completion, kind: type[T]) -> tuple[T | None, str]:
         return None, f"it does not match the schema: {error}"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, "it is not one JSON object"
-
-
-async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Runs `calls` concurrently and returns their results in order. If one fails, cancels the others and raises its
-    error."""
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            started = [tasks.create_task(call) for call in calls]
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    return [task.result() for task in started]
 
 
 def _written(shown: Mapping[str, Any]) -> str:

@@ -21,9 +21,10 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models import open_model
+from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec, parse
 from ragstone.retrieval.fusion import fuse
-from ragstone.retrieval.llm_ranking import LONGEST, StructuredChat, all_of, prompt_for
+from ragstone.retrieval.llm_ranking import LONGEST, StructuredChat, prompt_for
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
@@ -42,16 +43,6 @@ class _Query(msgspec.Struct):
 
 class _Queries(msgspec.Struct):
     queries: list[str]
-
-
-_QUERY_FORM = {
-    "type": "object", "properties": {"query": {"type": "string"}},
-    "required": ["query"], "additionalProperties": False,
-}  # fmt: skip
-_QUERIES_FORM = {
-    "type": "object", "properties": {"queries": {"type": "array", "items": {"type": "string"}}},
-    "required": ["queries"], "additionalProperties": False,
-}  # fmt: skip
 
 
 class _Examples:
@@ -89,7 +80,7 @@ class Rewritten:
         if not _rewrites():
             return await self._first.retrieve(queries, k=k)
         started = time.perf_counter()
-        rewritten = await all_of(self._rewritten(query) for query in queries)
+        rewritten = await gather_all(*map(self._rewritten, queries))
         _note(rewritten, time.perf_counter() - started)
         return await self._first.retrieve(rewritten, k=k)
 
@@ -100,9 +91,7 @@ class Rewritten:
         def check(reply: _Query) -> str:
             return _problem(reply.query, question)
 
-        reply = await self._chat.ask(
-            prompt_for("rewrite", question), {"question": question}, _Query, _QUERY_FORM, check
-        )
+        reply = await self._chat.ask(prompt_for("rewrite", question), {"question": question}, _Query, check)
         if reply is None:
             return question
         query = _plain(reply.query)
@@ -145,7 +134,7 @@ class MultiQuery:
         if not _rewrites():
             return await self._first.retrieve(queries, k=k)
         started = time.perf_counter()
-        groups = await all_of(self._queries(question) for question in queries)
+        groups = await gather_all(*map(self._queries, queries))
         searched = [query for group in groups for query in group]
         _note(searched, time.perf_counter() - started)
         lists = iter(await self._first.retrieve(searched, k=max(k, self._depth)))
@@ -163,7 +152,7 @@ class MultiQuery:
 
         shown = {"question": question, "wanted": self._others}
         prompt = prompt_for("multiquery", question)
-        reply = await self._chat.ask(prompt, shown, _Queries, _QUERIES_FORM, check)
+        reply = await self._chat.ask(prompt, shown, _Queries, check)
         if reply is None:
             return [question]
         variants = [question, *self._different(question, reply.queries)]

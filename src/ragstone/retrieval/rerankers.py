@@ -24,17 +24,18 @@ passages that were handled without it (`retrieval/llm_ranking.py`).
 import contextlib
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 
 from ragstone.errors import ContentBlocked, Rejected, UsageError
 from ragstone.models import open_model
+from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec, is_http
 from ragstone.models.rerank import Reranker, is_reranker, open_reranker
 from ragstone.models.rerank_own import open_own_reranker
 from ragstone.registry import is_place
-from ragstone.retrieval.llm_ranking import LONGEST, RERANKING, ModelStats, StructuredChat, all_of, prompt_for
+from ragstone.retrieval.llm_ranking import LONGEST, RERANKING, ModelStats, StructuredChat, prompt_for
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
@@ -58,17 +59,7 @@ class _Ranking(msgspec.Struct):
 
 
 class _Grade(msgspec.Struct):
-    grade: int
-
-
-_RANKING_FORM = {
-    "type": "object", "properties": {"ranking": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["ranking"], "additionalProperties": False,
-}  # fmt: skip
-_GRADE_FORM = {
-    "type": "object", "properties": {"grade": {"type": "integer", "enum": list(_GRADES)}},
-    "required": ["grade"], "additionalProperties": False,
-}  # fmt: skip
+    grade: Annotated[int, msgspec.Meta(extra_json_schema={"type": "integer", "enum": list(_GRADES)})]
 
 
 class Listwise:
@@ -106,7 +97,7 @@ class Listwise:
             wrong = [number for number in reply.ranking if not 1 <= number <= len(texts)]
             return f"there is no passage {wrong[0]}, only 1 to {len(texts)}" if wrong else ""
 
-        reply = await self._chat.ask(prompt_for("rerank_list", query), shown, _Ranking, _RANKING_FORM, check)
+        reply = await self._chat.ask(prompt_for("rerank_list", query), shown, _Ranking, check)
         if reply is None:
             return None
         # The first occurrence of a number counts; missing numbers come last.
@@ -126,7 +117,7 @@ class Pointwise:
     async def order(self, query: str, texts: Sequence[str], /) -> list[tuple[int, float]] | None:
         """By grade; ties keep their order. A text without a usable grade keeps its position and takes the grade of the
         text before it (at the start, the highest grade). None if no text has a grade."""
-        grades = await all_of(self._grade(query, text) for text in texts)
+        grades = await gather_all(*(self._grade(query, text) for text in texts))
         graded = [(index, float(grade)) for index, grade in enumerate(grades) if grade is not None]
         if not graded:
             return None
@@ -145,7 +136,7 @@ class Pointwise:
             return "" if reply.grade in _GRADES else f"there is no grade {reply.grade}, only 0 to 3"
 
         shown = {"query": query, "passage": text}
-        reply = await self._chat.ask(prompt_for("rerank_point", query), shown, _Grade, _GRADE_FORM, check)
+        reply = await self._chat.ask(prompt_for("rerank_point", query), shown, _Grade, check)
         return None if reply is None else reply.grade
 
 
@@ -197,7 +188,7 @@ class Reranked:
         if log is not None and log.fetched is None:  # the innermost reranker's
             log.fetched = tuple(lists[0])
             log.seconds = time.perf_counter() - started - (log.rewrite_seconds - before)
-        ordered = await all_of(self._ordered(query, found) for query, found in zip(queries, lists, strict=True))
+        ordered = await gather_all(*map(self._ordered, queries, lists))
         return [passages[:k] for passages in ordered]
 
     async def _ordered(self, query: str, passages: Sequence[Passage]) -> list[Passage]:
