@@ -119,6 +119,15 @@ def test_the_command_prints_each_pass_the_sum_and_its_cost(
     assert not (tmp_path / "rgb").exists()
 
 
+def test_the_tokens_of_the_corpus_that_an_embedder_takes_are_told(tmp_path: Path, ragstone: Ragstone) -> None:
+    words = ("build", "questions", HANDBOOK, "-o", tmp_path / "set", "--model", "local/template", "--size", "4",
+             "--retriever", "openai/e", "--dry-run")  # fmt: skip
+    (embedded,) = ragstone(*words, "--json").document["retrievers"]
+    assert (embedded["model"], embedded["requests"]) == ("openai/e", 0)
+    assert embedded["tokens"] > 500
+    assert f"about {embedded['tokens']:,} tokens for openai/e to embed; not in the cost" in ragstone(*words).out
+
+
 def test_a_pass_with_several_requests_an_item_is_never_expected_to_ask_less_than_nothing(
     tmp_path: Path, ragstone: Ragstone
 ) -> None:

@@ -13,6 +13,7 @@ from ragstone.builders.pipeline import Pass, Pipeline, State, advance
 from ragstone.builders.steps import Reply, Role, reply_of
 from ragstone.builders.template_model import TemplateModel
 from ragstone.models import ModelOptions
+from ragstone.retrieval.cost_estimate import TextCount
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Model, System, Usage
 
@@ -30,9 +31,11 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Expected:
-    """An estimate by pass, in their order. A searcher takes requests, but no tokens."""
+    """An estimate by pass, in their order. A searcher takes requests, but no tokens. `corpus`: what the passes search
+    in."""
 
     passes: Mapping[str, Amounts]
+    corpus: TextCount
 
     def total(self, bound: str) -> Usage:
         """The sum of "least", "likely" or "most" over the models."""
@@ -50,7 +53,8 @@ async def expected(
     start = _Reached(State(tuple(pipeline.start)), len(pipeline.start), known=True)
     async with AsyncExitStack() as stack:
         await walk.through(pipeline, start, stack)
-    return Expected(walk.passes)
+    corpus = TextCount(len(pipeline.corpus), sum(estimate_tokens(passage.text) for passage in pipeline.corpus))
+    return Expected(walk.passes, corpus)
 
 
 @dataclass(frozen=True)

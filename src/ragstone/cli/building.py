@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragstone.cli.bench_command import retriever_lines
 from ragstone.cli.options import (
     Address,
     Number,
@@ -76,13 +77,18 @@ def models_of(values: Mapping[str, Any]) -> "dict[Role, Any]":
 async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Mapping[str, Any]) -> int:
     """Prints what each pass would ask, and what nobody knows before as a range."""
     from ragstone.api.batches import price_in_batches  # noqa: PLC0415
+    from ragstone.retrieval.cost_estimate import TextCount, estimate_cost  # noqa: PLC0415
 
     found = await estimate(values["run_file"] or values["output"] / "build.run")
+    searched = estimate_cost(values["retriever"], found.corpus, TextCount(0, 0)) if found.corpus.number else []
+    retrievers = [{"model": cost.model, "requests": cost.requests, "tokens": cost.tokens} for cost in searched]
     least, likely, most = (found.total(bound) for bound in _BOUNDS)
     if values["as_json"]:
-        say_json({name: _document(one) for name, one in found.passes.items()})
+        passes = {name: _document(one) for name, one in found.passes.items()}
+        say_json(passes | ({"retrievers": retrievers} if retrievers else {}))
         return 0
-    texts = messages(__name__, values["language"] or preferred_language())
+    language = values["language"] or preferred_language()
+    texts = messages(__name__, language)
 
     def between(numbers: Sequence[float], form: str = ",") -> str:
         first, middle, last = (format(number, form) for number in numbers)
@@ -100,6 +106,8 @@ async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Map
         costs = [price.of_tokens(one.prompt_tokens, one.completion_tokens) for one in (least, likely, most)]
         cost = texts["cost"].format(cost=between(costs, ",.2f"))
     say(texts["total"].format(cost=cost, **columns))
+    for line in retriever_lines({"retrievers": retrievers}, language):
+        say(texts["not_in_cost"].format(line=line))
     if (share := share_of(shown, values["price"])) < 1:
         say(texts["cost.batch"].format(share=share))
     if least != most:
