@@ -103,15 +103,16 @@ class Server:
 
 
 @contextlib.contextmanager
-def nodes(count: int, cpus: int, folder: Path) -> Iterator[Any]:
-    """A Ray cluster of so many nodes on this machine, besides its head, which has no worker."""
+def nodes(count: int, cpus: int, folder: Path, gpus: int = 0) -> Iterator[Any]:
+    """A Ray cluster of so many nodes on this machine, besides its head, which has no worker. `gpus`: what each says it
+    has."""
     from ray.cluster_utils import Cluster as Nodes  # noqa: PLC0415
 
     store: Any = {"object_store_memory": 200 * 2**20, "include_dashboard": False}
     cluster: Any = Nodes(initialize_head=True, head_node_args={"num_cpus": 0, "temp_dir": str(folder / "ray"), **store})
     try:
         for _ in range(count):
-            cluster.add_node(num_cpus=cpus, **store)
+            cluster.add_node(num_cpus=cpus, num_gpus=gpus, **store)
         yield cluster
     finally:
         import ray  # noqa: PLC0415

@@ -28,7 +28,9 @@ from tests.cli.tools import command, environment
 
 from ragstone.api.cluster import Cluster
 from ragstone.api.evaluate import evaluate
+from ragstone.errors import RagstoneError
 from ragstone.models import ModelOptions, open_embedder
+from ragstone.models.allowance import Allowance
 from ragstone.retrieval.embedders import embed_all
 
 # Embeds by the number in a text.
@@ -40,6 +42,14 @@ def embed(texts):
 LENGTHS = """
 def embed(texts):
     return [[float(len(text)), 1.0 + text.count(" "), 2.0] for text in texts]
+"""
+# Answers with the GPU that Ray gave this worker, and embeds by it.
+GPU = """
+import os
+def ask(question):
+    return "GPU " + os.environ.get("CUDA_VISIBLE_DEVICES", "")
+def embed(texts):
+    return [[3.0 if os.environ.get("CUDA_VISIBLE_DEVICES") == "0" else 1.0, 4.0] for _ in texts]
 """
 FRUITS = ("plum", "pear", "apple", "quince")
 KEY = "sk-cluster-0123456789abcdefghijkl"
@@ -62,6 +72,9 @@ class Endpoint(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != f"Bearer {KEY}":
             type(self).strangers += 1
             status, reply = 401, b'{"error": {"message": "Who are you?"}}'
+        elif self.path.endswith("/embeddings"):
+            self.asked[body["input"][0]] += 1
+            reply = vectors(body["input"])
         else:
             self.asked[body["messages"][-1]["content"]] += 1
             if body["model"] == "judge":
@@ -96,6 +109,11 @@ def chat(text: str) -> bytes:
     return json.dumps(
         {"id": "1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
     ).encode()
+
+
+def vectors(texts: list[str]) -> bytes:
+    data = [{"index": at, "embedding": [float(len(text)), 1.0, 2.0]} for at, text in enumerate(texts)]
+    return json.dumps({"object": "list", "model": "e", "data": data, "usage": {"prompt_tokens": 9}}).encode()
 
 
 def until(condition: Callable[[], Any], what: str) -> None:
@@ -202,6 +220,46 @@ class Scenes:
         there, here = asyncio.run(embedded(options)), asyncio.run(embedded(ModelOptions()))
         return {"same": bool((there == here).all()), "shape": list(there.shape), "asked": cluster.asked}
 
+    def embedding_limits(self) -> dict[str, Any]:
+        """Workers that embed at an endpoint: the limit of the command holds for all, and a refusal comes home."""
+        texts = [f"plum number {at}" for at in range(700)]
+        seen: dict[str, Any] = {}
+
+        async def embedded(**more: Any) -> Any:
+            options = ModelOptions(base_url=self.url, spread=SmallCluster(self.cluster.address, 2), **more)
+            async with open_embedder("compat/e", options) as embedder:
+                return await embed_all(embedder, texts, kind="passage")
+
+        for name, key, allowance in (("wrong", "sk-wrong", None), ("few", KEY, Allowance(requests=3)),
+                                     ("enough", KEY, Allowance(requests=700))):  # fmt: skip
+            Endpoint.begin(free=10**6)
+            os.environ["COMPAT_API_KEY"] = key
+            try:
+                seen[name] = len(asyncio.run(embedded(allowance=allowance)))
+            except RagstoneError as error:
+                seen[name] = f"{type(error).__name__}: {error}"
+            seen[f"{name}_requests"] = Endpoint.asked.total()
+            seen[f"{name}_counted"] = allowance and allowance.spent.requests
+        return seen
+
+    def gpus(self) -> dict[str, Any]:
+        """Workers that take half of a GPU each. The nodes only say that they have some."""
+        (self.folder / "gpu.py").write_text(GPU)
+        code, _, err = self.run(
+            "run", "q.csv", "--system", "gpu.py:ask", "--metrics", "answer_match", "--quiet", "--json", "--run",
+            "gpu.run", "--cluster", self.cluster.address, "--workers", "4", "--gpus-per-worker", "0.5",
+        )  # fmt: skip
+
+        async def embedded(gpus: float) -> Any:
+            options = ModelOptions(spread=SmallCluster(self.cluster.address, 2, gpus))
+            async with open_embedder(f"{self.folder / 'gpu.py'}:embed", options) as embedder:
+                return await embed_all(embedder, [f"plum {at}" for at in range(300)], kind="passage")
+
+        matrix = asyncio.run(embedded(0.5))
+        answers = Counter(record["record"]["response"]["answer"]
+                          for record in map(json.loads, self.exported("gpu.run").splitlines()))  # fmt: skip
+        return {"code": code, "err": err, "answers": answers, "embedded": sorted(set(matrix[:, 0].round(3).tolist()))}
+
     def both(self, name: str, *words: str) -> dict[str, Any]:
         """The same command on the cluster and on one machine, each into a run file of its own."""
         there = self.run(*words, "--quiet", "--json", "--run", f"{name}-there.run", *self.on_cluster)
@@ -278,9 +336,10 @@ def main() -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     seen: dict[str, Any] = {}
-    with nodes(2, 2, folder) as cluster:
+    with nodes(2, 2, folder, gpus=1) as cluster:
         scenes = Scenes(folder, cluster, f"http://127.0.0.1:{server.server_address[1]}/v1")
-        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills, scenes.embedding, scenes.scored,
+        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills, scenes.embedding,
+                      scenes.embedding_limits, scenes.gpus, scenes.scored,
                       scenes.diagnosed, scenes.built):  # fmt: skip
             if sys.argv[2:] and scene.__name__ not in sys.argv[2:]:
                 continue

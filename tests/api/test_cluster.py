@@ -337,7 +337,16 @@ def seen_by(folder: Path, *scenes: str) -> Any:
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs and kills."""
-    return seen_by(tmp_path_factory.mktemp("scenes"), "own_code", "limits", "driver", "kills", "embedding")
+    return seen_by(
+        tmp_path_factory.mktemp("scenes"),
+        "own_code",
+        "limits",
+        "driver",
+        "kills",
+        "embedding",
+        "embedding_limits",
+        "gpus",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -374,6 +383,23 @@ def test_a_pool_that_workers_embed_has_the_vectors_of_one_machine(scenes: Any) -
     assert {name: scenes["embedding"][name] for name in ("same", "shape", "asked")} == {
         "same": True, "shape": [700, 3], "asked": 1
     }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_workers_that_embed_keep_the_limit_of_the_command_and_a_refusal_comes_home(scenes: Any) -> None:
+    seen = scenes["embedding_limits"]
+    assert seen["wrong"] == "Unauthorized: compat/e: not allowed (401: Who are you?). Check COMPAT_API_KEY."
+    assert seen["few"].startswith("AllowanceSpent: The limit of 3 requests (--max-requests) is reached")
+    assert seen["few_requests"] == seen["few_counted"] == 3
+    assert (seen["enough"], seen["enough_requests"]) == (700, seen["enough_counted"])
+
+
+@pytest.mark.slow
+def test_each_worker_gets_the_share_of_a_gpu_that_it_asks_for(scenes: Any) -> None:
+    """The nodes only say that they have one: no GPU is used."""
+    seen = scenes["gpus"]
+    assert (seen["code"], seen["answers"]) == (0, {"GPU 0": COUNT}), seen["err"]
+    assert seen["embedded"] == [pytest.approx(3 / 5)]
 
 
 @pytest.mark.slow

@@ -13,14 +13,17 @@ from tests.waiting import turns
 
 from ragstone.errors import EndpointRefused
 from ragstone.runs import NullProgress, Outcome, RunFile, open_run, run_cases
+from ragstone.runs.entries import CaseResult
+from ragstone.runs.outbox import outbox_files
 from ragstone.runs.shards import Returned, Shard
+from ragstone.structs import to_json
 from ragstone.types import Metric, Query, Record, Response
 
 
 @dataclass
 class NearPool:
     """A pool whose workers are here. `dies`: which shards' workers die when they have done half (by the number of the
-    shard), and `leaves` whether their run file is found."""
+    shard), and `leaves` whether their run file is found; `beside`: with one more answer that was not committed."""
 
     folder: Path
     system: Echo = field(default_factory=Echo)
@@ -28,6 +31,7 @@ class NearPool:
     metrics: Sequence[Metric] = (Length(), Judge())
     dies: Any = lambda _: False
     leaves: bool = True
+    beside: bool = False
     size: int = 3
     concurrency: int = 4
     shards: list[Shard] = field(default_factory=list)
@@ -47,9 +51,16 @@ class NearPool:
         if dies and not self.leaves:
             return Returned(None)
         system = self.system if self.other is None or shard.system == self.system.id else self.other
+        left: dict[Path, bytes] = {}
         with RunFile.create_or_open(path, question={}, info={}, systems={system.id: system.spec}) as file:
             shard.store(path)
             outcome = await run_cases(file, lambda: asked, systems=[system], metrics=metrics, stop=self.halt)
+            if dies and self.beside:
+                answer = to_json(await system.answer(shard.cases[len(asked)].query))
+                file._outbox.put(CaseResult(system.id, shard.cases[len(asked)].id, answer))
+                left = {beside: beside.read_bytes() for beside in outbox_files(path)}
+        for beside, content in left.items():  # closing the file has deleted it
+            beside.write_bytes(content)
         return Returned(path, None if dies else outcome, frozenset({case.id for case in asked[:1]}))
 
     async def stop(self) -> None:
@@ -101,6 +112,14 @@ async def test_what_a_dead_worker_left_is_kept_and_the_rest_is_asked_again(tmp_p
     assert outcome.complete
     assert shown(tmp_path / "a.run") == shown(tmp_path / "whole.run")
     assert len(pool.system.asked) == len(set(pool.system.asked)) == 300  # half of each dead shard came home
+
+
+async def test_an_answer_beside_the_file_of_a_dead_worker_is_counted(tmp_path: Path) -> None:
+    pool, progress = NearPool(tmp_path, dies=every_third(), beside=True, metrics=()), Seen()
+    outcome = await run(tmp_path / "a.run", cases(300), pool, progress=progress, metrics=())
+    assert (outcome.done, outcome.complete) == (300, True)
+    assert progress.done == Counter(record.case.id for record in records(tmp_path / "a.run"))
+    assert len(pool.system.asked) == len(set(pool.system.asked)) == 300
 
 
 async def test_a_worker_whose_disk_is_gone_costs_its_shard_once(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ragstone.api.cluster_embedding import embed_on
 from ragstone.api.cluster_keys import keys_for, keys_of
-from ragstone.api.cluster_limits import LimitKeeper, value_of
+from ragstone.api.cluster_limits import keeping, value_of
 from ragstone.api.cluster_serve import serving
 from ragstone.api.cluster_worker import Errand, ShardWorker
 from ragstone.api.workload import Workload
@@ -107,11 +107,10 @@ class Cluster:
             )
         _check_sendable(ray, workload)
         _absorb_earlier(file)
-        with self._connected(ray), _folder(file) as (folder, token):
-            limits = workload.options
-            keeper = None
-            if limits.allowance or limits.requests_per_minute or limits.tokens_per_minute:
-                keeper = _keeper(ray, workload)
+        async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(self._connected(ray))
+            folder, token = stack.enter_context(_folder(file))
+            keeper = await stack.enter_async_context(keeping(ray, workload.options))
             workload = replace(workload, options=replace(workload.options, spread=None))
             errand = Errand(workload, concurrency, folder, token, Path.cwd(), keys_of(workload))
             pool = _RayPool(ray, self, ray.put(errand), keeper, folder, self._count(ray), concurrency)
@@ -120,8 +119,6 @@ class Cluster:
                 yield pool
             finally:
                 await pool.close()
-                if keeper is not None:
-                    await _settle(keeper, workload)
 
     @contextlib.asynccontextmanager
     async def serving(self, workload: Workload) -> AsyncIterator[None]:
@@ -141,15 +138,13 @@ class Cluster:
     ) -> "np.ndarray[Any, Any]":
         """The vectors of a pool, by workers of their own: a `models.options.Spread`."""
         ray = _ray()
-
-        def work() -> Any:
-            with self._connected(ray):
-                self.crew.dismiss(ray)  # those that embed need their CPUs
-                return embed_on(
-                    ray, name, options, texts, kind, keys_for([name]), workers=self._count(ray), gpus=self.gpus
-                )
-
-        return await asyncio.to_thread(work)
+        with self._connected(ray):
+            self.crew.dismiss(ray)  # those that embed need their CPUs
+            async with keeping(ray, options) as keeper:
+                return await asyncio.to_thread(
+                    embed_on, ray, name, options, texts, kind, keys_for([name]), keeper, workers=self._count(ray),
+                    gpus=self.gpus,
+                )  # fmt: skip
 
     def _count(self, ray: Any) -> int:
         """How many workers."""
@@ -339,23 +334,6 @@ def _ray() -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     return load("ray", extra="ray", purpose="--cluster")
-
-
-def _keeper(ray: Any, workload: Workload) -> Any:
-    """The keeper of the limits, on this node: it lives as long as the command can."""
-    options = workload.options
-    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=True
-    )
-    actor = ray.remote(num_cpus=0, max_concurrency=1000, scheduling_strategy=here)(LimitKeeper)
-    return actor.remote(options.requests_per_minute, options.tokens_per_minute, options.allowance)
-
-
-async def _settle(keeper: Any, workload: Workload) -> None:
-    """Counts what the workers spent in the allowance of this command, which may go on with another run."""
-    if (allowance := workload.options.allowance) is not None:
-        with contextlib.suppress(Exception):  # the cluster is gone: the limit of the next run begins anew
-            allowance.spent.requests, allowance.spent.cost = await value_of(keeper.spent.remote())
 
 
 def _check_sendable(ray: Any, workload: Workload) -> None:

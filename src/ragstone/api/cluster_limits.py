@@ -2,7 +2,8 @@
 request. That costs about a millisecond a request, and only where there is a limit."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -90,9 +91,31 @@ class _SharedBudget:
         self._keeper.pay.remote(cost)
 
 
+@contextlib.asynccontextmanager
+async def keeping(ray: Any, options: ModelOptions) -> AsyncIterator[Any]:
+    """The keeper of the limits of these options, on this node: it lives as long as the command can. None where there
+    are none. In the end, what the workers spent is counted in the allowance of this command, which may go on."""
+    if not (options.allowance or options.requests_per_minute or options.tokens_per_minute):
+        yield None
+        return
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=True
+    )
+    actor = ray.remote(num_cpus=0, max_concurrency=1000, scheduling_strategy=here)(LimitKeeper)
+    keeper = actor.remote(options.requests_per_minute, options.tokens_per_minute, options.allowance)
+    try:
+        yield keeper
+    finally:
+        if (allowance := options.allowance) is not None:
+            with contextlib.suppress(Exception):  # the cluster is gone: the limit of what follows begins anew
+                allowance.spent.requests, allowance.spent.cost = await value_of(keeper.spent.remote())
+
+
 async def value_of(reference: Any) -> Any:
     """What a call of an actor returns, without a blocked event loop. Raises what the call raised."""
-    return await asyncio.shield(asyncio.wrap_future(reference.future()))  # Ray's client fails over a cancelled one
+    future = asyncio.wrap_future(reference.future())
+    future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # also where nobody waits any more
+    return await asyncio.shield(future)  # Ray's client fails over a cancelled one
 
 
 def limited_by(keeper: Any, options: ModelOptions) -> ModelOptions:

@@ -209,9 +209,10 @@ class Shards:
                 await asyncio.to_thread(merge_shard, self.file.path, returned.file)
             left = await self._unsettled(jobs)
             missing = {job.item.case.id for job in left}
-            with open_run(returned.file) as shard:
-                for record in shard.records():
-                    if record.case.id not in missing:
+            done = [(job.system.id, job.item.case.id) for job in jobs if job.item.case.id not in missing]
+            with open_run(self.file.path) as run:  # the shard's file lacks what a dead worker left beside it
+                for record in run.find(done):
+                    if record is not None:
                         self.count(record, record.case.id in returned.free)
         finally:
             returned.file.unlink(missing_ok=True)
