@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -206,6 +207,27 @@ class Scenes:
                 "files": sorted(path.name for path in self.folder.glob("a.run*")),
                 "same": untimed(self.exported("a.run")) == untimed(self.exported("b.run"))}  # fmt: skip
 
+    def apart(self) -> dict[str, Any]:
+        """The command's folder is on a disk that the workers do not see; one of them dies."""
+        (self.folder / "apart").mkdir()
+        run = shlex.join(command(*self.model, "--run", "a.run", *self.on_cluster))
+        export = shlex.join(command("export", "a.run", "--format", "jsonl"))
+        inside = f"mount -t tmpfs none apart && cd apart && {run} >&2; echo $? $(ls -x); {export}"
+        Endpoint.begin(free=20)
+        process = subprocess.Popen(
+            ["unshare", "-m", "sh", "-c", inside], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+            env=environment(self.folder, COMPAT_API_KEY=KEY), stderr=subprocess.PIPE,
+        )  # fmt: skip
+        until(lambda: Endpoint.asked.total() >= 20 + 4, "the run has begun")
+        os.kill(next(pid for node in self.cluster.worker_nodes for pid in workers_of(node)), signal.SIGKILL)
+        Endpoint.gate.set()
+        out, err = process.communicate(timeout=2 * GIVE_UP)
+        said, _, exported = out.partition("\n")
+        requests = Endpoint.asked.total()
+        self.run(*self.model, "--run", "here.run")
+        return {"said": said, "err": err, "requests": requests, "outside": len([*(self.folder / "apart").iterdir()]),
+                "same": untimed(exported) == untimed(self.exported("here.run"))}  # fmt: skip
+
     def embedding(self) -> dict[str, Any]:
         """A pool that workers embed, and the same here."""
         (self.folder / "embedder.py").write_text(EMBEDDER)
@@ -338,7 +360,7 @@ def main() -> int:
     seen: dict[str, Any] = {}
     with nodes(2, 2, folder, gpus=1) as cluster:
         scenes = Scenes(folder, cluster, f"http://127.0.0.1:{server.server_address[1]}/v1")
-        for scene in (scenes.own_code, scenes.limits, scenes.driver, scenes.kills, scenes.embedding,
+        for scene in (scenes.own_code, scenes.limits, scenes.apart, scenes.driver, scenes.kills, scenes.embedding,
                       scenes.embedding_limits, scenes.gpus, scenes.scored,
                       scenes.diagnosed, scenes.built):  # fmt: skip
             if sys.argv[2:] and scene.__name__ not in sys.argv[2:]:

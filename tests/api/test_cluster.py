@@ -352,7 +352,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The other commands."""
-    return seen_by(tmp_path_factory.mktemp("commands"), "scored", "diagnosed", "built")
+    return seen_by(tmp_path_factory.mktemp("commands"), "scored", "diagnosed", "built", "gpus")
 
 
 @pytest.mark.slow
@@ -379,6 +379,13 @@ def test_a_command_and_workers_and_a_node_that_die_cost_what_was_in_flight(scene
 
 
 @pytest.mark.slow
+def test_workers_without_a_shared_disk_send_their_files_and_a_death_costs_its_shards(scenes: Any) -> None:
+    seen = scenes["apart"]
+    assert (seen["said"], seen["same"], seen["outside"]) == ("0 a.run", True, 0), seen["err"]
+    assert COUNT <= seen["requests"] <= COUNT + 2 * 8  # two shards of the worker that died
+
+
+@pytest.mark.slow
 def test_a_pool_that_workers_embed_has_the_vectors_of_one_machine(scenes: Any) -> None:
     assert {name: scenes["embedding"][name] for name in ("same", "shape", "asked")} == {
         "same": True, "shape": [700, 3], "asked": 1
@@ -395,9 +402,9 @@ def test_workers_that_embed_keep_the_limit_of_the_command_and_a_refusal_comes_ho
 
 
 @pytest.mark.slow
-def test_each_worker_gets_the_share_of_a_gpu_that_it_asks_for(scenes: Any) -> None:
+def test_each_worker_gets_the_share_of_a_gpu_that_it_asks_for(commands: Any) -> None:
     """The nodes only say that they have one: no GPU is used."""
-    seen = scenes["gpus"]
+    seen = commands["gpus"]
     assert (seen["code"], seen["answers"]) == (0, {"GPU 0": COUNT}), seen["err"]
     assert seen["embedded"] == [pytest.approx(3 / 5)]
 
