@@ -24,7 +24,7 @@ class RecordedRows(Sequence[RecordedRow]):
 
     def __init__(self, items: Sequence[Item], language: str = "") -> None:
         self._items, self._language = items, language
-        self._places, self.numbers = array("q"), array("q")
+        self._places, self.numbers = array("i"), array("i")
         self.errors: dict[int, str] = {}
         self.unanswered, self.failed, self.retrieval_only = list[str](), list[str](), list[str]()
         for place, item in enumerate(items):
@@ -43,7 +43,7 @@ class RecordedRows(Sequence[RecordedRow]):
         """The same rows with other numbers, by their number so far; the others keep theirs."""
         other = RecordedRows((), self._language)
         other._items, other._places = self._items, self._places
-        other.numbers = array("q", (numbers.get(number, number) for number in self.numbers))
+        other.numbers = array("i", (numbers.get(number, number) for number in self.numbers))
         return other
 
     def item(self, place: int) -> Item:

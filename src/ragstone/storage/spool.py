@@ -14,7 +14,7 @@ from ragstone.errors import StorageError
 
 T = TypeVar("T")
 
-_FIRST = 4_096  # values that stay as they are, in memory
+_FIRST = 1_024  # values that stay as they are, in memory
 _BLOCK = 64  # later ones are read so many at once
 _RECENT = 32  # blocks that are kept as they were read: what streams the values often asks for them again soon
 

@@ -2,6 +2,7 @@
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,7 @@ class MetricScores:
 
     samples: Samples
     values: "array[float]" = field(default_factory=lambda: array("d"))
-    places: "array[int]" = field(default_factory=lambda: array("q"))
+    places: "array[int]" = field(default_factory=lambda: array("i"))
     failed: int = 0
     not_applicable: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
@@ -65,6 +66,16 @@ class MetricScores:
         for value in np.unique(values)[:: -1 if lower else 1].tolist():
             if len(found) >= count or value == (0.0 if lower else 1.0):
                 break
-            names = {self.samples[self.places[place]] for place in np.flatnonzero(values == value)}
-            found |= dict.fromkeys(sorted(names, reverse=lower))
+            names = (self.samples[self.places[place]] for place in np.flatnonzero(values == value))
+            found |= dict.fromkeys(_first(names, 2 * count, reverse=lower))  # some may be found already
         return tuple(found)[:count]
+
+
+def _first(names: Iterable[str], count: int, *, reverse: bool) -> list[str]:
+    """The first of these names in their order, each once. All of them may be a million."""
+    kept = set[str]()
+    for name in names:
+        kept.add(name)
+        if len(kept) > 100 * count:
+            kept = set(sorted(kept, reverse=reverse)[:count])
+    return sorted(kept, reverse=reverse)[:count]
