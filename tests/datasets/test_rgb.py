@@ -17,7 +17,6 @@ from ragstone.datasets.rgb import (
     name_of,
     official_kind,
     read_rgb,
-    read_rgb_dir,
     read_row,
     rgb_files,
     rgb_set,
@@ -161,14 +160,15 @@ def test_a_folder_may_hold_any_subset_and_other_files(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
     (tmp_path / ".hidden.json").write_text("{", encoding="utf-8")
     (tmp_path / "LICENSE.txt").write_text("…", encoding="utf-8")
-    assert list(read_rgb_dir(tmp_path)) == ["en", "zh_refine", "mine"]
-    assert read_rgb_dir(tmp_path)["mine"].kind == "base"
+    files = rgb_files(tmp_path)
+    assert list(files) == ["en", "zh_refine", "mine"]
+    assert read_rgb(files["mine"]).kind == "base"
 
 
 def test_an_official_file_that_is_broken_is_never_passed_over(tmp_path: Path) -> None:
     (tmp_path / "en.json").write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match=r"en\.json, line 1: not JSON"):
-        read_rgb_dir(tmp_path)
+        read_rgb(rgb_files(tmp_path)["en"])
 
 
 def test_the_whole_file_comes_before_a_part_of_it_and_two_parts_are_refused(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_the_whole_file_comes_before_a_part_of_it_and_two_parts_are_refused(tmp_
     assert [path.name for path in rgb_files(tmp_path).values()] == ["zh_int.json"]
     (tmp_path / "zh_int.json").unlink()
     with pytest.raises(DataError, match=r"zh_int\.head30\.json has the name 'zh_int' too"):
-        read_rgb_dir(tmp_path)
+        read_rgb(rgb_files(tmp_path)["en"])
 
 
 def test_generated_and_read_sets_have_one_hash_however_the_file_is_written(tmp_path: Path) -> None:

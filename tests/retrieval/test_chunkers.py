@@ -17,7 +17,6 @@ from ragstone.retrieval.chunkers import (
     chunk_passages,
     named_tokenizer,
     parse_sizes,
-    tokenizer_id,
 )
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Passage
@@ -72,7 +71,7 @@ def test_chunks_are_slices_in_order_that_keep_to_size_and_overlap_and_lose_only_
     overlap = data.draw(st.integers(0, size - 1))
     tokenizer = data.draw(st.sampled_from([None, Characters(), Words()]))
     count = {"test/characters": lambda part: len(Characters().encode(part)), "test/words": Words().count}.get(
-        tokenizer_id(tokenizer), estimate_tokens
+        "" if tokenizer is None else tokenizer.id, estimate_tokens
     )
     chunks = chunk(text, size=size, overlap=overlap, method=method, tokenizer=tokenizer)
     covered = [False] * len(text)
@@ -264,9 +263,8 @@ def test_what_is_no_size_is_told(text: str) -> None:
 
 
 def test_the_tokenizer_has_a_name() -> None:
-    assert tokenizer_id(None) == "ragstone/estimate"
     estimate = named_tokenizer("ragstone/estimate")
-    assert tokenizer_id(estimate) == "ragstone/estimate"
+    assert estimate.id == "ragstone/estimate"
     assert chunk(MIXED, size=50, tokenizer=estimate) == chunk(MIXED, size=50)
     with pytest.raises(UnknownName, match="No tokenizer named 'local/smollm2'"):
         named_tokenizer("local/smollm2")

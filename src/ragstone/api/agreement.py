@@ -1,14 +1,14 @@
 """What joint verification costs in accuracy: the same answers judged jointly, passage by passage, and as ragas does."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from msgspec.structs import replace as changed
 
 from ragstone.analysis.agreement import Agreement, MetricGap, Verdicts, agreement, gap, verdicts_of
-from ragstone.api.blocking import blocking, public
+from ragstone.api.blocking import public
 from ragstone.api.evaluate import EvalPlan, plan_evaluation
 from ragstone.api.execute import cache_folder, concurrency_of
 from ragstone.api.judging import Judging, open_tools
@@ -90,10 +90,6 @@ async def agreement_of_protocols_async(
         comparisons.append(_ways("joint", "separate", count, joint_filled, separate_filled))
     return comparisons
 
-
-agreement_of_protocols: Callable[..., list[Ways]] = blocking(
-    agreement_of_protocols_async, name="agreement_of_protocols"
-)
 
 Sample = tuple[Case, Response]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
-from ragstone.api.evaluate import plan_evaluation, read_data
+from ragstone.api.evaluate import data_frame, plan_evaluation, read_data
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
@@ -86,11 +86,7 @@ class DiagnosisResult(RunResult):
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A row per question: id, question, answer, cause, stage that lost the gold, labels, confidence, outcomes."""
-        try:
-            import pandas as pd  # noqa: PLC0415
-        except ImportError:
-            raise UsageError("to_pandas needs pandas, which is not installed: pip install pandas.") from None
-        return pd.DataFrame([_row(item) for item in self.questions])
+        return data_frame([_row(item) for item in self.questions])
 
 
 def _row(item: Diagnosed) -> dict[str, Any]:

@@ -57,13 +57,6 @@ class _OracleChunk(msgspec.Struct, frozen=True):
     support: int = 1
 
 
-class Retrieved(msgspec.Struct, frozen=True):
-    """The chunks retrieved for a query, best first."""
-
-    query_id: str
-    top_chunks: tuple[MirageChunk, ...]
-
-
 class _Label(msgspec.Struct, frozen=True):
     """A chunk without its text, as far as scores need it."""
 

@@ -84,16 +84,10 @@ def read_rgb(path: str | Path) -> RGBSet:
     return _set(name_of(path), lines, str(path))
 
 
-def read_rgb_dir(folder: str | Path) -> dict[str, RGBSet]:
-    """Every RGB file of a folder (not of its subfolders), by name: the official names, in their order, then others.
-
-    Any subset may be there. A `.json` or `.jsonl` file of another name counts where its first row has the fields of a
-    question; other files are left alone. Raises DataError as `read_rgb` does."""
-    return {name: read_rgb(path) for name, path in rgb_files(folder).items()}
-
-
 def rgb_files(folder: str | Path) -> dict[str, Path]:
-    """The RGB files of a folder, by name, without reading more than their first row."""
+    """The RGB files of a folder (not of its subfolders), by name, without reading more than their first row: the
+    official names, in their order, then others. Any subset may be there. A `.json` or `.jsonl` file of another name
+    counts where its first row has the fields of a question; other files are left alone."""
     folder = Path(folder)
     files: dict[str, Path] = {}
     try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragstone.errors import BadReply, ModelError
 from ragstone.models.cache import Shared
+from ragstone.models.concurrency import gather_all
 from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
 from ragstone.models.work import count_work
@@ -114,14 +115,9 @@ class CachedEmbedder:
             waiting.append(request.result())
         if len(waiting) == 1:
             return await waiting[0]
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                done = [tasks.create_task(result) for result in waiting]
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
         rows: Rows = {}
-        for task in done:
-            rows |= task.result()
+        for found in await gather_all(*waiting):
+            rows |= found
         return rows
 
     def _key(self, text: str, kind: Kind) -> bytes:

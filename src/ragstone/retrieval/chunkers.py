@@ -8,7 +8,7 @@ A chunk is always a slice of its document without blanks at its ends; nothing is
 together a code block, a table, or a heading and the text after it, if they fit into a chunk; each chunk of a longer
 table also gets the table's header (`Chunk.header`).
 
-A length in tokens depends on the tokenizer, so run files name it (`tokenizer_id`). The default is an estimate, which
+A length in tokens depends on the tokenizer, so run files name it. The default is an estimate, which
 needs no download. MIRAGE's 330 and RGB's 300 tokens were counted with those papers' own tokenizers (MIRAGE's is
 BERT-base-uncased), which use more tokens for Chinese and for rare words.
 """
@@ -96,11 +96,6 @@ def named_tokenizer(name: str) -> Counts:
     """One of `models.tokenizers.TOKENIZERS`, which count in this process. Raises UnknownName for any other, including a
     chat model's own tokenizer (its server counts one text per request, which is too slow), and MissingExtra."""
     return _Counter(name, count_here(name))
-
-
-def tokenizer_id(tokenizer: Tokenizer | Counts | None) -> str:
-    """The tokenizer's name in run files; "ragstone/estimate" for None."""
-    return ESTIMATE if tokenizer is None else tokenizer.id
 
 
 def parse_sizes(given: object) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ default. They are normalized to a sum of 1 here; with rrf they multiply its term
 Each retriever returns `depth` passages (100, or k if that is more).
 """
 
-import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from ragstone.errors import UsageError
+from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Passage, Retriever
@@ -108,17 +108,12 @@ class Hybrid:
         """At most `k` passages per query. Raises any retriever's error: a list fused without it would look like this
         retriever's but be another's."""
         depth = max(self._depth, k)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                searches = [tasks.create_task(retriever.retrieve(queries, k=depth)) for retriever in self._retrievers]
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-        by_query = zip(*(task.result() for task in searches), strict=True)
+        lists = await gather_all(*(retriever.retrieve(queries, k=depth) for retriever in self._retrievers))
         return [
             fuse(
                 lists, k=k, method=self._method, constant=self._constant, weights=self._weights, order=self._order
             )
-            for lists in by_query
+            for lists in zip(*lists, strict=True)
         ]  # fmt: skip
 
 

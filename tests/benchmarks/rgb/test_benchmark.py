@@ -13,7 +13,7 @@ from tests.planless import Planless
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.rgb.benchmark import RGB
 from ragstone.benchmarks.rgb.selection import PassageChoice, official
-from ragstone.datasets.rgb import RGBRow, RGBSet, read_rgb_dir, rgb_set
+from ragstone.datasets.rgb import RGBRow, RGBSet, read_rgb, rgb_files, rgb_set
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.rgb_official import RgbOfficial
 from ragstone.structs import from_json, to_json
@@ -188,7 +188,7 @@ def test_one_data_set_gives_one_case_a_row_at_any_ratio(ratio: float, ability: s
 
 @official_data
 def test_official_cases_of_the_official_data_are_the_programs() -> None:
-    data = read_rgb_dir(SHARED)["zh_refine"]
+    data = read_rgb(rgb_files(SHARED)["zh_refine"])
     benchmark = RGB({data.name: data}, dataset="zh_refine", noise_ratios=[0.4], selection="official", template=OFFICIAL)
     cases = list(benchmark.cases())
     assert [case.sample.id for case in cases] == [f"zh_refine:{i}" for i in range(300)]
@@ -308,7 +308,7 @@ def test_testbeds_without_data_and_questions_with_too_few_documents_are_told() -
 
 @official_data
 def test_the_questions_of_en_fact_that_have_too_few_documents_are_told() -> None:
-    data = read_rgb_dir(SHARED)["en_fact"]
+    data = read_rgb(rgb_files(SHARED)["en_fact"])
     short = sum(len(row.positive_wrong) < 5 for row in data.rows)
     (line,) = RGB({"en_fact": data}, dataset="en_fact").warnings
     assert f"{short} of 100 questions have fewer than 5 suitable documents and get fewer" in line

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.benchmarks.rgb.selection import SELECTIONS, PassageChoice, balanced, document, official, passages_of
-from ragstone.datasets.rgb import Kind, RGBRow, RGBSet, read_rgb_dir
+from ragstone.datasets.rgb import Kind, RGBRow, RGBSet, read_rgb, rgb_files
 from ragstone.errors import UsageError
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "rgb"
@@ -76,7 +76,7 @@ def texts(row: RGBRow, kind: Kind, references: list[str]) -> list[str]:
 @pytest.mark.parametrize("name", ["zh_refine", "zh_int", "en_fact"])
 @pytest.mark.parametrize("passages", [5, 0, 1, 3, 10])
 def test_the_official_choice_is_the_programs_for_every_row_at_every_ratio(name: str, passages: int) -> None:
-    data = read_rgb_dir(SHARED)[name]
+    data = read_rgb(rgb_files(SHARED)[name])
     for ratio in RATIOS:
         choice = PassageChoice(passages, ratio)
         if ratio > 1:
@@ -89,7 +89,7 @@ def test_the_official_choice_is_the_programs_for_every_row_at_every_ratio(name: 
 @official_data
 @pytest.mark.parametrize("correct", [0.2, 0.4, 0.6000000000000001, 1.0])
 def test_the_official_choice_of_true_and_false_texts_is_the_programs(correct: float) -> None:
-    data = read_rgb_dir(SHARED)["en_fact"]
+    data = read_rgb(rgb_files(SHARED)["en_fact"])
     for ratio in (0.0, 0.2, 0.4):
         for row in data.rows:
             if math.ceil(5 * ratio) + math.ceil(5 * correct) > 5:
@@ -242,7 +242,7 @@ def test_balanced_rounds_shares_as_people_do() -> None:
 
 @official_data
 def test_in_zh_refine_the_official_place_of_the_answer_is_confounded_with_noise_and_the_balanced_is_not() -> None:
-    data: RGBSet = read_rgb_dir(SHARED)["zh_refine"]
+    data: RGBSet = read_rgb(rgb_files(SHARED)["zh_refine"])
     places: dict[str, Counter[int]] = {"official": Counter(), "balanced": Counter()}
     for name, counted in places.items():
         for index, row in enumerate(data.rows):

@@ -166,10 +166,14 @@ class Evidence:
         return self.outcome("as_is") or "unscored"
 
     def _again(self) -> str | None:
-        outcomes = [outcome for name in REPEATS if (outcome := self.told(name)) not in (None, MISSING)]
+        return self._ever_right("again", REPEATS)
+
+    def _ever_right(self, name: str, conditions: Sequence[str]) -> str | None:
+        """Whether an answer under any of these conditions, which tell this field, is right."""
+        outcomes = [outcome for condition in conditions if (outcome := self.told(condition)) not in (None, MISSING)]
         if "right" in outcomes:
             return "right"
-        return self._told("again", otherwise="wrong" if outcomes else MISSING)
+        return self._told(name, otherwise="wrong" if outcomes else MISSING)
 
     def _answerable(self) -> str:
         return "no" if answerable(self.records["as_is"].case) is False else "yes"
@@ -265,10 +269,7 @@ class Evidence:
         return self._told("indexed") if (outcome := self.told("indexed_only")) is None else _NOT_REFUSED[outcome]
 
     def _moved(self) -> str | None:
-        outcomes = [outcome for name in SOURCES["moved"] if (outcome := self.told(name)) not in (None, MISSING)]
-        if "right" in outcomes:
-            return "right"
-        return self._told("moved", otherwise="wrong" if outcomes else MISSING)
+        return self._ever_right("moved", SOURCES["moved"])
 
     def _recalled(self) -> str | None:
         """Whether the answer from the gold is what the system says without any document."""

@@ -63,7 +63,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class RGB(BaseBenchmark):
-    """The cases of RGB over these `sets` (by name, as returned by `datasets.rgb.read_rgb_dir` or `rgb_set`).
+    """The cases of RGB over these `sets` (by name, as returned by `datasets.rgb.read_rgb` or `rgb_set`).
 
     - `languages`, `abilities`: the testbeds. `noise_ratios`: overrides the paper's for noise and integration.
     - `passages`: documents per question; 0 asks without documents. `correct_rate`: in counterfactual sets, the share of
