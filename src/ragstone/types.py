@@ -4,9 +4,12 @@ Nothing here computes. A benchmark yields `Case`s, a `System` answers them with 
 into `Score`s, and the run file stores `Record`s. What is shown of them is in `display`.
 """
 
+import operator
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
 
 from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.structs import JSON, Frozen, Scalar
@@ -89,7 +92,7 @@ class Usage(Frozen, frozen=True):
     written_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
+        return Usage(*map(operator.add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
 
 
 class Step(Frozen, frozen=True):
