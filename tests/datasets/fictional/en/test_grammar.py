@@ -12,8 +12,9 @@ import pytest
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.datasets.fictional.en import LANGUAGE
 from ragstone.datasets.fictional.en.domain import EnglishDomain, aliases
-from ragstone.datasets.fictional.en.grammar import Choice, Day, Person, Ref, Story, Var, load, parse, spelt
+from ragstone.datasets.fictional.en.grammar import Choice, Ref, Var, load, parse
 from ragstone.datasets.fictional.en.names import day, money, ordinal
+from ragstone.datasets.fictional.en.story import Day, Person, Story, spelt
 from ragstone.datasets.fictional.parts import Unmet, seeded
 
 ALL = LANGUAGE.domains

@@ -7,8 +7,8 @@ from typing import Any
 
 from ragstone.datasets.fictional.collector import STATING, ChunkCollector, misleading_kinds
 from ragstone.datasets.fictional.en.domain import EnglishDomain, World, aliases
-from ragstone.datasets.fictional.en.grammar import spelt
 from ragstone.datasets.fictional.en.items import RowWriter, another_category, hidden_parts, other_years, start_row
+from ragstone.datasets.fictional.en.story import spelt
 from ragstone.datasets.fictional.parts import Collected, pick
 from ragstone.datasets.fictional.worlds import EventSeries
 

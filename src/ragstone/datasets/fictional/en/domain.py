@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.en.names import NEWS_VOCABULARY, VOCABULARY
+from ragstone.datasets.fictional.en.story import Day, Person
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
 

@@ -7,8 +7,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ragstone.datasets.fictional.en.domain import EnglishDomain, World, aliases, near_aliases
-from ragstone.datasets.fictional.en.grammar import ROWS, Grammar, Part, Story, load, spelt
+from ragstone.datasets.fictional.en.grammar import ROWS, Grammar, Part, load
 from ragstone.datasets.fictional.en.names import NEWS_DRAWS, number
+from ragstone.datasets.fictional.en.story import Story, spelt
 from ragstone.datasets.fictional.pages import DECOYS, About, Beside, Difficulty, Item, with_pages
 from ragstone.datasets.fictional.parts import (
     Deck,

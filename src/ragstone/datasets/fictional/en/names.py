@@ -8,7 +8,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, TypeVar
 
-from ragstone.datasets.fictional.en.grammar import Day, Person, with_article
+from ragstone.datasets.fictional.en.story import Day, Person, with_article
 from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
