@@ -15,8 +15,6 @@ from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.stats import Samples
 from ragstone.types import Plan, Record, Run, Usage
 
-__all__ = ["JudgeCost", "ScoreTally", "amounts_of", "columns_of", "display_order", "tallied", "tally_scores"]
-
 _TEXTS, _SHOWN = 1_000, 200  # samples whose question and answer are kept, and characters of each
 _REASONS = 20  # different reasons that are counted for one metric
 
