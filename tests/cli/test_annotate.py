@@ -50,6 +50,12 @@ def typed(ragstone: Callable[..., Told], monkeypatch: pytest.MonkeyPatch) -> Cal
     return call
 
 
+def test_a_data_file_that_does_not_exist_leaves_no_file_of_labels(typed: Callable[..., Told], tmp_path: Path) -> None:
+    labels = tmp_path / "l.sqlite"
+    assert typed("", tmp_path / "missing.run", "--labels", labels, "--as", "ann").code == 2
+    assert not labels.exists()
+
+
 def test_labels_are_typed_and_the_next_session_goes_on(typed: Callable[..., Told], data: Path) -> None:
     told = typed("y\nn the date is wrong\nq\n", data, "--as", "ann", "--seed", "3")
     assert told.code == 0

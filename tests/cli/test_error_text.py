@@ -38,6 +38,15 @@ _PLACE = re.compile(r"\{[^{}]*\}")
         (("bench", "rgb", "--combine", "sum"), "选项 --combine 的值无效：“sum”不在可选值之中："),
         (("bench", "rgb", "--judge-base-url"), "选项 --judge-base-url 需要一个值。"),
         (("bench", "rgb", "--model", "openai/m", "--base-url", "ftp://x"), "出错（英文说明）："),
+        (("bench", "rgb", "--limit", "0"), "ragstone: 选项 --limit 的值无效：0 不在范围 x>=1 内。"),
+        (("bench", "mirage"), "没有要评测的对象：请指定 --model、--retriever，或两者都指定。"),
+        (("bench", "niah", "--model", "local/extractive", "--needle", "x"), "没有名为“x”的针。"),
+        (("bench", "rgb", "--model", "compat/x"), "compat/x 需要 --base-url：端点的地址。"),
+        (("bench", "rgb", "--model", "local/extractive", "--data", "no"), "--data “no”：没有这个文件夹或文件。"),
+        (("bench", "niah", "--model", "local/extractive", "--lengths", "a"), "应为数字，例如 500,1000，或"),
+        (("eval", "no.csv"), "'no.csv'：没有这个文件或文件夹。"),
+        (("run", "no.csv", "--system", "a.py:ask"), "'no.csv'：没有这个文件或文件夹。"),
+        (("report", __file__, "-o", "r.html"), "test_error_text.py：不是 SQLite 数据库，也就不是运行文件。"),
         (("merge", "a.run", "a.run", "-o", "m.run"), "a.run 出现了两次。每个运行文件请只写一次。"),
     ],
 )
@@ -88,6 +97,6 @@ def said() -> str:
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_sentence_that_nobody_says_any_more_is_found(sentence: str) -> None:
-    """By its longest part without a place."""
-    part = max(_PLACE.split(sentence), key=len).strip(" '`")
+    """By its longest part without a place or a joint, where code puts two texts together."""
+    part = max(re.split(rf"{_PLACE.pattern}|[:;,] |=", sentence), key=len).strip(" '`()")
     assert part in said() or part.rstrip(":.") in said(), part

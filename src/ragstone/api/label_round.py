@@ -53,11 +53,11 @@ def label_round(
     condition, a column or a derived field of the data. `systems`: of the run (all). `experts`: the team; each item
     goes to `per_item` of them (1), as evenly as possible. Without a team, everybody who labels gets what still lacks
     labels. Calling it again adds what is new and changes nothing else. Raises UsageError and DataError."""
+    known = _rubrics(rubrics)
+    if source is not None and not isinstance(source, EvalData) and not is_run_file(source):
+        source = read_eval_data(source, mapping=mapping, whole=True)  # first: a wrong name leaves no file of labels
     with ExitStack() as undo:
         store = undo.enter_context(LabelStore.open(labels))
-        known = _rubrics(rubrics)
-        if source is not None and not isinstance(source, EvalData) and not is_run_file(source):
-            source = read_eval_data(source, mapping=mapping, whole=True)
         names = list(tasks) or [task.name for task in store.tasks()] or [_default(source)]
         there = {task.name: task for task in store.tasks()}
         chosen = [there[name] if name in there and not known else task_named(name, known) for name in names]
