@@ -166,3 +166,8 @@ def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_woul
     found = re.search(r"cannot tell yet .* over 40 questions; this difference needs about (\d+)", unclear)
     assert found
     assert int(found[1]) > 40
+
+
+def test_without_a_difference_over_two_questions_nothing_is_claimed() -> None:
+    assert "Too few questions to tell whether local/" in text_of(render(paired(2, 0), SmallBenchmark()))
+    assert "No difference is seen between local/" in text_of(render(paired(200, 0), SmallBenchmark()))

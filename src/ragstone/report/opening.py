@@ -16,6 +16,7 @@ from ragstone.stats import Estimate
 from ragstone.types import Benchmark, Run
 
 _ACTIONS = 3
+_VAGUE = 0.2  # an interval that is wider says nothing of a difference
 _MESSAGE = 160  # characters of a failure in a verdict
 _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -125,7 +126,8 @@ def _better(digest: Digest, words: Mapping[str, str]) -> str:
     if low > 0 or high < 0:
         return words["better"].format(**values)
     needed = spread_of(a, b, groups).needed(value) if value else 0
-    return words["cannot_tell" if needed > len({*groups}) else "no_difference"].format(**values, needed=f"{needed:,}")
+    too_few = "too_few" if high - low > _VAGUE else "no_difference"
+    return words["cannot_tell" if needed > len({*groups}) else too_few].format(**values, needed=f"{needed:,}")
 
 
 def _points(points: float, size: float) -> str:
