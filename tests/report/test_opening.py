@@ -37,6 +37,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         bench("mirage", model=models, run=folder / "mirage.run", retrievers=("bm25",), ks=(1, 3), fictional_size=8)
         bench("niah", model=models[:1], run=folder / "niah.run", lengths=(600, 900), depths=(0, 50, 100))
         evaluate(ROWS, metrics=["exact_match", "token_f1", "rouge_l"], gates={"token_f1": 0.9}, run=folder / "eval.run")
+        few = [{**row, "ground_truth": row["answer"] if number else "elsewhere"} for number, row in enumerate(ROWS[:5])]
+        evaluate(few, metrics=["token_f1"], gates={"token_f1": 0.9}, run=folder / "open.run")
     return {kind: folder / f"{kind}.run" for kind in KINDS}
 
 
@@ -131,6 +133,12 @@ def test_a_metric_below_its_gate_is_marked_and_its_worst_cases_are_linked(
         *_, summary = run.summaries().values()
         assert "●" in opening_text({"": summary})
         assert "|" in opening_text({"": summary})
+
+
+def test_a_gate_that_an_interval_contains_is_not_marked_as_missed(runs: dict[str, Path], tmp_path: Path) -> None:
+    text = text_of(page_of(runs["eval"].with_name("open.run"), tmp_path))
+    assert "✗ gate" not in text
+    assert "too few answers" in text
 
 
 def test_the_best_cell_of_the_grid_is_outlined(runs: dict[str, Path], tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ _DOTS = """
 <svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><path d="M0 6H100" class="axis"/>
 {% if dot.gate is not none %}<path d="M{{ dot.gate }} 0V12" class="gate"/>{% endif %}
 {% if dot.low is not none %}<path d="M{{ dot.low }} 6H{{ dot.high }}" class="span"/>{% endif %}<path d="M{{ dot.x }} 6h.01" class="dot{{ ' missed' if dot.missed }}"/></svg>
-<b>{{ dot.value }}{% if dot.interval %} <small>{{ dot.interval }}</small>{% endif %}{% if dot.missed %} <small class="bad">✗ {{ words.gate_line }}</small>{% endif %}</b>
+<b>{{ dot.value }}{% if dot.interval %} <small>{{ dot.interval }}</small>{% endif %}{% if dot.missed %} <small class="bad">✗ {{ words.gate_line }}</small>{% elif dot.open %} <small>{{ words.gate_open }}</small>{% endif %}</b>
 <span class="strip">{{ dot.strip }}{% if dot.links %} <small>{{ words.worst_few }}:{% for at, name in dot.links %} <a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</small>{% endif %}</span></li>
 {% endfor %}
 </ol>
@@ -157,10 +157,13 @@ def _dot(view: View, system: str, dot: Dot) -> dict[str, Any]:
         return None if value is None else f"{100 * (1 - value if dot.lower else value):.1f}"
 
     value, _, interval = dot.text.partition(" ")
-    missed = dot.gate is not None and (dot.value > dot.gate if dot.lower else dot.value < dot.gate)
+    short = dot.gate is not None and (dot.value > dot.gate if dot.lower else dot.value < dot.gate)
+    end = dot.low if dot.lower else dot.high  # the gate fails where the whole interval is on the wrong side
+    missed = short and (end is None or dot.gate is None or (end > dot.gate if dot.lower else end < dot.gate))
     return {
         "label": one_line(dot.label, 80), "lower": dot.lower, "x": at(dot.value), "low": at(dot.low),
         "high": at(dot.high), "gate": at(dot.gate), "value": value, "interval": interval, "missed": missed,
+        "open": short and not missed,
         "strip": histogram_html(view, dot.bins, view.words["bins"].format(counts=", ".join(map(str, dot.bins)))),
         "links": _samples(view, system, dot.samples)[:3],
     }  # fmt: skip
