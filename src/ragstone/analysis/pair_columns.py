@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ragstone.stats import Array, Indices, Samples
+from ragstone.stats import Array, Indices, Samples, all_differ
 from ragstone.types import Score
 
 Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
@@ -58,11 +58,6 @@ class SideScores:
                           math.nan if score.value is None else score.value)  # fmt: skip
 
 
-def _all_differ(numbers: Indices) -> bool:
-    ordered = np.sort(numbers)
-    return not bool((ordered[1:] == ordered[:-1]).any())
-
-
 def _reach(column: "array[float]", size: int) -> None:
     if (missing := size - len(column)) > 0:
         column.extend(array("d", [math.nan]) * missing)
@@ -79,7 +74,7 @@ class SidePairs:
         self.rows: Indices | None = None  # the first row of each pair; None where each row is a pair
         self._pair_of_row: Indices | None = None
         self.keys = self._keys(self._places())
-        if not _all_differ(self.keys):
+        if not all_differ(self.keys):
             self._group()
 
     def __len__(self) -> int:
@@ -128,7 +123,7 @@ class SidePairs:
     def units(self, pairs: Indices) -> Indices | None:
         """A number for each of these pairs, equal for pairs of one sample; None where each has a sample of its own."""
         numbers = self.side.samples.groups(self._places()[pairs])
-        return None if _all_differ(numbers) else numbers
+        return None if all_differ(numbers) else numbers
 
     def order(self, pairs: Indices) -> Indices:
         """The order of these pairs by the ids of their samples, then by their texts."""

@@ -1,11 +1,15 @@
 """Export the rankings of a run as a TREC run: `query Q0 document rank score tag`."""
 
 import re
+import tempfile
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import IO
 
+import numpy as np
+
+from ragstone.stats import Samples
 from ragstone.types import Benchmark, Record, Run
 
 
@@ -13,15 +17,53 @@ def write_trec(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -
     """A list for each question and retriever (without a retriever: system), which is its tag; of several with the same
     list, such as the answers at each k, the deepest."""
     del benchmark, language
-    deepest: dict[tuple[str, str], list[tuple[str, float]]] = {}
-    for record in run.records(texts=False):
-        ranking = _ranking(record)
-        key = (_tag(record), record.case.sample.id)
-        if len(ranking) > len(deepest.get(key, [])):
-            deepest[key] = ranking
-    for (tag, query), ranking in sorted(deepest.items()):
-        for rank, ((document, _), score) in enumerate(zip(ranking, _scores(ranking), strict=True), 1):
-            stream.write(f"{_word(query)} Q0 {_word(document)} {rank} {score!r} {tag}\n")
+    with tempfile.TemporaryFile() as file:
+        lists = _Lists(file)
+        for record in run.records(texts=False):
+            if ranking := _ranking(record):
+                lists.add(_tag(record), record.case.sample.id, ranking)
+        for text in lists.deepest():
+            stream.write(text)
+
+
+class _Lists:
+    """The lists of a run, in a file; only where each of them begins is in memory."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._queries, self._tags = Samples(), dict[str, int]()
+        self._query, self._tag, self._depth = array("i"), array("i"), array("i")
+        self._starts = array("q", [0])
+
+    def add(self, tag: str, query: str, ranking: Sequence[tuple[str, float]]) -> None:
+        """The next list."""
+        text = "".join(
+            f"{_word(query)} Q0 {_word(document)} {rank} {score!r} {tag}\n"
+            for rank, ((document, _), score) in enumerate(zip(ranking, _scores(ranking), strict=True), 1)
+        )
+        size = self._file.write(text.encode("utf-8", "surrogatepass"))
+        self._query.append(self._queries.add(query))
+        self._tag.append(self._tags.setdefault(tag, len(self._tags)))
+        self._depth.append(len(ranking))
+        self._starts.append(self._starts[-1] + size)
+
+    def deepest(self) -> Iterator[str]:
+        """The deepest list of each tag and query, the first of equal ones, in the order of these."""
+        if not self._depth:
+            return
+        places, tags = (np.frombuffer(column, dtype=np.int32) for column in (self._query, self._tag))
+        rank = {tag: number for number, tag in enumerate(sorted(self._tags))}
+        order = self._queries.order(places)
+        order = order[
+            np.argsort(np.array([rank[tag] for tag in self._tags], dtype=np.int64)[tags[order]], kind="stable")
+        ]
+        keys = np.stack([tags[order], self._queries.groups(places[order])])
+        starts = np.flatnonzero(np.append(True, (np.diff(keys) != 0).any(axis=0)))
+        for start, end in pairwise(np.append(starts, len(order))):
+            best = max(order[start:end].tolist(), key=lambda at: self._depth[at])
+            self._file.seek(self._starts[best])
+            size = self._starts[best + 1] - self._starts[best]
+            yield self._file.read(size).decode("utf-8", "surrogatepass")
 
 
 def _ranking(record: Record) -> list[tuple[str, float]]:

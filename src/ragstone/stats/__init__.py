@@ -12,6 +12,7 @@ from ragstone.stats.intervals import (
     Groups,
     Interval,
     Values,
+    all_differ,
     apart,
     decisive_interval,
     difference_interval,
@@ -29,8 +30,8 @@ from ragstone.stats.paired import cohen_kappa, holm, mcnemar_exact, paired_test,
 from ragstone.stats.samples import Indices, Samples
 
 __all__ = [
-    "UNSEEN", "Array", "Estimate", "Groups", "Indices", "Interval", "Samples", "Values", "apart", "at_most",
-    "bad_interval", "cohen_kappa",
+    "UNSEEN", "Array", "Estimate", "Groups", "Indices", "Interval", "Samples", "Values", "all_differ", "apart",
+    "at_most", "bad_interval", "cohen_kappa",
     "decisive_interval", "difference_interval", "effective", "exact_interval", "gain_interval", "holm",
     "mcnemar_exact", "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed",
     "share_interval", "student_quantile", "units_of", "wilson",

@@ -206,14 +206,21 @@ def most_trials(numbers: Array) -> float:
     return len(numbers) if np.isin(numbers, (0.0, 1.0)).all() else math.inf
 
 
+def all_differ(numbers: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
+    """Whether no two of the numbers are equal."""
+    ordered = np.sort(numbers)
+    return not bool((ordered[1:] == ordered[:-1]).any())
+
+
 def units_of(*columns: Array, groups: Groups | None) -> Array:
     """A row for the sums of each column by group, and one for the sizes of the groups. The order of the groups depends
     on these figures only. Without `groups` each value is a group."""
     n = len(columns[0])
-    if groups is None:
-        table = np.stack([*columns, np.ones(n)])
-    elif len(groups) != n:
+    if groups is not None and len(groups) != n:
         raise ValueError(f"{n} values, but {len(groups)} groups.")
+    if groups is None or (isinstance(groups, np.ndarray) and all_differ(groups)):
+        table = np.stack([*columns, np.ones(n)])
+        table += 0.0  # no -0.0, as in a sum
     else:
         if isinstance(groups, np.ndarray):
             places = np.unique(groups, return_inverse=True)[1]

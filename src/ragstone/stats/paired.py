@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ragstone.stats.intervals import ROUNDING, Groups, Values, finite, units_of
+from ragstone.stats.intervals import ROUNDING, Groups, Values, all_differ, finite, units_of
 
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip the signs are all tried
 _DRAWS = 9_999  # random draws if there are more; p is then a multiple of 1/10,000
@@ -21,13 +21,13 @@ def paired_test(
     pairs of 0 and 1, otherwise `permutation_paired` over the groups."""
     one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     whole = bool(np.isin(one, (0.0, 1.0)).all() and np.isin(other, (0.0, 1.0)).all())
-    if whole and (groups is None or _distinct(groups) == len(groups)):
+    if whole and (groups is None or _all_differ(groups)):
         return "mcnemar", mcnemar_exact(int((one > other).sum()), int((other > one).sum()))
     return "permutation", permutation_paired(a, b, groups=groups)
 
 
-def _distinct(groups: Groups) -> int:
-    return len(np.unique(groups)) if isinstance(groups, np.ndarray) else len(set(groups))
+def _all_differ(groups: Groups) -> bool:
+    return all_differ(groups) if isinstance(groups, np.ndarray) else len(set(groups)) == len(groups)
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:

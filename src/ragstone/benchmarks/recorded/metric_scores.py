@@ -2,12 +2,11 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ragstone.stats import Estimate, Samples
+from ragstone.stats import Estimate, Samples, all_differ
 
 
 @dataclass
@@ -51,10 +50,11 @@ class MetricScores:
     def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
         """The samples with the lowest values below a bar: (sample id, value), lowest first. A sample that was judged
         several times counts with its mean."""
-        _, first, inverse, counts = np.unique(
-            self.samples.groups(self.places), return_index=True, return_inverse=True, return_counts=True
-        )
-        means = np.bincount(inverse, np.asarray(self.values)) / counts
+        groups = self.samples.groups(self.places)
+        first, means = np.arange(len(groups)), np.asarray(self.values)
+        if not all_differ(groups):
+            _, first, inverse, counts = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+            means = np.bincount(inverse, means) / counts
         order = np.lexsort((first, means))
         low = order[means[order] < below][:count]
         return [(self.samples[self.places[first[one]]], float(means[one])) for one in low]
@@ -62,20 +62,15 @@ class MetricScores:
     def extremes(self, count: int, *, lower: bool) -> tuple[str, ...]:
         """The samples with the worst values, those of one value by id; none where every value is the best. `lower`:
         whether lower values are better."""
-        values, found = np.asarray(self.values), dict[str, None]()
-        for value in np.unique(values)[:: -1 if lower else 1].tolist():
-            if len(found) >= count or value == (0.0 if lower else 1.0):
+        values, places, found = np.asarray(self.values), np.asarray(self.places), dict[str, None]()
+        while len(found) < count and len(values):
+            value = values.max() if lower else values.min()
+            if value == (0.0 if lower else 1.0):
                 break
-            names = (self.samples[self.places[place]] for place in np.flatnonzero(values == value))
-            found |= dict.fromkeys(_first(names, 2 * count, reverse=lower))  # some may be found already
-        return tuple(found)[:count]
-
-
-def _first(names: Iterable[str], count: int, *, reverse: bool) -> list[str]:
-    """The first of these names in their order, each once. All of them may be a million."""
-    kept = set[str]()
-    for name in names:
-        kept.add(name)
-        if len(kept) > 100 * count:
-            kept = set(sorted(kept, reverse=reverse)[:count])
-    return sorted(kept, reverse=reverse)[:count]
+            worst, rest = places[values == value], values != value
+            for at in self.samples.order(worst)[:: -1 if lower else 1]:
+                found.setdefault(self.samples[worst[at]])
+                if len(found) >= count:
+                    break
+            values, places = values[rest], places[rest]
+        return tuple(found)
