@@ -58,7 +58,7 @@ class News:
 ENGLISH = News(
     "en", ("Arden", "Brill", "Corvin", "Dunmore"), "Bridge at {}",
     ("It rained on Friday, and many guests stayed at home. ", "A year has passed since. "),
-    "The bridge at {} has {} and was opened by the mayor.", "{} lamps",
+    "The bridge at {} has {} of cable and was opened by the mayor.", "{} metres",
 )  # fmt: skip
 CHINESE = News(
     "zh", ("临溪", "沙河", "白塔", "青石"), "{}大桥通车", ("周五下雨，许多来宾留在家中。", "转眼一年过去了。"),

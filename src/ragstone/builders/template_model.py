@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
+from ragstone.builders.cloze_values import cloze_value
 from ragstone.errors import Rejected
 from ragstone.text import detect, estimate_tokens, find_answer, sentences
 from ragstone.text.quoting import find_quote
@@ -19,7 +20,9 @@ from ragstone.types import Completion, Request, Usage
 TEMPLATE_MODEL = "local/template"
 
 _GAP = {"en": "_____", "zh": "＿＿＿"}
+_STOP = {"en": ".", "zh": "。"}
 _ASK = {"en": "Fill in the blank ({subject}): {text}", "zh": "填空（{subject}）：{text}"}
+_ASK_ALONE = {"en": "Fill in the blank: {text}", "zh": "填空：{text}"}
 _GO_ON = {"en": "And in this one: {text}", "zh": "那么这一句：{text}"}
 _THIS = {"en": "this one", "zh": "这一句"}
 _AGAIN = {
@@ -27,9 +30,6 @@ _AGAIN = {
     "zh": ("关于{subject}：“{text}”中缺少哪些字？", "{subject}：把句子“{text}”补充完整。"),
 }
 _NUMBER = re.compile(r"\d[\d.,:]*\d|\d", re.ASCII)
-_UNIT = re.compile(
-    r"\s?(?:(?!(?:and|are|at|by|for|from|in|is|of|on|or|replaces|the|to|under|was|with)\b)[a-z]{2,12}|%|°C)\b|[年月日天个名人元米小时分钟公里千克吨岁次]{1,2}"
-)
 _OTHER = dict(zip("0123456789.,:", "7351926804.,:", strict=True))  # another digit for each
 _MOST = 3  # facts of a passage
 # What a sentence says that something is. Pronouns and times define nothing, nor does 是…的, which stresses something.
@@ -40,10 +40,18 @@ _IS = {
         r"\s(?:is|are)\s(?P<value>an?\s[^.;:!?]{8,160})[.!]?"
     ),
     "zh": re.compile(
-        r"(?P<name>(?![这那它他她其此我你您])[^，。；：、！？“”（）是每周日月年时\s]{2,12})"
-        r"是(?P<value>(?![否不由在从因为\s\d])[^，。；：！？]{5,80}(?<!的))(?:，[^。]*)?[。！]?"
+        r"(?P<name>(?![这那它他她其此我你您])[^，。；：、！？“”（）是的每周日月年时\s]{2,12})"
+        r"是(?P<value>(?![否不由在从因为\s\d])(?=[^，。；：！？]*(?:的|一[个种家座款类]))[^，。；：！？]{5,80}(?<!的))(?:，[^。]*)?[。！]?"
     ),
 }
+# Before a statement: the number of a list, who speaks, a dateline. And what a statement begins with that only its
+# neighbours explain.
+_LEAD = re.compile(
+    r"(?:[AQ]:|\d+\.|[-*•])\s+|(?:By\s)?(?:[A-Z(\d][\w’'.,()-]*\s){1,6}—\s|"
+    r"（[一二三四五六七八九十\d]+）|[一二三四五六七八九十]+、|【[^】]*】|"
+    r"(?:[^，。；]{2,20}\d月\d{1,2}日(?:[讯电]|消息)|本报(?:快讯|讯))(?:（[^）]*）)?[\s，：]*"
+)
+_POINTS_BACK = re.compile(r"(?:It|Its|They|Their|He|His|She|Her|This|That|These|Those|There)\b|[它他她其该这那此]")
 _DEFINITION = {"en": "definition", "zh": "定义"}
 _WHAT = {"en": "What is {name}?", "zh": "什么是{name}？"}
 _WHAT_AGAIN = {
@@ -74,19 +82,18 @@ def _facts(shown: Mapping[str, Any], *, defined: bool = True) -> dict[str, Any]:
     facts: list[dict[str, str]] = []
     for sentence in sentences(passage, language):
         text = sentence.strip()
+        text = text[lead.end() :] if (lead := _LEAD.match(text)) else text
         says = _IS[language].fullmatch(text) if defined and len(facts) < _MOST else None
         if says is not None:
             fact = {"subject": says["name"], "attribute": _DEFINITION[language], "value": says["value"]}
             facts.append({**fact, "time": "", "evidence": text})
             continue
-        match = _NUMBER.search(text)
-        if match is None or not 15 <= len(text) <= 400 or text.count(match[0]) > 1 or len(facts) == _MOST:
+        found = cloze_value(text) if 15 <= len(text) <= 400 and len(facts) < _MOST else None
+        if found is None or (not shown.get("title") and _POINTS_BACK.match(text)):
             continue
-        unit = _UNIT.match(text, match.end())
-        value = match[0] + (unit[0] if unit else "")
-        before = " ".join(text[: match.start()].split()[-3:]) if language == "en" else text[: match.start()][-6:]
-        around = text[: min(24, match.start())].strip() or text[match.end() + len(value) :][:24]
-        subject = (shown.get("title") or around).strip()
+        start, value = found
+        before = " ".join(text[:start].split()[-3:]) if language == "en" else text[:start][-6:]
+        subject = (shown.get("title") or text[:start].strip() or text[start + len(value) :]).strip()
         facts.append({"subject": subject, "attribute": before or value, "value": value, "time": "", "evidence": text})
     return {"facts": facts}
 
@@ -105,8 +112,13 @@ def _question(shown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cloze(fact: Mapping[str, str], forms: Mapping[str, str] = _ASK) -> str:
+    """The sentence with a gap for the value, and before it what it is about, unless the sentence says so itself."""
     language = detect(fact["evidence"])
+    if forms is _ASK and fact["subject"] in fact["evidence"]:
+        forms = _ASK_ALONE
     text = fact["evidence"].replace(fact["value"], _GAP[language], 1)
+    if text[-1] in ";；":
+        text = text[:-1] + _STOP[language]
     return forms[language].format(subject=fact["subject"], text=text)
 
 
@@ -117,7 +129,7 @@ def _paraphrase(shown: Mapping[str, Any]) -> dict[str, Any]:
         return {"paraphrases": [form.format(name=name) for form in _WHAT_AGAIN[language]]}
     head, _, text = question.partition("): " if language == "en" else "）：")
     subject = head.partition("(" if language == "en" else "（")[2]
-    if not subject:  # of a follow-up
+    if not subject or question.startswith(_ASK_ALONE[language].format(text="")):  # or of a follow-up
         subject, text = _THIS[language], question.partition(":" if language == "en" else "：")[2].strip()
     return {"paraphrases": [form.format(subject=subject, text=text) for form in _AGAIN[language]]}
 
@@ -176,7 +188,7 @@ def _between(text: str, head: str, tail: str) -> str:
         return ""
     rest = text[start[1] :]
     end = find_quote(tail, rest) if any(map(str.isalnum, tail)) else None
-    value = rest[: end[0]] if end else re.split(r"[.。;；\n]\s|[.。]$", rest)[0]
+    value = rest[: end[0]] if end else re.split(r"[.;]\s|[。；\n]|\.$", rest)[0]
     return value.strip(" ,.，。") if len(value) < 60 else ""
 
 
