@@ -1,10 +1,13 @@
 """What a reader of scored answers sees first."""
 
+import pytest
 from rich.cells import cell_len
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
+from ragstone.benchmarks.recorded.diagnosis import explain
 from ragstone.benchmarks.recorded.summary import summaries
 from ragstone.report.opening_text import opening_text
+from ragstone.types import Score
 
 
 def test_a_terminal_shows_the_question_and_answer_behind_an_advice() -> None:
@@ -27,3 +30,45 @@ def test_a_long_example_is_one_line_as_wide_as_the_terminal_in_chinese_too() -> 
 def test_without_advice_there_is_no_note_on_advice() -> None:
     (summary,) = summaries(MemoryRun([record("q", {"answer_match": 1.0})]), {}).values()
     assert (summary.actions, summary.notes) == ((), ())
+
+
+NA = Score(None, "not_applicable", "none")
+RIGHT = [record(f"q-{at}", {"answer_match": float(at > 0)}) for at in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "2 of 3 answers are right (67% "), ("zh", "3 个答案中 2 个正确（67% ")]
+)
+def test_a_verdict_opens_with_the_share_of_right_answers_in_words(language: str, said: str) -> None:
+    (summary,) = summaries(MemoryRun(RIGHT), {}, language=language).values()
+    assert said in summary.verdict
+    assert "answer_match" not in summary.verdict
+
+
+def test_a_graded_metric_of_correctness_is_named_with_its_bar_and_a_gate_moves_the_bar() -> None:
+    run = MemoryRun([record(f"q-{at}", {"answer_correctness": at / 4, "faithfulness": 1.0}) for at in range(5)])
+    (summary,) = summaries(run, {}).values()
+    assert "3 of 5 answers are right (60% " in summary.verdict
+    assert "; answer_correctness 0.50" in summary.verdict
+    assert "faithfulness 1.00" in summary.verdict
+    assert summary.notes[0] == "Right: answer_correctness ≥ 0.5."
+    (gated,) = summaries(run, {"answer_correctness": 0.9}).values()
+    assert "1 of 5 answers are right" in gated.verdict
+
+
+def test_a_verdict_counts_the_right_answers_that_the_cards_count() -> None:
+    refusals = [
+        record(f"u-{at}", {"answer_match": NA}, answer=answer, meta={"answerable": False})
+        for at, answer in enumerate(("I do not know.", "It is Paris."))
+    ]
+    records = [*RIGHT, *refusals]
+    (summary,) = summaries(MemoryRun(records), {}).values()
+    right = [explain(one).right for one in records]
+    assert f"{right.count(True)} of {len(right) - right.count(None)} answers are right" in summary.verdict
+
+
+def test_where_different_metrics_decide_or_none_the_verdict_names_the_metrics() -> None:
+    mixed = [record("a", {"answer_correctness": NA, "answer_match": 1.0}), record("b", {"answer_correctness": 1.0})]
+    for records in (mixed, [record("a", {"faithfulness": 0.5})]):
+        (summary,) = summaries(MemoryRun(records), {}).values()
+        assert "right" not in summary.verdict

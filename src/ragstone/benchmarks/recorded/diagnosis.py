@@ -14,6 +14,8 @@ faithfulness and answer relevancy are ragstone's.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from ragstone.benchmarks.recorded.aggregate import display_order
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.display import Diagnosis
@@ -79,6 +81,20 @@ def _deciding(scores: Mapping[str, Score], gates: Mapping[str, float]) -> dict[s
     gated = {name: gates[name] for name in applying if name in gates and _is_of_correctness(name)}
     first = next((name for name in CORRECTNESS if name in applying), None)
     return gated or ({} if first is None else {first: _LOW})
+
+
+def deciding_metric(metrics: Mapping[str, MetricScores], gates: Mapping[str, float]) -> tuple[str, float] | None:
+    """The metric that alone decides in `explain` which answers of a run are right, with its threshold; None if there is
+    none, or if other metrics decide for some answers."""
+    gated = [name for name in gates if _is_of_correctness(name)]
+    known = [name for name in CORRECTNESS if name in metrics]
+    if len(gated) > 1 or not (name := next(iter(gated or known), "")) or name not in metrics:
+        return None
+    deciding = metrics[name]
+    others = [np.setdiff1d(metrics[other].places, deciding.places).size for other in known]
+    if not deciding.values or max(others, default=0) > deciding.failed:
+        return None
+    return name, gates.get(name, _LOW)
 
 
 def _is_of_correctness(name: str) -> bool:

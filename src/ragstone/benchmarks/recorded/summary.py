@@ -1,13 +1,18 @@
 """What a reader of scored answers sees first: the weakest metrics, every metric as a dot, and what to try next."""
 
+from array import array
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
 
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, lower_is_better, tally_scores
-from ragstone.benchmarks.recorded.diagnosis import Advice, advise, metric_for
+from ragstone.benchmarks.recorded.diagnosis import Advice, advise, deciding_metric, metric_for
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
-from ragstone.benchmarks.verdicts import asked, score
+from ragstone.benchmarks.verdicts import asked, percent, score
 from ragstone.display import Action, Dot, Summary
 from ragstone.messages import messages
+from ragstone.stats import Estimate
 from ragstone.types import Run
 
 _TOPICS = ("correctness", "faithfulness", "recall", "precision", "relevancy")
@@ -25,6 +30,17 @@ def _scored(tally: ScoreTally) -> list[str]:
     return [name for name in tally.names if tally.metrics[name].values]
 
 
+@dataclass(frozen=True)
+class _Right:
+    """How many answers are right, and by which metric; `graded`: its values are not only 0 and 1."""
+
+    metric: str
+    threshold: float
+    count: int
+    share: Estimate
+    graded: bool
+
+
 class _Summary:
     def __init__(self, run: Run, gates: Mapping[str, float], language: str) -> None:
         self.meta, self.gates, self.language = run.meta, gates, language
@@ -40,8 +56,13 @@ class _Summary:
             )
             for item in advise(tally.metrics)[:_ACTIONS]
         )
+        right = self._right(tally)
         notes = (self.words["rules_of_thumb"],) if actions else ()
-        return Summary("", self._verdict(system, tally), dots=dots, actions=actions, notes=notes)
+        if right is not None and right.graded:
+            sign = "≤" if lower_is_better(right.metric, self.meta) else "≥"
+            bar = f"{right.metric} {sign} {right.threshold:g}"
+            notes = (self.words["right_from"].format(bar=bar), *notes)
+        return Summary("", self._verdict(system, tally, right), dots=dots, actions=actions, notes=notes)
 
     def _examples(self, tally: ScoreTally, item: Advice) -> Iterator[str]:
         """The worst samples, with what was asked and answered: an id may be one that the user never gave."""
@@ -52,18 +73,44 @@ class _Summary:
     def _advice(self, rule: str) -> str:
         return self.words["action"].format(finding=self.words[f"low_{rule}"], advice=self.words[f"try_{rule}"])
 
-    def _verdict(self, system: str, tally: ScoreTally) -> str:
-        """The metrics that say most: one of each topic, else the first ones."""
+    def _verdict(self, system: str, tally: ScoreTally, right: _Right | None) -> str:
+        """The share of right answers, where it is known, and the metrics that say most: one of each topic, else the
+        first ones."""
         topics = [name for topic in _TOPICS if (name := metric_for(tally.metrics, topic))]
         names = (topics or _scored(tally))[:_NAMED]
-        figures = [f"{name} {score(tally.metrics[name].mean())}" for name in names]
+        shown = [name for name in names if right is None or right.graded or name != right.metric]
+        figures = self.words["join"].join(f"{name} {score(tally.metrics[name].mean())}" for name in shown)
         first = tally.metrics[names[0]]
         n = asked(len(first.values), first.total, self.language)
-        text = self.words["verdict"].format(system=system, figures=self.words["join"].join(figures), n=n)
+        if right is None:
+            text = self.words["verdict"].format(system=system, figures=figures, n=n)
+        else:
+            text = self.words["right_verdict"].format(
+                system=system, right=f"{right.count:,}", n=f"{right.share.n:,}", share=percent(right.share)
+            )
+            if figures or len(first.values) < first.total - first.not_applicable:
+                figures = self.words["right_figures"].format(figures=figures) if figures else ""
+                text += figures + self.words["on"].format(n=n)
         if impossible := tally.refusals[False]:
             refused = sum(declined for _, declined in impossible)
             text += self.words["refused"].format(refused=refused, n=len(impossible))
         return text + self.words["stop"]
+
+    def _right(self, tally: ScoreTally) -> _Right | None:
+        """The share of right answers as the cards count them: by the metric that decides, and refusals of questions
+        that cannot be answered."""
+        if (deciding := deciding_metric(tally.metrics, self.gates)) is None:
+            return None
+        name, threshold = deciding
+        scores = tally.metrics[name]
+        values = np.asarray(scores.values)
+        rights = values <= threshold if lower_is_better(name, self.meta) else values >= threshold
+        refusals = tally.refusals[False]
+        numbers = {sample: -1 - number for number, (sample, _) in enumerate(refusals)}
+        rights = np.append(rights, [declined for _, declined in refusals])
+        groups = np.append(scores.samples.groups(scores.places), [numbers[sample] for sample, _ in refusals])
+        share = Estimate.of_mean(array("d", rights), groups=groups.astype(int), total=scores.total)
+        return _Right(name, threshold, int(rights.sum()), share, graded=bool(np.any((values != 0) & (values != 1))))
 
     def _dots(self, tally: ScoreTally) -> Iterator[Dot]:
         """The metrics with values in [0, 1]."""
