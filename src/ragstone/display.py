@@ -132,14 +132,14 @@ class Dot(Frozen, frozen=True):
 
 class Action(Frozen, frozen=True):
     """What to do: a sentence with its gain and price. The cases behind it: the name of their group, or the ids of
-    their samples, the worst first, or the system and the cause that they share. `examples`: some of them in a line
+    their samples, the worst first, or the system and the causes that they have. `examples`: some of them in a line
     each, for a terminal, which has no links."""
 
     text: str
     group: str = ""
     samples: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
-    cause: tuple[str, str] | None = None
+    cause: tuple[str, ...] | None = None
 
 
 class Summary(Frozen, frozen=True):

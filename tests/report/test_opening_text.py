@@ -1,5 +1,6 @@
 """The opening in a terminal: the verdict first, then a picture in characters, then what to do; cheap to compute."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
 from ragstone.report.chart_text import chart_lines
+from ragstone.report.digest import AnswerCounts, Digest, SystemDigest
+from ragstone.report.opening import opening
 from ragstone.report.opening_text import opening_text
 
 
@@ -125,3 +128,14 @@ def test_advice_is_about_causes_that_exist(name: str) -> None:
     tried = {key.removeprefix("try_") for key in texts if key.startswith("try_")}
     assert tried
     assert {f"cause_{cause}" for cause in tried} <= {*texts}
+
+
+def test_the_kinds_of_a_cause_count_together_and_lead_to_the_cases_of_all(run_file: Path) -> None:
+    kinds = {"wrong_passage_related": 3, "wrong_passage_rumour": 3, "wrong_passage": 1}
+    found = SystemDigest(AnswerCounts(wrong=17), causes={"g": Counter({"ignored": 5, "wrong_detail": 4, **kinds})})
+    with read_run(run_file) as run:
+        summaries = opening(run.run, run.benchmark, lambda: Digest({"local/extractive": found}, {}, []))
+    first, second, _ = summaries[""].actions
+    assert first.text.startswith("followed a passage without the answer: 7 of 17 wrong answers")
+    assert first.cause == ("local/extractive", *kinds)
+    assert second.cause == ("local/extractive", "ignored")

@@ -155,23 +155,29 @@ def _paired(a: SystemDigest, b: SystemDigest) -> tuple[list[float], list[float],
 
 
 def _causes(digest: Digest, words: Mapping[str, str], advice: Mapping[str, str]) -> tuple[Action, ...]:
-    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`)."""
+    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`). The
+    kinds of a cause count together, as `causes_CAUSE`."""
     several = len(digest.systems) > 1
+    kinds: dict[tuple[str, str], dict[str, int]] = {}
+    for (name, cause), n in digest.causes():
+        kinds.setdefault((name, _advised(cause, advice) or cause), {})[cause] = n
     actions = []
-    for (name, cause), n in digest.causes()[:_ACTIONS]:
+    for (name, root), counts in sorted(kinds.items(), key=lambda item: -sum(item[1].values()))[:_ACTIONS]:
+        first = next(iter(counts))
+        label = digest.labels.get(first, first)
         text = words["cause"].format(
-            cause=digest.labels.get(cause, cause), n=f"{n:,}",
-            wrong=f"{digest.systems[name].counts.wrong:,}",
+            cause=label if len(counts) == 1 else advice.get(f"causes_{root}", label),
+            n=f"{sum(counts.values()):,}", wrong=f"{digest.systems[name].counts.wrong:,}",
         )  # fmt: skip
-        if what := _advice(cause, advice):
+        if what := advice.get(f"try_{root}"):
             text = words["tried"].format(text=text, advice=what)
         text = words["of_system"].format(system=name, text=text) if several else text
-        actions.append(Action(text, cause=(name, cause)))
+        actions.append(Action(text, cause=(name, *counts)))
     return tuple(actions)
 
 
-def _advice(cause: str, advice: Mapping[str, str]) -> str:
-    """What to try about a cause, or about the one that it is a kind of ("misled" of "misled_far"); "" if unknown."""
+def _advised(cause: str, advice: Mapping[str, str]) -> str:
+    """The cause with advice: itself, or the one that it is a kind of ("misled" of "misled_far"); "" if none."""
     while cause and f"try_{cause}" not in advice:
         cause = cause.rpartition("_")[0]
-    return advice[f"try_{cause}"] if cause else ""
+    return cause

@@ -121,13 +121,15 @@ def _links(view: View, number: int, system: str, action: Action) -> list[tuple[s
     """Where the cases behind an action are: their list, their group, or the first that the page shows, by the user's
     ids."""
     if action.cause and view.case_list:
-        return [(view.case_list(list(zip(("system", "cause"), action.cause, strict=True))), view.words["cases"])]
+        name, *causes = action.cause
+        return [(view.case_list([("system", name), *(("cause", cause) for cause in causes)]), view.words["cases"])]
     return [(f"#{at}", name) for at, name in _places(view, number, system, action)]
 
 
 def _places(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
     if action.cause:
-        shown = [card for (name, _), card in cards(view).items() if (name, card.cause) == action.cause]
+        its, *causes = action.cause
+        shown = [card for (name, _), card in cards(view).items() if name == its and card.cause in causes]
         first = {card.sample: card for card in reversed(shown)}  # a question once
         return [(card.at, one_line(card.sample, 40)) for card in reversed(first.values())][:_LINKS]
     if action.samples:
