@@ -247,6 +247,13 @@ async def test_a_beginning_is_written_once_also_by_requests_at_the_same_time() -
         assert sum(completion.usage.cached_tokens > 0 for completion in done) == 10
 
 
+async def test_a_long_form_without_an_instruction_is_asked_for_without_marking_an_empty_text() -> None:
+    async with BatchEndpoint(lambda body: '{"ok": true}') as endpoint, client_of(endpoint, "claude-opus-5") as client:
+        for number in range(3):
+            await client.generate(ask(f"Who? {number}", schema={**SCHEMA, "description": LONG}))
+        assert [params.get("system") for params in endpoint.single] == [None] * 3
+
+
 async def test_a_beginning_whose_first_request_fails_holds_nothing_up() -> None:
     async with BatchEndpoint(lambda body: "Paris") as endpoint, client_of(endpoint, "claude-opus-5") as client:
         endpoint.fault.status = lambda body: 529 if "Who? 1" in body["messages"][-1]["content"] else 200

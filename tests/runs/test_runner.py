@@ -1,6 +1,7 @@
 """The runner: it asks what is missing and no more, and no case is the end of a run."""
 
 import asyncio
+import gc
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -52,6 +53,35 @@ async def test_resume_asks_only_for_what_is_missing(tmp_path: Path) -> None:
     assert watch.skipped == 30
     assert sorted(watch.seen) == [f"noise/en/{number:05d}" for number in range(30, 50)]
     assert watch.outcome == outcome
+
+
+async def test_runs_that_overlap_leave_the_garbage_collector_as_it_was(tmp_path: Path) -> None:
+    before, first_asks, first_ended = gc.get_threshold(), asyncio.Event(), asyncio.Event()
+
+    class First(Echo):
+        async def answer(self, query: Query, /) -> Response:
+            first_asks.set()
+            await second_asks.wait()
+            return await super().answer(query)
+
+    class Second(Echo):
+        async def answer(self, query: Query, /) -> Response:
+            second_asks.set()
+            await first_ended.wait()
+            return await super().answer(query)
+
+    async def first() -> None:
+        await run(tmp_path / "first.run", First(), count=1)
+        assert gc.get_threshold() != before
+        first_ended.set()
+
+    async def second() -> None:
+        await first_asks.wait()
+        await run(tmp_path / "second.run", Second(), count=1)
+
+    second_asks = asyncio.Event()
+    await asyncio.gather(first(), second())
+    assert gc.get_threshold() == before
 
 
 async def test_another_system_extends_a_run(tmp_path: Path) -> None:

@@ -320,3 +320,8 @@ def test_no_pattern_is_made_for_an_alias_whose_letters_a_text_does_not_have() ->
     for alias in ("Quillon Berth", "417", "3 June 1847", "雾隐渡", "四百一十七人"):
         assert find_answer(alias, "It rained in Oslo for 12 days. 奥斯陆下了十二天雨。") == []
     assert matching._compiled.cache_info().misses == made
+
+
+@pytest.mark.parametrize("alias", ["か\U00031350", "\U00031350か", "o'brien-\U00031350"])
+def test_a_han_character_newer_than_this_python_is_found(alias: str) -> None:
+    assert find_answer(alias, f"。{alias}。") == [(1, 1 + len(alias))]

@@ -86,7 +86,7 @@ def messages_payload(payload: Mapping[str, Any], openings: Openings) -> dict[str
     if openings.are_kept([json.dumps(form) if form else "", system, *(turn["content"] for turn in messages[:-1])]):
         if messages[1:]:
             messages[-2]["content"] = _marked(messages[-2]["content"])
-        else:
+        elif system:  # an empty text may not be marked
             system = _marked(system)
     request = {
         "model": payload["model"], "max_tokens": payload.get("max_tokens") or _ANSWER_TOKENS, "messages": messages,

@@ -1,11 +1,11 @@
 """Asks every system every case, scores the answers and stores both: only what the run file does not have yet."""
 
 import asyncio
-import contextlib
 import gc
 import itertools
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, SystemFailed, UsageError
 from ragstone.models.work import Work, begin_work
@@ -68,22 +68,35 @@ async def run_cases(
         pool=pool,
     )
     try:
-        with _fewer_collections():
+        with _fewer_collections:
             return await engine.run(axes, retry_failed=retry_failed)
     finally:
         engine.jobs.close()
 
 
-@contextlib.contextmanager
-def _fewer_collections() -> Iterator[None]:
+class _FewerCollections:
     """The garbage collector looks for cycles after so many new objects. With its usual 700 it went through those of the
-    requests in flight again and again, for a sixth of the CPU of a request."""
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], NEW_OBJECTS) if before[0] else 0, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+    requests in flight again and again, for a sixth of the CPU of a request. Of runs that overlap, in whatever thread,
+    the first raises the threshold and the last puts it back."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = threading.Lock(), 0, gc.get_threshold()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                first, *others = self._before = gc.get_threshold()
+                gc.set_threshold(max(first, NEW_OBJECTS) if first else 0, *others)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                gc.set_threshold(*self._before)
+
+
+_fewer_collections = _FewerCollections()
 
 
 class _Engine:

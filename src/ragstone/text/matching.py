@@ -223,7 +223,8 @@ def _pattern(folded: str, *, numerals: bool = False, date: DatePattern | None = 
 
 
 def _words(parts: list[tuple[str, str]], opening: str, closing: str) -> _Words | None:
-    """The alias as words; None if it has numbers, signs at an end, or an "&", which may be spelled with letters."""
+    """The alias as words; None if it has numbers, signs at an end, an "&", which may be spelled with letters, or a
+    Han character that this Python does not know, which would count as a sign."""
     if parts[0][0] == "other" or parts[-1][0] == "other":
         return None
     words, gaps, last, gap = [parts[0][1]], list[str](), parts[0][0], ""
@@ -234,7 +235,7 @@ def _words(parts: list[tuple[str, str]], opening: str, closing: str) -> _Words |
         gaps.append(_gap(last, gap, kind))
         words.append(part)
         last, gap = kind, ""
-    if any(kind == "number" or part == "&" for kind, part in parts):
+    if any(kind == "number" or part == "&" for kind, part in parts) or not "".join(words).isalnum():
         return None
     return _Words(tuple(words), tuple(gaps), opening, closing)
 
