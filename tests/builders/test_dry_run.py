@@ -107,7 +107,9 @@ def test_the_command_prints_each_pass_the_sum_and_its_cost(
              "--retriever", "bm25", "--dry-run", "--price", "1000/2000")  # fmt: skip
     told = ragstone(*words, "--language", news.language)
     assert told.code == 0, told.err
-    lines = told.out.splitlines()
+    rules, *lines = told.out.splitlines()
+    assert "local/template" in rules
+    assert {"en": "no requests, no tokens", "zh": "不发送请求，不消耗词元"}[news.language] in rules
     assert [re.split("[:：]", line)[0] for line in lines[:8]] == RGB_PASSES
     assert word not in lines[0]
     assert all(word in line for line in lines[1:9])

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from tests.builders.test_places import write_pdf
+from tests.builders.test_questions import changed
 from tests.cli.tools import Told, one_line
 
 from ragstone.analysis.fields import fields_of
-from ragstone.api.build_questions import build_questions
+from ragstone.api.build_questions import BuiltQuestions, build_questions
 from ragstone.builders.template_model import _facts, _paraphrase, _question, _read
+from ragstone.display import Table
 from ragstone.runs import open_run
 
 BUILD = ("-o", "set", "--model", "local/template", "--quiet")
@@ -125,15 +127,30 @@ def test_one_document_is_enough(tmp_path: Path) -> None:
     assert {row["document"] for row in rows_of(tmp_path / "set") if row["answerable"]} == {"returns.md"}
 
 
+def spent_of(built: BuiltQuestions) -> tuple[dict[str, tuple[float | None, str]], Table, Table]:
+    """What the tables say a set took, by row; the table; and that of its passes."""
+    tables = {table.id: table for table in built.tables(language="en")}
+    cost = tables["construction-cost"]
+    spent = {row.cells[0].text: (row.cells[1].value, row.cells[2].text) for row in cost.rows}
+    return spent, cost, tables["construction-passes"]
+
+
 def test_what_a_set_took_is_told_for_each_question(tmp_path: Path) -> None:
-    built = build_questions(HANDBOOK / "en", tmp_path / "set", size=10, types={"single": 1})
-    table = next(table for table in built.tables(language="en") if table.id == "construction-cost")
-    spent = {row.cells[0].text: (row.cells[1].value, row.cells[2].text) for row in table.rows}
+    built = build_questions(HANDBOOK / "en", tmp_path / "set", changed(), size=10, types={"single": 1})
+    spent, cost, passes = spent_of(built)
     requests, _ = spent["Requests"]
-    assert requests is not None
+    assert requests
     assert spent["Requests"][1] == f"{requests / built.accepted:,.0f}"
-    asked = next(table for table in built.tables(language="en") if table.id == "construction-passes").rows
-    assert requests == sum(row.cells[3].value or 0 for row in asked)
+    assert requests == sum(row.cells[3].value or 0 for row in passes.rows)
+    assert (passes.columns[3], cost.notes) == ("Requests", ())
+
+
+def test_a_set_made_by_rules_took_no_requests_and_no_tokens(tmp_path: Path) -> None:
+    built = build_questions(HANDBOOK / "en", tmp_path / "set", size=5, types={"single": 1})
+    spent, cost, passes = spent_of(built)
+    assert [value for value, _ in spent.values()] == [0, 0, 0]
+    assert "no model was asked" in cost.notes[0]
+    assert passes.columns[3] == "Tasks"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from ragstone.benchmarks.construction import Construction
 from ragstone.builders.model_system import BuildingModel, BuildingTarget
 from ragstone.builders.pipeline import Pass, Pipeline, State, advance
 from ragstone.builders.steps import Reply, Role, reply_of
+from ragstone.builders.template_model import TEMPLATE_MODEL
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import check_retriever, open_retriever
@@ -114,7 +115,10 @@ def keep_report(
     }  # fmt: skip
     with open_run(path) as run:
         question = dict(run.meta["question"])
-        usages = [response.usage for name in run.systems for _, response in run.responses(name, "") if response.usage]
+        usages = [  # rules ask no model
+            response.usage for name in run.systems if name != TEMPLATE_MODEL
+            for _, response in run.responses(name, "") if response.usage
+        ]  # fmt: skip
     report["usage"] = {
         "requests": sum(usage.requests for usage in usages),
         "prompt_tokens": sum(usage.prompt_tokens for usage in usages),

@@ -98,7 +98,7 @@ class Construction(BaseBenchmark):
             for one in self._yields()
         )
         reasons = tuple(Row((Cell(_reason(words, name)), Cell(value=float(count)))) for name, count in self._reasons())
-        columns = (words["pass"], words["entered"], words["kept"], words["requests"])
+        columns = (words["pass"], words["entered"], words["kept"], words["tasks" if self._by_rules() else "requests"])
         return [
             Table("construction-passes", words["passes"], columns, passes),
             Table("construction-rejected", words["rejected"], (words["reason"], words["items"]), reasons),
@@ -130,7 +130,13 @@ class Construction(BaseBenchmark):
             if name in words
         )
         columns = (words["spent"], words["in_all"], words["each"])
-        return [Table("construction-cost", words["cost"], columns, rows)]
+        notes = (words["by_rules"],) if self._by_rules() else ()
+        return [Table("construction-cost", words["cost"], columns, rows, notes)]
+
+    def _by_rules(self) -> bool:
+        """Whether no model was asked."""
+        usage = self.report.get("usage")
+        return isinstance(usage, Mapping) and bool(usage) and not any(usage.values())
 
     def _boilerplate(self, words: Mapping[str, str]) -> list[Table]:
         """The lines that most documents lost as boilerplate, if any did."""

@@ -77,6 +77,7 @@ def models_of(values: Mapping[str, Any]) -> "dict[Role, Any]":
 async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Mapping[str, Any]) -> int:
     """Prints what each pass would ask, and what nobody knows before as a range."""
     from ragstone.api.batches import price_in_batches  # noqa: PLC0415
+    from ragstone.builders.template_model import TEMPLATE_MODEL  # noqa: PLC0415
     from ragstone.retrieval.cost_estimate import TextCount, estimate_cost  # noqa: PLC0415
 
     found = await estimate(values["run_file"] or values["output"] / "build.run")
@@ -94,6 +95,8 @@ async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Map
         first, middle, last = (format(number, form) for number in numbers)
         return middle if first == last else texts["range"].format(likely=middle, least=first, most=last)
 
+    if set(models_of(values).values()) == {TEMPLATE_MODEL}:
+        say(texts["by_rules"].format(model=TEMPLATE_MODEL))
     for name, one in found.passes.items():
         amounts = (one.least, one.likely, one.most)
         columns = {key: between([getattr(usage, field) for usage in amounts]) for key, field in _COLUMNS.items()}
