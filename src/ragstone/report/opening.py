@@ -47,7 +47,7 @@ def _with_common(
 ) -> dict[str, Summary]:  # fmt: skip
     """The summaries with the better one of two systems, and the most frequent causes where they name no actions."""
     common, verdict = summaries.pop("", Summary("", "")), ""
-    acting = any(summary.actions for summary in summaries.values())
+    acting = common.actions or any(summary.actions for summary in summaries.values())
     if len(run.systems) > 1:
         verdict = _better(digest(), words)
         shares = {name: _share(system) for name, system in digest().systems.items()}

@@ -47,6 +47,11 @@ class Names:
         size = f" ({self.words['tokens_size'].format(n=condition.chunk)})" if condition.chunk else ""
         return f"{name} @ {condition.k}{size}"
 
+    def without_k(self, condition: Condition) -> str:
+        """A retriever as one text: "bm25", "bm25 (110 tokens)"."""
+        name = self.context(condition)
+        return f"{name} ({self.words['tokens_size'].format(n=condition.chunk)})" if condition.chunk else name
+
     def source(self, place: int) -> str:
         """The name of a source of questions."""
         return self.tally.sources[place] or self.words["no_source"]

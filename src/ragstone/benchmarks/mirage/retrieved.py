@@ -33,6 +33,12 @@ def retrieved(
     return scores
 
 
+def any_found(tally: MirageTally, retriever: str, chunk: int, k: int) -> Estimate:
+    """The share of the questions with at least one supporting chunk among the first k."""
+    lists = tally.found.get((retriever, chunk), {}).values()
+    return mean_of(Counter(float("1" in found[:k]) for found, _ in lists))
+
+
 def shown_ks(tally: MirageTally, asked: Iterable[object], retriever: str, chunk: int) -> list[int]:
     """The k of a retriever's rows: the requested ones, up to the length of the lists. A retrieval-only run has one list
     per question for all k."""

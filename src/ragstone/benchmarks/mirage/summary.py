@@ -1,4 +1,5 @@
-"""The verdict of a MIRAGE run: the best pair of a system and a retriever, and the best context of each system."""
+"""The verdict of a MIRAGE run: the best pair of a system and a retriever, and the best context of each system; without
+systems, what each retriever found."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,28 +7,35 @@ from typing import Any
 from ragstone.benchmarks.mirage.aggregate import BASE, ORACLE, Condition, MirageTally, tally_records
 from ragstone.benchmarks.mirage.extra_tables import is_choice, is_right, priced
 from ragstone.benchmarks.mirage.names import Names
+from ragstone.benchmarks.mirage.published import options_of
+from ragstone.benchmarks.mirage.retrieved import any_found, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
 from ragstone.benchmarks.verdicts import asked, percent
-from ragstone.display import Summary
+from ragstone.display import Action, Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
+_GAP = 0.05  # a share of the questions that is worth a change
 _Pair = tuple[str, Condition]
 
 
 def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
-    """Under "" the best pair, if there are several systems; and the verdict of each system."""
-    writer = _Verdicts(tally_records(run.records(texts=False), plans=run.plans()), run.meta, language)
+    """Under "" the best pair, if there are several systems; and the verdict of each system. Of retrievers alone: what
+    they found, and what to do."""
+    writer = Verdicts(tally_records(run.records(texts=False), plans=run.plans()), run.meta, language)
     if not writer.right:
-        return {}
+        return {"": writer.of_retrievers()} if writer.tally.found else {}
     by_system = {system: Summary("", writer.of(system)) for system in dict.fromkeys(name for name, _ in writer.right)}
     return {"": Summary("", writer.best_pair()), **by_system} if len(by_system) > 1 else by_system
 
 
-class _Verdicts:
+class Verdicts:
+    """Writes the verdicts of one run in one language."""
+
     def __init__(self, tally: MirageTally, meta: Mapping[str, Any], language: str) -> None:
-        self.words, self.language = messages(__name__, language), language
+        self.words, self.language, self.tally = messages(__name__, language), language, tally
         self.names = Names(tally, self.words)
+        self.ks = options_of(meta).get("ks", ())
         rule = headline_of(meta)
         self.right = {(system, at): counts.share(is_right) for system, at, counts in tally.scored(rule)}
         preparation = meta.get("preparation")
@@ -54,6 +62,31 @@ class _Verdicts:
             if (system, at) in self.right:
                 text += self.words[name].format(figure=percent(self.right[system, at]))
         return text + self.words["stop"]
+
+    def of_retrievers(self) -> Summary:
+        """What each retriever found among its first k, the best one first, and what to do about what it did not."""
+        found = []
+        for retriever, chunk in sorted(self.tally.found):
+            shares = {
+                k: any_found(self.tally, retriever, chunk, k) for k in shown_ks(self.tally, self.ks, retriever, chunk)
+            }
+            found.append((Condition("retrieved", retriever, max(shares), chunk), shares))
+        found.sort(key=lambda one: -(one[1][one[0].k].value or 0.0))
+        lines = []
+        for at, shares in found:
+            first, *others = sorted(shares.items(), reverse=True)
+            less = self.words["join"].join(self.words["at"].format(k=k, figure=percent(one)) for k, one in others)
+            lines.append(
+                self.words["found"].format(context=self.names.without_k(at), k=first[0], figure=percent(first[1]),
+                                           n=f"{first[1].n:,}", less=less and self.words["less"].format(less=less))
+            )  # fmt: skip
+        at, shares = found[0]
+        deep, shallow = shares[at.k].value or 0.0, shares[min(shares)].value or 0.0
+        advice = "rank" if deep - shallow >= max(_GAP, 1 - deep) else "search" if deep < 1 - _GAP else "answer"
+        told = self.words[advice].format(
+            lost=f"{100 * (1 - deep):.0f}%", gap=f"{100 * (deep - shallow):.0f}", k=at.k, least=min(shares)
+        )
+        return Summary("", "\n".join(lines), actions=(Action(told),), notes=(self.words["ceiling"],))
 
     def _filled(self, text: str, pair: _Pair) -> str:
         right = self.right[pair]
