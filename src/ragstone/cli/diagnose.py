@@ -1,3 +1,5 @@
+"""`ragstone diagnose`."""
+
 import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
