@@ -552,6 +552,19 @@ async def test_async(assert_run):
     assert "12 questions" in text
 
 
+def test_a_gate_that_too_few_questions_leave_undecided_passes_with_a_visible_line(inner: Any) -> None:
+    code = """
+def test_few(assert_run):
+    assert_run(QUESTIONS[2:5], {"answer_match": 0.8}, system=ask)
+def test_point(assert_run):
+    assert_run(QUESTIONS[2:5], {"answer_match": 0.6}, system=ask, mode="point")
+"""
+    result = inner(LIVE + code, judged=False)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*undecided: 3 answers are too few to tell answer_match 0.667 from 0.8"])
+    assert result.stdout.str().count("undecided:") == 1
+
+
 def test_workers_share_the_run_of_a_live_system(inner: Any, pytester: pytest.Pytester) -> None:
     code = """
 import pytest

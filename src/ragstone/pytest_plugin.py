@@ -253,7 +253,8 @@ def assert_run(
     request: pytest.FixtureRequest, ragstone: "Evaluator", _ragstone_recorder: "_Recorder", _ragstone_runs: Path
 ) -> "Callable[..., EvalResult]":
     """`assert_run("questions.csv", {"answer_match": 0.8}, system=ask)`: asks the live system the questions and fails if
-    the whole 95% interval of a mean misses its threshold, or if too little could be scored. Returns the result.
+    the whole 95% interval of a mean misses its threshold, or if too little could be scored. Returns the result. What
+    too few questions leave undecided passes, with a line at the end of the session.
 
     `questions`: a path, or a list of dicts. `system`: a function, an object of a framework, `HttpTarget`, a name such
     as `app.py:ask`, or a table of ragstone.toml. `only="ID"` checks one question; the system is asked once in a
@@ -276,11 +277,12 @@ def assert_run(
         if only is None:
             lines = _without_traceback(lambda: live.misses(mode, min_coverage))
             means, title = live.means(), f"{len(live.result.scores)} questions"
+            undecided = live.undecided(mode, min_coverage)
         else:
-            lines = _without_traceback(lambda: live.misses_of(only))
+            lines, undecided = _without_traceback(lambda: live.misses_of(only)), []
             row = next(row for row in live.result.scores if row["id"] == only)
             means, title = {name: row[name] for name in live.thresholds if row.get(name) is not None}, only
-        _ragstone_recorder.conclude(title, means, lines, live.result.run)
+        _ragstone_recorder.conclude(title, means, lines, live.result.run, undecided)
         return live.result
 
     return check
@@ -313,7 +315,7 @@ def assert_diagnosis(
         assert isinstance(live.result, DiagnosisResult)
         lines = _without_traceback(lambda: live.misses(mode, min_coverage))
         title = f"{len(live.result.questions)} questions"
-        _ragstone_recorder.conclude(title, live.means(), lines, live.result.run)
+        _ragstone_recorder.conclude(title, live.means(), lines, live.result.run, live.undecided(mode, min_coverage))
         return live.result
 
     return check
@@ -332,14 +334,14 @@ class _Recorder:
 
     def record(
         self, sample: str, values: Mapping[str, float], *, passed: bool, rate: float | None = None,
-        run: Path | None = None,
+        run: Path | None = None, undecided: Sequence[str] = (),
     ) -> list[str]:  # fmt: skip
         """Records the scores of one assertion, and returns a line for each that is worse than in the baseline."""
         self._number += 1
         test = self._node.nodeid if self._number == 1 else f"{self._node.nodeid}#{self._number}"
         worse = [] if self._baseline is None else self._baseline.regressions(test, values)
         row = {"test": test, "sample": sample, "values": dict(values), "rate": rate, "passed": passed and not worse,
-               "run": "" if run is None else str(run)}  # fmt: skip
+               "run": "" if run is None else str(run), "undecided": [*undecided]}  # fmt: skip
         properties = self._node.user_properties
         properties += [(f"{_PROPERTY}.{name}", f"{value:.4f}") for name, value in values.items()]
         if rate is not None:
@@ -347,10 +349,12 @@ class _Recorder:
         properties.append((_PROPERTY, json.dumps(row, ensure_ascii=True)))
         return [f"worse than the baseline: {line}" for line in worse]
 
-    def conclude(self, title: str, means: Mapping[str, float], misses: Sequence[str], run: Path) -> None:
-        """Records the means of a run, and fails the test if they miss something."""
+    def conclude(
+        self, title: str, means: Mapping[str, float], misses: Sequence[str], run: Path, undecided: Sequence[str]
+    ) -> None:
+        """Records the means of a run with what they cannot decide, and fails the test if they miss something."""
         __tracebackhide__ = True
-        lines = [*misses, *self.record(title, means, passed=not misses, run=run)]
+        lines = [*misses, *self.record(title, means, passed=not misses, run=run, undecided=undecided)]
         if lines:
             _fail([*lines, f"run file: {run}"])
 

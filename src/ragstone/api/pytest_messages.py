@@ -190,7 +190,8 @@ def _listed(name: str, lines: Iterable[str]) -> list[str]:
 
 def score_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The table of all assertions: a line for each, with its scores, and one for each run file. A record has "test",
-    "sample", "values" by metric, "rate" (None: no pass rate), "passed" and "run" ("": none)."""
+    "sample", "values" by metric, "rate" (None: no pass rate), "passed", "run" ("": none) and "undecided",
+    lines on gates that too few answers leave open."""
     rows = sorted(records, key=lambda row: str(row["test"]))
     metrics = list(dict.fromkeys(name for row in rows for name in row["values"]))
     widths = [max(len(name), 6) for name in metrics]
@@ -202,5 +203,6 @@ def score_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         mark = "" if row["passed"] else "  FAILED"
         shown = one_line(f"{row['test']} ({row['sample']})")
         yield f"{cells}  {rate:>6}  {shown}{mark}"
+        yield from (f"  {one_line(line)}" for line in row.get("undecided", ()))
     for run in sorted({str(row["run"]) for row in rows} - {""}):
         yield one_line(f"run: {run}   (ragstone report RUN -o report.html)")

@@ -63,6 +63,15 @@ class LiveRun:
                 lines += [f"{failure.count} × {failure.message}" for failure in run.failures()[:3]]
         return lines
 
+    def undecided(self, mode: Literal["interval", "point"], min_coverage: float) -> list[str]:
+        """A line for each gate that fails nothing only because the answers are too few to decide it."""
+        return [
+            f"undecided: {gate.scored} answers are too few to tell {gate.gate.metric} {gate.mean:.3g} "
+            f"from {gate.gate.threshold:g}"
+            for gate in self.gates(mode, min_coverage)
+            if gate.verdict == "warned"
+        ]
+
     def misses_of(self, sample: str) -> list[str]:
         """What one question misses, with its answer, evidence and passages. Raises UsageError for an unknown id."""
         with open_run(self.result.run) as run:
