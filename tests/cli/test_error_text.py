@@ -13,6 +13,7 @@ from tests.cli.tools import Told
 
 import ragstone as package
 from ragstone.cli.error_text import language_of, told
+from ragstone.errors import RunMismatch
 from ragstone.messages import error_texts
 
 Ragstone = Callable[..., Told]
@@ -100,3 +101,11 @@ def test_a_sentence_that_nobody_says_any_more_is_found(sentence: str) -> None:
     """By its longest part without a place or a joint, where code puts two texts together."""
     part = max(re.split(rf"{_PLACE.pattern}|[:;,] |=", sentence), key=len).strip(" '`()")
     assert part in said() or part.rstrip(":.") in said(), part
+
+
+def test_the_settings_that_differ_are_told_in_the_language_of_the_error() -> None:
+    differences: dict[str, tuple[object, object]] = {"limit": (5, 10), "k": (1, 2), "ks": (3, 4), "seed": (0, 1)}
+    message = told(str(RunMismatch("a.run", differences)), "zh")
+    assert "k：文件中为 1，现在为 2；" in message
+    assert "另有 1 项" in message
+    assert "in the file" not in message

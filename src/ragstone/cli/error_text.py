@@ -1,12 +1,14 @@
 """Errors in Chinese: sentences of `errors_zh.toml`, by the English ones that the code says."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ragstone.errors import UnknownName
 from ragstone.messages import LANGUAGES, error_texts, messages, preferred_language
 
+_CHANGE = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in the file, (?P<new>.+) now", re.DOTALL)
+_MORE = re.compile(r"and (\d+) more")
 _PLACE = re.compile(r"\{(\w+)(?:![rs])?\}")
 
 
@@ -33,7 +35,10 @@ def told(message: str, language: str) -> str:
     while rest:
         for pattern, text in _patterns(language):
             if match := pattern.match(rest):
-                parts[-1] += text.format(**{name: words.get(value, value) for name, value in match.groupdict().items()})
+                places = {name: words.get(value, value) for name, value in match.groupdict().items()}
+                if "changes" in places:
+                    places["changes"] = _changes(places["changes"], messages(__name__, language))
+                parts[-1] += text.format(**places)
                 rest, any_found = rest[match.end() :], True
                 break
         else:
@@ -41,6 +46,16 @@ def told(message: str, language: str) -> str:
             parts += [sentence + stop.strip(), ""]
     text = " ".join(part for part in parts if part)
     return text if any_found else messages(__name__, language)["untranslated"].format(text=message)
+
+
+def _changes(english: str, texts: Mapping[str, str]) -> str:
+    """The settings that differ, as `RunMismatch` lists them, in another language."""
+    found = [(_CHANGE.fullmatch(part), _MORE.fullmatch(part), part) for part in english.split("; ")]
+    return texts["changes_join"].join(
+        texts["change"].format(**change.groupdict()) if change
+        else texts["changes_more"].format(n=more[1]) if more else part
+        for change, more, part in found
+    )  # fmt: skip
 
 
 @cache
