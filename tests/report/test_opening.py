@@ -179,3 +179,11 @@ def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_woul
 def test_without_a_difference_over_two_questions_nothing_is_claimed() -> None:
     assert "Too few questions to tell whether local/" in text_of(render(paired(2, 0), SmallBenchmark()))
     assert "No difference is seen between local/" in text_of(render(paired(200, 0), SmallBenchmark()))
+
+
+def test_links_to_cases_without_an_id_show_the_beginning_of_their_question(tmp_path: Path) -> None:
+    rows = [{name: value for name, value in row.items() if name != "id"} for row in ROWS[:4]]
+    evaluate(rows, metrics=["answer_match"], run=tmp_path / "e.run")
+    links = re.findall(r'<a href="#case-[^"]*"><bdi>([^<]*)</bdi></a>', page_of(tmp_path / "e.run", tmp_path))
+    assert "Where is stone 3?" in links
+    assert not any(link.startswith("q-") for link in links)

@@ -23,7 +23,7 @@ from ragstone.report.html import lang_attribute, marked
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas, Section, View
 from ragstone.report.sections.opening import anchor
-from ragstone.report.sections.worst_answers import OWN_CASES, Card, free_anchor
+from ragstone.report.sections.worst_answers import OWN_CASES, Card, case_name, free_anchor
 from ragstone.structs import Scalar
 from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
@@ -225,7 +225,9 @@ def _card(page: _Page, item: Diagnosed, *, opened: bool = False) -> Card:
         expected=[one_line(slot[0], _LINE) for slot in sample.references if slot],
         lost=list(_lost(page, item)), evidence=list(_evidence(page, item)), asked=list(_asked(page, item)),
     )  # fmt: skip
-    return Card(at, item.id, item.cause.name, item.cause.name, (0.0, first.case.id, first.system_id), html)
+    return Card(
+        at, item.id, case_name(first), item.cause.name, item.cause.name, (0.0, first.case.id, first.system_id), html
+    )
 
 
 def _proof(item: Diagnosed) -> str | None:

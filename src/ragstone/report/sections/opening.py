@@ -131,7 +131,7 @@ def _places(view: View, number: int, system: str, action: Action) -> list[tuple[
         its, *causes = action.cause
         shown = [card for (name, _), card in cards(view).items() if name == its and card.cause in causes]
         first = {card.sample: card for card in reversed(shown)}  # a question once
-        return [(card.at, one_line(card.sample, 40)) for card in reversed(first.values())][:_LINKS]
+        return [(card.at, card.name) for card in reversed(first.values())][:_LINKS]
     if action.samples:
         return _samples(view, system, action.samples)
     return [(anchor(number, action.group), view.words["cases"])] if action.group else []
@@ -139,8 +139,10 @@ def _places(view: View, number: int, system: str, action: Action) -> list[tuple[
 
 def _samples(view: View, system: str, samples: Sequence[str]) -> list[tuple[str, str]]:
     """The cards of these samples, in their order."""
-    places = {card.sample: card.at for (name, _), card in reversed(list(cards(view).items())) if name == system}
-    return [(places[sample], one_line(sample, 40)) for sample in samples if sample in places][:_LINKS]
+    places = {
+        card.sample: (card.at, card.name) for (name, _), card in reversed(list(cards(view).items())) if name == system
+    }
+    return [places[sample] for sample in samples if sample in places][:_LINKS]
 
 
 def _picture(view: View, number: int, system: str, summary: Summary) -> Markup:

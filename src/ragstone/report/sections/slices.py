@@ -72,7 +72,7 @@ def _line(result: Slices, w: Mapping[str, str]) -> str:
 def _linked(view: View, w: Mapping[str, str], system: str, each: Slice) -> tuple[str, list[tuple[str, Any]], str]:
     """The name of a slice, links to the wrong answers in it that are shown, and how many more there are."""
     shown = [card for case in each.wrong if (card := cards(view).get((system, case)))][:_LINKS]
-    links = [(card.at, one_line(card.sample, 40)) for card in shown]
+    links = [(card.at, card.name) for card in shown]
     more = len(each.wrong) - len(links)
     return one_line(each.name, _NAME), links, w["more"].format(n=f"{more:,}") if more else ""
 

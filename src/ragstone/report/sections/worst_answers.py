@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.datasets.tabular.reading import question_id
 from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
@@ -19,6 +20,7 @@ from ragstone.types import Passage, Record
 
 OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows the cases
 
+_NAME = 40  # characters of the name of a case in a link
 _SECTION = """
 {% if not cases %}<p>{{ w.none if decided else w.undecided }}</p>{% else %}
 <p>{{ intro }} {{ w.open_entry }}</p>
@@ -71,15 +73,23 @@ _PASSAGES, _ALIASES, _SCORES = 20, 12, 24  # shown per case
 
 @dataclass(frozen=True)
 class Card:
-    """A wrong answer as it is shown: its place on the page (`at`), its sample, and its HTML with the order in its
-    group."""
+    """A wrong answer as it is shown: its place on the page (`at`), its sample, the text of links to it, and its
+    HTML with the order in its group."""
 
     at: str
     sample: str
+    name: str
     cause: str
     group: str
     order: tuple[float, str, str]
     html: Markup
+
+
+def case_name(record: Record) -> str:
+    """The user's own id of a sample, or the beginning of the question that has a generated one."""
+    sample = record.case.sample
+    generated = sample.id.startswith(question_id(sample.question))
+    return one_line(sample.question if generated else sample.id, _NAME)
 
 
 def free_anchor(name: str, used: set[str]) -> str:
@@ -170,7 +180,9 @@ def _rendered(view: View) -> dict[CaseKey, Card]:
             html = case_html(view, judged_words, record, number_of[key], place=at, diagnosis=diagnosis)
         else:
             html = _case(view, w, record, diagnosis, at)
-        rendered[key] = Card(at, record.case.sample.id, diagnosis.cause, diagnosis.group, order, html)
+        rendered[key] = Card(
+            at, record.case.sample.id, case_name(record), diagnosis.cause, diagnosis.group, order, html
+        )
     return rendered
 
 
