@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from ragstone import bench, evaluate
+from ragstone import bench
 from ragstone.api import read_run
-from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
 from ragstone.report.chart_text import chart_lines
@@ -50,20 +49,6 @@ def test_counting_causes_finds_those_that_an_explanation_names(run_file: Path) -
             counted, explained = run.benchmark.classify(record), run.benchmark.explain(record)
             for name in ("right", "group", "cause", "label", "weight"):
                 assert getattr(counted, name) == getattr(explained, name), record.case.id
-
-
-def test_an_evaluation_with_advice_of_its_own_is_not_explained_record_by_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [{"id": "1", "question": "Where?", "answer": "Here.", "ground_truth": "There.", "contexts": ["Here."]}]
-    evaluate(rows, metrics=["answer_match", "token_f1"], run=tmp_path / "e.run")
-
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("explained")
-
-    monkeypatch.setattr(BaseBenchmark, "classify", never)
-    with read_run(tmp_path / "e.run") as run:
-        assert run.summaries()
 
 
 def down(question: str, passages: list[str]) -> str:

@@ -434,3 +434,12 @@ def test_json_lines_are_read_again_rather_than_kept(tmp_path: Path, monkeypatch:
         assert [row.where for row in rows] == ["line 1", "line 3"]
     assert [row.cells.get("answer") for row in rows.take()] == [None, "So."]
     assert list(rows) == []
+
+
+def test_a_file_that_is_deleted_between_its_two_readings_is_one_line(tmp_path: Path) -> None:
+    (path := tmp_path / "a.jsonl").write_text('{"question": "Who?"}\n{"question": "Why?"}\n')
+    rows = Rows(json_rows(path, lines=True))
+    assert len(rows) == 2
+    path.unlink()
+    with pytest.raises(DataError, match=r"a\.jsonl.*cannot be read"):
+        list(rows)

@@ -61,7 +61,11 @@ class _Lines:
         self._path, self._encoding = path, encoding
 
     def __iter__(self) -> Iterator[DataRow]:
-        with self._path.open(encoding=self._encoding, newline="\n") as stream:
+        try:
+            opened = self._path.open(encoding=self._encoding, newline="\n")
+        except OSError as error:  # it was deleted since it was read first
+            raise DataError(self._path, f"cannot be read ({error.strerror or error}).") from None
+        with opened as stream:
             for number, line in enumerate(stream, 1):
                 if line.strip(_SPACE):
                     yield _row(f"line {number}", line)
