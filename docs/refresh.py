@@ -112,13 +112,13 @@ MIRAGE = ["bench", "mirage", "--model", "local/extractive", "--retriever", "bm25
 
 def retrievers(folder: Path) -> None:
     """The table of retrievers that `bench mirage` prints."""
-    for language, readme in READMES.items():
+    for language, page in {"en": "retrievers.md", "zh": "retrievers.zh-CN.md"}.items():
         ragstone(*MIRAGE, str(folder / "mirage.run"))
         with read_run(folder / "mirage.run") as run:
             (table,) = [one for one in run.tables(language=language) if one.id == "mirage-retrievers"]
         shown = table_text(table, width=WIDTH // 10, color=False, language=language).rstrip()
         excerpt = shown.partition("\n" + table.notes[0][:10])[0].rstrip()
-        path = ROOT / readme
+        path = ROOT / "docs" / page
         before, _, rest = path.read_text("utf-8").partition("<!-- mirage excerpt -->")
         after = rest.partition("<!-- /mirage excerpt -->")[2]
         block = f"<!-- mirage excerpt -->\n```text\n{excerpt}\n```\n<!-- /mirage excerpt -->"

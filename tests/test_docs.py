@@ -262,7 +262,9 @@ def test_the_pictures_are_small(name: str) -> None:
 
 @pytest.mark.parametrize("name", READMES)
 def test_the_library_example_of_a_readme_runs(name: str, tmp_path: Path) -> None:
-    first, own, scores = (code.replace("limit=", "fictional_size=20, limit=") for code in blocks(name, "python"))
+    page = name.replace("README", "docs/systems")
+    codes = [*blocks(name, "python"), blocks(page, "python")[-1]]
+    first, scores, own = (code.replace("limit=", "fictional_size=20, limit=") for code in codes)
     printed = python(first, tmp_path)
     assert "100" in printed
     assert "local/extractive" in printed
