@@ -1,10 +1,10 @@
-"""Makes what the READMEs show of a run, from a run: the first table, and the pictures of its report; and what they show
-of `diagnose` and `eval`, from the examples: verdict and first screen, the first table and the claims of one answer; and
-the viewer's pages of these runs.
+"""Makes what the READMEs show of a run, from a run: the pictures of its report; and what they and pages of docs show of
+`mirage`, `diagnose` and `eval`, from the examples: verdict and first screen, the first table and the claims of one
+answer; and the viewer's pages of these runs.
 
     python docs/refresh.py [RUN] [--chromium PATH]
 
-Without a run only what is shown of `diagnose` and `eval` is made.
+Without a run only what is shown of `mirage`, `diagnose` and `eval` is made.
 
 Both languages. Needs the extras `report` and `dev`, and a Chromium. The pictures are in docs/images.
 """
@@ -151,17 +151,9 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=args.chromium, args=ARGUMENTS)
-        for language, readme in READMES.items() if args.run else ():
+        for language in READMES if args.run else ():
             with read_run(args.run) as run:
                 page_file = run.write_report(Path(folder) / f"{language}.html", language=language)
-                table = run.tables(language=language)[0]
-            shown = table_text(table, width=WIDTH // 10, color=False, language=language).rstrip()
-            excerpt = re.split(r"\n(?=Scoring:|评分：)", shown, maxsplit=1)[0]  # the notes after it are long
-            path = ROOT / readme
-            block = f"<!-- excerpt -->\n```text\n{excerpt}\n```\n<!-- /excerpt -->"
-            before, _, rest = path.read_text("utf-8").partition("<!-- excerpt -->")
-            after = rest.partition("<!-- /excerpt -->")[2]
-            path.write_text(before + block + after, "utf-8")
             page = browser.new_page(viewport={"width": SCREEN[0], "height": SCREEN[1]})
             page.goto(page_file.as_uri())
             page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png")
