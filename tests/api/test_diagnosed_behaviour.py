@@ -91,7 +91,7 @@ class _Priced(Planted):
 def test_a_fix_has_its_price_in_tokens_time_and_money(tmp_path: Path, corpus: Path) -> None:
     result = diagnose(labelled(), _Priced(frozenset({"k"})), corpus=corpus, run=tmp_path / "d.run", price="2/10")
     (fix,) = result.fixes()
-    assert (fix.usage, fix.tokens, fix.seconds) == ((100.0, 0.0, 50.0), 100.0, 0.0)
+    assert (fix.usage, fix.tokens, fix.seconds) == ((100.0, 0.0, 50.0, 0.0), 100.0, 0.0)
     assert fix.cost(Price(2.0, 10.0)) == pytest.approx(0.2)
     assert fix.cost(Price(2.0, 10.0, 1.0)) == pytest.approx(0.15)
     table = next(table for table in result.tables(language="en") if table.id == "diagnosis-fixes")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from ragstone.analysis.fields import fields_of
@@ -22,13 +23,14 @@ _TOKENIZER_DEPENDENT = ("sentences", "at", "wanted")
 @dataclass(frozen=True)
 class Side:
     """One system of one run. `name`: its name in tables. `axis` and `value` select the cases retrieved with this value
-    of a condition (`retriever`, `bm25`); the axis then does not identify a pair."""
+    of a condition (`retriever`, `bm25`); the axis then does not identify a pair. `path`: the run file, for errors."""
 
     run: Run
     system: str
     name: str
     axis: str = ""
     value: str = ""
+    path: Path | None = None
 
 
 def read_side(

@@ -96,8 +96,8 @@ def opened_sides(
             raise UsageError(f"{name_a} is compared with itself: name two different systems.")
         same = name_a == name_b
         yield (
-            Side(viewed(first), name_a, f"{name_a} ({a.name})" if same else name_a),
-            Side(viewed(second), name_b, f"{name_b} ({(b or a).name})" if same else name_b),
+            Side(viewed(first), name_a, f"{name_a} ({a.name})" if same else name_a, path=a),
+            Side(viewed(second), name_b, f"{name_b} ({(b or a).name})" if same else name_b, path=b or a),
         )
 
 

@@ -58,7 +58,7 @@ class FlipReader:
 def flip_reader(sides: tuple[Side, Side], *, language: str = "en") -> FlipReader | None:
     """A reader of the flips of two sides; None if a benchmark is not installed."""
     try:
-        one, other = (benchmark_of(side.run.meta, side.name) for side in sides)
+        one, other = (benchmark_of(side.run.meta, side.path or side.name) for side in sides)
     except UsageError:
         return None
     return FlipReader(sides, (one, other), language)

@@ -35,7 +35,7 @@ _Side: TypeAlias = "tuple[Run, str, str]"
 
 def _benchmark_of(sides: tuple[Side, Side], where: Mapping[str, str]) -> "tuple[Benchmark | None, _Side, _Side]":
     """The benchmark of both runs, None if they differ, with the sides as it compares them."""
-    one, other = (benchmark_of(side.run.meta, side.name) for side in sides)
+    one, other = (benchmark_of(side.run.meta, side.path or side.name) for side in sides)
     first, second = ((_FilteredRun(side.run, where), side.system, side.name) for side in sides)
     return one if one.name == other.name else None, first, second
 

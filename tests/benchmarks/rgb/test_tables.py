@@ -552,6 +552,7 @@ def test_no_word_is_left_over() -> None:
         "kind_",
         "what_",
         "cause_",
+        "causes_",
         "reason_",
         "relevant_",
         "apart_",
