@@ -56,9 +56,10 @@ def test_a_graded_metric_of_correctness_is_named_with_its_bar_and_a_gate_moves_t
     assert "1 of 5 answers are right" in gated.verdict
 
 
-def test_a_verdict_counts_the_right_answers_that_the_cards_count() -> None:
+@pytest.mark.parametrize("unscored", [True, False])
+def test_a_verdict_counts_the_right_answers_that_the_cards_count(unscored: bool) -> None:
     refusals = [
-        record(f"u-{at}", {"answer_match": NA}, answer=answer, meta={"answerable": False})
+        record(f"u-{at}", {"answer_match": NA if unscored else 0.0}, answer=answer, meta={"answerable": False})
         for at, answer in enumerate(("I do not know.", "It is Paris."))
     ]
     records = [*RIGHT, *refusals]

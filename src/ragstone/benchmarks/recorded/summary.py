@@ -105,11 +105,13 @@ class _Summary:
         scores = tally.metrics[name]
         values = np.asarray(scores.values)
         rights = values <= threshold if lower_is_better(name, self.meta) else values >= threshold
-        refusals = tally.refusals[False]
-        numbers = {sample: -1 - number for number, (sample, _) in enumerate(refusals)}
-        rights = np.append(rights, [declined for _, declined in refusals])
-        groups = np.append(scores.samples.groups(scores.places), [numbers[sample] for sample, _ in refusals])
-        share = Estimate.of_mean(array("d", rights), groups=groups.astype(int), total=scores.total)
+        groups, refusals = scores.samples.groups(scores.places), tally.refusals[False]
+        asked_of = np.array([hash(sample) for sample, _ in refusals], dtype=np.int64)  # as `Samples.groups`
+        refused = np.array([declined for _, declined in refusals], dtype=bool)
+        rights |= np.isin(groups, np.setdiff1d(asked_of[refused], asked_of[~refused]))
+        more = ~np.isin(asked_of, groups)  # a metric may score questions that cannot be answered: each counts once
+        rights, groups = np.append(rights, refused[more]), np.append(groups, asked_of[more])
+        share = Estimate.of_mean(array("d", rights), groups=groups, total=scores.total)
         return _Right(name, threshold, int(rights.sum()), share, graded=bool(np.any((values != 0) & (values != 1))))
 
     def _dots(self, tally: ScoreTally) -> Iterator[Dot]:
