@@ -189,3 +189,12 @@ def test_links_to_cases_without_an_id_show_the_beginning_of_their_question(tmp_p
     links = re.findall(r'<a href="#case-[^"]*"><bdi>([^<]*)</bdi></a>', page_of(tmp_path / "e.run", tmp_path))
     assert "Where is stone 3?" in links
     assert not any(link.startswith("q-") for link in links)
+
+
+def test_without_right_and_wrong_no_section_says_only_that_there_is_none(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(evaluate, ROWS[:4], metrics=["token_f1"], run=tmp_path / "e.run").result()
+    page = page_of(tmp_path / "e.run", tmp_path)
+    assert page.count("no metric of correctness was scored") == 1
+    assert "Failures and their causes" not in page
+    assert "The worst answers" not in page

@@ -61,8 +61,12 @@ def _body(view: View) -> Markup | None:
     systems = view.digest.systems
     groups = [_group(group, systems, view.digest.labels, w) for group in view.digest.groups]
     errors = [(name, _errors(system)) for name, system in systems.items() if system.errors]
+    groups = [group for group in groups if group["rows"]]
+    noticed = not view.digest.decided and any(system.counts.unscored for system in systems.values())
+    if noticed and not (groups or errors):
+        return None  # the opening says that nothing counts as right or wrong
     return view.html(
-        _TEMPLATE, w=w, systems=list(systems), groups=[group for group in groups if group["rows"]], errors=errors,
+        _TEMPLATE, w=w, systems=list(systems), groups=groups, errors=errors,
         decided=view.digest.decided,
     )  # fmt: skip
 

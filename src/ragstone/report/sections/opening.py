@@ -21,10 +21,10 @@ _TEMPLATE = """
 {% for block in blocks %}
 {% for verdict in block.heads %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ verdict }}</bdi></p>
 {% endfor %}
-{% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.charts }}">
+{% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.charts else '' if block.pictures else ' bare' }}">
 {% if block.lines %}<div class="lines">{% for verdict in block.lines %}<p class="verdict line"><bdi>{{ verdict }}</bdi></p>
 {% endfor %}</div>{% endif %}
-{% if not block.charts %}<div>{% endif %}{% for picture in block.pictures %}{{ picture }}{% endfor %}{% if not block.charts %}</div>{% endif %}
+{% if block.charts %}{{ block.pictures | join }}{% elif block.pictures %}<div>{{ block.pictures | join }}</div>{% endif %}
 {% if block.actions %}<div class="do"><h3>{{ block.heading }}</h3>
 <ol class="todo">{% for text, links in block.actions %}<li><bdi>{{ text }}</bdi>{% for at, name in links %} <a href="{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</li>
 {% endfor %}</ol></div>{% endif %}

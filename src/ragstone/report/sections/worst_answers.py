@@ -22,7 +22,7 @@ OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows th
 
 _NAME = 40  # characters of the name of a case in a link
 _SECTION = """
-{% if not cases %}<p>{{ w.none if decided else w.undecided }}</p>{% else %}
+{% if not cases %}<p>{{ w.none }}</p>{% else %}
 <p>{{ intro }} {{ w.open_entry }}</p>
 <p class="legend">{{ w.marks }} <mark class="match">{{ words.match }}</mark> <mark class="wrong">{{ words.wrong }}</mark> <mark class="refusal">{{ words.refusal }}</mark></p>
 <div class="filtered">
@@ -134,7 +134,7 @@ def _body(view: View) -> Markup | None:
     w = messages(__name__, view.language)
     judged = {*view.judged.worst}
     others = {key: card for key, card in cards(view).items() if key not in judged}
-    if judged and not others:
+    if not others and (judged or not view.digest.decided):
         return None
     shown, wrong = len(others), view.digest.wrong
     intro = (
@@ -150,7 +150,7 @@ def _body(view: View) -> Markup | None:
         for key in ordered
     ]
     return view.html(
-        _SECTION, w=w, words=view.words, cases=listed, shown=_OPEN, intro=intro, decided=view.digest.decided,
+        _SECTION, w=w, words=view.words, cases=listed, shown=_OPEN, intro=intro,
         facets=[(w[name], number, options) for number, (name, (_, options)) in
                 enumerate(zip(("by_cause", "by_condition", "by_system"), facets, strict=True)) if len(options) > 1],
     )  # fmt: skip
