@@ -129,6 +129,22 @@ async def test_a_reader_in_the_middle_of_a_page_does_not_stop_a_writer(tmp_path:
             assert sum(1 for _ in stream) == 499
 
 
+async def test_a_page_of_one_system_is_found_without_reading_the_pages_before_it(tmp_path: Path) -> None:
+    path, echo, asked = tmp_path / "a.run", Echo(), list[str]()
+    with new_file(path, echo) as file:
+        await run_cases(file, cases(20), systems=[echo], metrics=[])
+    with open_run(path) as run:
+        connection = run._pages._connection
+        connection.set_trace_callback(asked.append)
+        assert sum(1 for _ in run.records(system=next(iter(run.systems)))) == 20
+        connection.set_trace_callback(None)
+        pages = [query for query in asked if "FROM records r" in query and "LIMIT" in query]
+        assert len(pages) == 2
+        for query in pages:
+            plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {query}")]
+            assert any("(system_id=? AND case_id>?)" in step for step in plan), plan
+
+
 async def test_reading_takes_no_more_memory_for_more_records(tmp_path: Path) -> None:
     def peak(count: int) -> int:
         with open_run(path) as run:

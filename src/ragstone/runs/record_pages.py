@@ -66,12 +66,14 @@ class RecordPages:
         last, first = (system_key or "", ""), True
         while True:
             after = ">=" if first else ">"  # an id may be empty
+            # Of one system, the two columns are compared one by one: SQLite would read all its records for each page.
+            where = f"(r.system_id, r.case_id) {after} (?, ?)"
+            if system_key is not None:
+                where = f"r.system_id = ? AND r.case_id {after} ?"
             query = (
-                f"SELECT {_COLUMNS} FROM records r {_WITH_CASE} WHERE (r.system_id, r.case_id) {after} (?, ?)"
-                + (" AND r.system_id = ?" if system_key is not None else "")
-                + " ORDER BY r.system_id, r.case_id LIMIT ?"
+                f"SELECT {_COLUMNS} FROM records r {_WITH_CASE} WHERE {where} ORDER BY r.system_id, r.case_id LIMIT ?"
             )
-            values = (*last, *(() if system_key is None else (system_key,)), PAGE_RECORDS)
+            values = (*last, PAGE_RECORDS)
             page = self._page(query, values, texts=texts)
             if not page:
                 return
