@@ -59,9 +59,13 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # by default 5 connections wait; the next ones are dropped, and try again for seconds
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=8000)
-    server = ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Handler)
+    server = Server(("127.0.0.1", parser.parse_args().port), Handler)
     print(f"http://127.0.0.1:{server.server_address[1]}/ask", flush=True)
     server.serve_forever()

@@ -3,7 +3,9 @@
 import contextlib
 import os
 import re
+import runpy
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -126,3 +128,11 @@ def test_the_applications_of_frameworks(tmp_path: Path, system: str, expected: s
     assert done.returncode == 0, done.stderr
     check_scores(json.loads(done.stdout))
     assert stages(tmp_path / "a.run") == expected
+
+
+def test_the_application_behind_http_lets_as_many_connections_wait_as_a_run_opens() -> None:
+    """The standard library lets 5 wait: a diagnosis stood still for two minutes while the others tried again."""
+    server_of = runpy.run_path(str(EXAMPLES / "http_app" / "app.py"))["Server"]
+    with server_of(("127.0.0.1", 0), None) as server, contextlib.ExitStack() as opened:
+        for _ in range(64):  # nobody accepts them
+            opened.enter_context(socket.create_connection(server.server_address, timeout=2))

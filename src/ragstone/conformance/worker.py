@@ -141,6 +141,7 @@ class Judge(ThreadingHTTPServer):
     """The endpoint. A case is played at an address of its own, so that late requests of another disturb nothing."""
 
     daemon_threads = True
+    request_queue_size = 128  # more than 5 that wait at once would be dropped, and try again for seconds
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
