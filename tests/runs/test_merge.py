@@ -172,3 +172,18 @@ async def test_a_damaged_file_is_named_and_changes_nothing(tmp_path: Path) -> No
         joined(tmp_path / "m.run", a)
     with open_run(tmp_path / "m.run") as merged:
         assert not list(merged.records())
+
+
+async def test_a_file_that_is_merged_takes_no_lock_that_would_need_a_journal_of_both_files(tmp_path: Path) -> None:
+    """SQLite commits two files that are open for writing with a third one, which a kill would leave beside them."""
+    source, target = await run(tmp_path / "a.run", some(1)), tmp_path / "m.run"
+    new_file(target).close()
+    connection, other = connect(target, LAYOUT), connect(source, LAYOUT, busy_seconds=0)
+    try:
+        with attached(connection, target, source):
+            other.execute("BEGIN IMMEDIATE")  # refused if the merge may write
+            assert other.in_transaction
+            other.execute("ROLLBACK")
+    finally:
+        connection.close()
+        other.close()
