@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tests.api.test_evaluate import rows
 from tests.builders.test_questions import documents
 from tests.cli.test_eval import judging
 from tests.cli.tools import command, environment
+from tests.servers.threaded import ThreadedServer, serving
 
 from ragstone.api.cluster import Cluster
 from ragstone.api.evaluate import evaluate
@@ -355,11 +356,9 @@ def untimed(lines: str) -> list[Any]:
 
 def main() -> int:
     folder = Path(sys.argv[1])
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     seen: dict[str, Any] = {}
-    with nodes(2, 2, folder, gpus=1) as cluster:
-        scenes = Scenes(folder, cluster, f"http://127.0.0.1:{server.server_address[1]}/v1")
+    with serving(ThreadedServer(Endpoint)) as address, nodes(2, 2, folder, gpus=1) as cluster:
+        scenes = Scenes(folder, cluster, f"{address}/v1")
         for scene in (scenes.own_code, scenes.limits, scenes.apart, scenes.driver, scenes.kills, scenes.embedding,
                       scenes.embedding_limits, scenes.gpus, scenes.scored,
                       scenes.diagnosed, scenes.built):  # fmt: skip

@@ -5,12 +5,12 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+from tests.servers.threaded import ThreadedServer, serving
 
 from ragstone import evaluate, evaluate_async
 from ragstone.api import otlp_export
@@ -134,16 +134,10 @@ class _Answering(BaseHTTPRequestHandler):
 @contextmanager
 def endpoint(*statuses: int) -> Iterator[Any]:
     """A server that answers with these statuses, the last one again and again."""
-    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Answering)
-    server.seen, server.statuses, server.address = [], list(statuses), f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    server: Any = ThreadedServer(_Answering)
+    server.seen, server.statuses = [], list(statuses)
+    with serving(server):
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_a_busy_endpoint_is_asked_again_with_the_headers_of_the_environment(

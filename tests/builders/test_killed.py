@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tests.builders.test_mirage import dump, popqa, supporting
 from tests.builders.test_questions import documents
 from tests.builders.test_rgb import CHINESE, articles
 from tests.cli.tools import command, environment
+from tests.servers.threaded import ThreadedServer, serving
 from tests.waiting import until_elsewhere
 
 from ragstone.builders.template_model import TemplateModel
@@ -91,12 +92,8 @@ def model(request: pytest.FixtureRequest) -> Iterator[tuple[CountingModel, str]]
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield counting, f"http://127.0.0.1:{server.server_address[1]}/v1"
-    server.shutdown()
-    server.server_close()
+    with serving(ThreadedServer(Handler)) as address:
+        yield counting, f"{address}/v1"
 
 
 def recorded(path: Path) -> int:

@@ -1,13 +1,13 @@
 """A retriever of the user's own on the command line and from Python: it disturbs no output; its errors are lines."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.tools import one_line, process
+from tests.servers.threaded import ThreadedServer, serving
 
 import ragstone
 from ragstone.runs import open_run
@@ -72,20 +72,15 @@ def test_a_token_of_an_address_is_in_no_output_and_no_file(folder: Path) -> None
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             return
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(ThreadedServer(Handler)) as address:
         headers = 'headers={"Authorization": "Bearer $APP_TOKEN"}'
         for path in ("s", "wrong"):
             ended = process(
-                "run", "q.csv", "--system", f"rag(retriever=http(http://127.0.0.1:{server.server_port}/{path},{headers}))",
+                "run", "q.csv", "--system", f"rag(retriever=http({address}/{path},{headers}))",
                 "--run", f"{path}.run", "--report", f"{path}.html", "--quiet", folder=folder, APP_TOKEN="s3cret-token",
             )  # fmt: skip
             assert ended.code == (0 if path == "s" else 3), ended
             assert "s3cret-token" not in ended.out + ended.err
-    finally:
-        server.shutdown()
-        server.server_close()
     assert "APP_TOKEN" in (folder / "s.run").read_bytes().decode("latin-1")
     assert not [path for path in folder.rglob("*") if path.is_file() and b"s3cret-token" in path.read_bytes()]
 

@@ -5,14 +5,14 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import click
+from tests.servers.threaded import ThreadedServer, serving
 
 ROOT = Path(__file__).parents[2]
 RGB_DATA = ROOT.parent / "shared" / "data" / "rgb"
@@ -94,10 +94,5 @@ def json_server(reply: Callable[[Any, str | None], Any]) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
-    serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=serving.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{serving.server_address[1]}/ask"
-    finally:
-        serving.shutdown()
-        serving.server_close()
+    with serving(ThreadedServer(Handler)) as address:
+        yield f"{address}/ask"

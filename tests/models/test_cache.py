@@ -13,6 +13,7 @@ from ragstone.errors import RateLimited, ServerFault
 from ragstone.models import ModelOptions, open_model
 from ragstone.models.cache import Cached, ReplyCache, default_cache, reply_key
 from ragstone.models.scripted import Scripted
+from ragstone.models.work import track_work
 from ragstone.types import Completion, Request, Sampling, Turn, Usage
 
 IDENTITY = {"base_url": "https://h/v1", "model": "m"}
@@ -24,6 +25,27 @@ def ask(text: str = "Who?", **more: Any) -> Request:
 
 def cached(folder: Path, model: Scripted, identity: dict[str, Any] | None = None) -> Cached:
     return Cached(model, ReplyCache(folder), identity=identity or IDENTITY)
+
+
+class KeptReplies:
+    """What a case keeps of its requests. `lost`: those that were sent without a reply."""
+
+    def __init__(self) -> None:
+        self.lost = 0
+        self._replies: dict[bytes, Completion] = {}
+
+    def get(self, key: bytes, /) -> Completion | None:
+        return self._replies.get(key)
+
+    def begin(self, key: bytes, /) -> int:
+        self.lost += 1
+        return self.lost - 1
+
+    def withdraw(self, key: bytes, /) -> None:
+        self.lost -= 1
+
+    def put(self, key: bytes, completion: Completion, /) -> None:
+        self._replies[key], self.lost = completion, 0
 
 
 async def test_a_reply_is_asked_for_once_and_then_found_again_by_another_process(tmp_path: Path) -> None:
@@ -113,7 +135,7 @@ async def test_identical_requests_under_way_are_sent_once(tmp_path: Path) -> Non
     assert sum(reply.usage.requests for reply in replies) == 1
 
 
-async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
+async def test_who_stops_waiting_takes_nothing_from_the_others_and_nothing_is_paid_twice() -> None:
     go = asyncio.Event()
 
     async def script(_: Request) -> str:
@@ -129,9 +151,61 @@ async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
     await turns()
     go.set()
     replies = await asyncio.gather(*others)
-    assert [(reply.text, reply.cached) for reply in replies] == [("Paris", False), ("Paris", True)]
+    assert [(reply.text, reply.cached, reply.usage.requests) for reply in replies] == [
+        ("Paris", False, 1), ("Paris", True, 0)
+    ]  # fmt: skip
     assert first.cancelled()
-    assert len(model.requests) == 2, "the other sends it again, once"
+    assert len(model.requests) == 1
+
+
+async def test_a_request_that_was_inherited_is_in_the_cache_and_in_the_count_of_no_case_twice(tmp_path: Path) -> None:
+    go, kept = asyncio.Event(), [KeptReplies(), KeptReplies()]
+
+    async def script(_: Request) -> str:
+        await go.wait()
+        return "Paris"
+
+    async def of_a_case(replies: KeptReplies) -> Completion:
+        with track_work(replies):
+            return await front.generate(ask())
+
+    model = Scripted(script)
+    async with cached(tmp_path, model) as front:
+        first, second = (asyncio.ensure_future(of_a_case(replies)) for replies in kept)
+        await turns()
+        first.cancel()
+        await turns()
+        go.set()
+        paid = await second
+        again = await of_a_case(kept[0])
+    assert (paid.usage.requests, again.usage.requests, again.cached) == (1, 0, True)
+    assert [replies.lost for replies in kept] == [0, 0]
+    assert len(model.requests) == 1
+
+
+async def test_when_the_one_that_sends_and_then_the_heir_stop_the_next_one_inherits_and_the_last_ends_it() -> None:
+    go, ended = asyncio.Event(), asyncio.Event()
+
+    async def script(_: Request) -> str:
+        try:
+            await go.wait()
+        finally:
+            ended.set()
+        return "Paris"
+
+    model = Scripted(script)
+    front = Cached(model, None, identity=IDENTITY)
+    tasks = [asyncio.ensure_future(front.generate(ask())) for _ in range(3)]
+    for task in tasks:
+        await turns()
+        assert not ended.is_set()
+        task.cancel()
+    await turns()
+    assert ended.is_set()
+    assert all(task.cancelled() for task in tasks)
+    go.set()
+    assert (await front.generate(ask())).usage.requests == 1  # a new one, as nobody has the reply
+    assert len(model.requests) == 2
 
 
 async def test_a_request_that_nobody_waits_for_any_more_is_cancelled() -> None:

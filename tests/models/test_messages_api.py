@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.servers.batch_endpoint import BatchEndpoint
 from tests.servers.fake_endpoint import Act, FakeEndpoint
+from tests.waiting import turns, until
 
 from ragstone.errors import (
     BadReply,
@@ -17,6 +18,7 @@ from ragstone.errors import (
     Unauthorized,
 )
 from ragstone.models.client import Client
+from ragstone.models.messages_api import KEPT_SECONDS, Openings
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import PLUGINS
 from ragstone.types import Completion, Request, Sampling, Turn, Usage
@@ -237,14 +239,104 @@ async def test_a_beginning_that_is_asked_once_is_not_written_to_the_cache() -> N
         assert not any(usage["cache_creation_input_tokens"] for usage in endpoint.messages.usages)
 
 
+async def asked_at_once(endpoint: BatchEndpoint, client: Client, count: int) -> list[Any]:
+    """What came of requests with the same beginning at the same time. No reply comes before all have been sent that are
+    not waiting."""
+    endpoint.messages.keeps_from = 512
+    endpoint.messages.replies.clear()
+    calls = [
+        asyncio.ensure_future(client.generate(ask(f"Who? {number}", Turn("system", LONG)))) for number in range(count)
+    ]
+    await until(lambda: len(endpoint.single) >= 2)
+    await turns(2_000)
+    endpoint.messages.replies.set()
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
 async def test_a_beginning_is_written_once_also_by_requests_at_the_same_time() -> None:
     async with BatchEndpoint(lambda body: "Paris") as endpoint, client_of(endpoint, "claude-opus-5") as client:
-        endpoint.messages.keeps_from = 512
-        done = await asyncio.gather(
-            *(client.generate(ask(f"Who? {number}", Turn("system", LONG))) for number in range(12))
-        )
+        done = await asked_at_once(endpoint, client, 12)
         assert sum(completion.usage.written_tokens > 0 for completion in done) == 1
         assert sum(completion.usage.cached_tokens > 0 for completion in done) == 10
+
+
+async def test_where_the_first_request_of_a_beginning_fails_the_next_one_writes_it_and_the_others_read_it() -> None:
+    async with BatchEndpoint(lambda body: "Paris") as endpoint, client_of(endpoint, "claude-opus-5") as client:
+        failing = {"Who? 1", "Who? 2", "Who? 5"}
+        endpoint.fault.status = lambda body: 529 if body["messages"][-1]["content"] in failing else 200
+        done = await asked_at_once(endpoint, client, 12)
+        failed = [at for at, value in enumerate(done) if isinstance(value, ServerFault)]
+        usages = [value.usage for value in done if isinstance(value, Completion)]
+        assert failed == [1, 2, 5]
+        assert sum(usage.written_tokens > 0 for usage in usages) == 1
+        assert sum(usage.cached_tokens > 0 for usage in usages) == 7
+
+
+async def test_where_the_first_request_of_a_beginning_is_cancelled_the_next_one_goes_first() -> None:
+    async with BatchEndpoint(lambda body: "Paris") as endpoint, client_of(endpoint, "claude-opus-5") as client:
+        endpoint.messages.keeps_from = 512
+        await client.generate(ask("Who?", Turn("system", LONG)))
+        endpoint.messages.replies.clear()
+        first, second = (
+            asyncio.ensure_future(client.generate(ask(f"Who? {number}", Turn("system", LONG)))) for number in range(2)
+        )
+        await until(lambda: len(endpoint.single) == 2)
+        first.cancel()
+        await until(lambda: len(endpoint.single) == 3)
+        endpoint.messages.replies.set()
+        assert (await second).text == "Paris"
+        assert first.cancelled()
+
+
+def marked(text: str) -> dict[str, Any]:
+    """The body of a request with a beginning that is marked."""
+    return {"system": [{"type": "text", "text": text, "cache_control": {}}], "messages": [{"content": "Who?"}]}
+
+
+async def test_a_beginning_that_was_not_used_for_five_minutes_is_written_by_one_request_again() -> None:
+    now = 1000.0
+    openings = Openings(512, clock=lambda: now)
+
+    async def sent_together() -> int:
+        """How many of three requests are on their way at once, where none has a reply."""
+        under_way, go = [0], asyncio.Event()
+
+        async def send() -> None:
+            async with openings.turn(marked("a")):
+                under_way[0] += 1
+                await go.wait()
+
+        calls = [asyncio.ensure_future(send()) for _ in range(3)]
+        await turns()
+        count = under_way[0]
+        go.set()
+        await asyncio.gather(*calls)
+        return count
+
+    seen = [await sent_together()]
+    for passed in (0.0, KEPT_SECONDS - 1, KEPT_SECONDS - 1, KEPT_SECONDS + 1, 0.0):
+        now += passed
+        seen.append(await sent_together())
+    assert seen == [1, 3, 3, 3, 1, 3]
+
+
+async def test_a_request_that_hangs_keeps_the_others_only_for_a_while() -> None:
+    openings, sent, never = Openings(512, wait=0.0), [], asyncio.Event()
+
+    async def send(name: str) -> None:
+        async with openings.turn(marked("a")):
+            sent.append(name)
+            if name == "hangs":
+                await never.wait()
+
+    hanging = asyncio.ensure_future(send("hangs"))
+    await until(lambda: sent)
+    await asyncio.gather(send("second"), send("third"))
+    assert sent == ["hangs", "second", "third"]
+    hanging.cancel()
+    await asyncio.gather(hanging, return_exceptions=True)
+    async with openings.turn(marked("a")):  # its turn was given back
+        pass
 
 
 async def test_a_long_form_without_an_instruction_is_asked_for_without_marking_an_empty_text() -> None:
@@ -252,16 +344,6 @@ async def test_a_long_form_without_an_instruction_is_asked_for_without_marking_a
         for number in range(3):
             await client.generate(ask(f"Who? {number}", schema={**SCHEMA, "description": LONG}))
         assert [params.get("system") for params in endpoint.single] == [None] * 3
-
-
-async def test_a_beginning_whose_first_request_fails_holds_nothing_up() -> None:
-    async with BatchEndpoint(lambda body: "Paris") as endpoint, client_of(endpoint, "claude-opus-5") as client:
-        endpoint.fault.status = lambda body: 529 if "Who? 1" in body["messages"][-1]["content"] else 200
-        done = await asyncio.gather(
-            *(client.generate(ask(f"Who? {number}", Turn("system", LONG))) for number in range(4)),
-            return_exceptions=True,
-        )
-        assert [type(value) for value in done] == [Completion, ServerFault, Completion, Completion]
 
 
 async def test_a_key_that_the_interface_quotes_is_not_shown() -> None:

@@ -2,17 +2,19 @@
 
 It refuses what the real interface refuses, in its words where they are known. With `keeps_from` it keeps the beginnings
 of prompts that are marked, from so many tokens on, and counts what was written and read; otherwise the counts of every
-reply are the same.
+reply are the same. A beginning can be read from when its first reply is there: requests that come before each write it.
 """
 
+import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from tests.waiting import turns
 
 from ragstone.text import estimate_tokens
 
@@ -44,17 +46,23 @@ class MessagesOf:
         self.keeps_from: int | None = None
         self._kept: set[str] = set()
         self.usages: list[dict[str, int]] = []
+        self.replies = asyncio.Event()  # while it is not set, replies wait
+        self.replies.set()
 
     async def single(self, request: web.Request) -> web.Response:
         params = await request.json()
         if problem := self._problem(request.headers, params):
             return error_reply(400, problem)
         self._server.single.append(params)
+        there = frozenset(self._kept)
+        await self.replies.wait()
+        if self.keeps_from is not None:
+            await turns(500)  # as long as requests that are sent together take to come
         status, reply = self._server.reply(self._as_chat(params))
         if status != 200:
             kind = {429: "rate_limit_error", 529: "overloaded_error"}.get(status, "api_error")
             return error_reply(status, f"it failed with {status}", kind, retry_after="0.01")
-        return web.json_response(message(reply, self._usage(params)))
+        return web.json_response(message(reply, self._usage(params, there)))
 
     def _problem(self, headers: Mapping[str, str], params: Any) -> str:
         """Why a request is refused; "" if it is not."""
@@ -86,7 +94,8 @@ class MessagesOf:
             )
         )
 
-    def _usage(self, params: Any) -> dict[str, int]:
+    def _usage(self, params: Any, there: Collection[str]) -> dict[str, int]:
+        """What a request cost; `there`: the beginnings that were kept when it came."""
         if self.keeps_from is None:
             return {"input_tokens": 6, "cache_read_input_tokens": 5, "output_tokens": 3}
         blocks = [json.dumps([params.get("tools"), params.get("output_config")])]
@@ -97,7 +106,7 @@ class MessagesOf:
                 marked = len(blocks)
         prefix, tokens = "\0".join(blocks[:marked]), sum(map(estimate_tokens, blocks[:marked]))
         kept = marked > 0 and tokens >= self.keeps_from
-        read = kept and prefix in self._kept
+        read = kept and prefix in there
         if kept:
             self._kept.add(prefix)
         usage = {
@@ -150,7 +159,7 @@ class MessagesOf:
                 error = {"type": "error", "error": {"type": kind, "message": f"it failed with {status}"}}
                 result = {"type": "errored", "error": error}
                 if status == 200:
-                    result = {"type": "succeeded", "message": message(reply, self._usage(item["params"]))}
+                    result = {"type": "succeeded", "message": message(reply, self._usage(item["params"], self._kept))}
             batch["results"].append({"custom_id": item["custom_id"], "result": result})
         batch["state"] = "ended"
 

@@ -48,5 +48,6 @@ def served(replies: list[dict[str, Any]], vectors: dict[str, list[float]]) -> st
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Judge)
+    server.socket.listen(128)  # more than 5 that wait at once would be dropped, and try again for seconds
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}/v1"

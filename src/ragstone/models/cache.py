@@ -8,6 +8,7 @@ requests, but never a run.
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import logging
 from collections.abc import Mapping
@@ -104,15 +105,15 @@ class ReplyCache:
 class Cached:
     """A chat model that sends each request once, and later replies from the cache.
 
-    Identical concurrent requests are sent once, and share the reply; if the call that sends is cancelled, one of those
-    that wait for its reply sends again. A reply from the cache has `cached` True, the
-    tokens that it cost originally, and `usage.requests` 0. Errors are not stored. `cache` None shares identical
-    concurrent requests and stores nothing.
+    Identical concurrent requests are sent once, and share the reply; if the call that sent it is cancelled, the request
+    goes on for the others, and one of them has its cost. A reply from the cache has `cached` True, the tokens that it
+    cost originally, and `usage.requests` 0. Errors are not stored. `cache` None shares identical concurrent requests
+    and stores nothing.
     """
 
     def __init__(self, model: Model, cache: ReplyCache | None, *, identity: Mapping[str, Any]) -> None:
         self._model, self._cache, self._identity = model, cache, dict(identity)
-        self._in_flight: dict[bytes, list[asyncio.Future[Completion | None]]] = {}  # who waits for its reply
+        self._in_flight: dict[bytes, _Sent] = {}
 
     @property
     def id(self) -> str:
@@ -147,14 +148,22 @@ class Cached:
             count_work(cached=1)
             return _free(stored)
         count_work(sent=1)
-        while (waiting := self._in_flight.get(key)) is not None:
-            shared: asyncio.Future[Completion | None] = asyncio.get_running_loop().create_future()
-            waiting.append(shared)
-            if (reply := await shared) is not None:
-                return _free(reply)
+        shared = self._in_flight.get(key)
+        if shared is not None and not shared.abandoned:
+            completion = await shared.result()
+            free, shared.unpaid = not shared.unpaid, False
+            return _free(completion) if free else completion
         lost_requests = 0 if kept_replies is None else kept_replies.begin(key)
+        task = asyncio.ensure_future(self._send(key, request))
+        shared = self._in_flight[key] = _Sent(task)
+        task.add_done_callback(functools.partial(self._ended, key, shared))
         try:
-            completion = await self._send(key, request)
+            completion = await shared.result()
+        except asyncio.CancelledError:
+            shared.unpaid = True
+            if kept_replies is not None and not shared.abandoned:
+                kept_replies.withdraw(key)  # it is another case's now
+            raise
         except EndpointRefused as error:
             if not error.sent:  # stopped before it went out
                 count_work(sent=-1)
@@ -167,27 +176,15 @@ class Cached:
         return completion
 
     async def _send(self, key: bytes, request: Request) -> Completion:
-        """The model's reply, also for those who come meanwhile. They get None if this call is cancelled."""
-        self._in_flight[key] = []
-        try:
-            completion = await self._model.generate(request)
-        except Exception as error:
-            for shared in self._waiting(key):
-                shared.set_exception(error)
-            raise
-        except BaseException:
-            for shared in self._waiting(key):
-                shared.set_result(None)
-            raise
-        for shared in self._waiting(key):
-            shared.set_result(completion)
+        """The model's reply, which is stored."""
+        completion = await self._model.generate(request)
         if self._cache is not None and not completion.cached:
             self._cache.put(key, completion)
         return completion
 
-    def _waiting(self, key: bytes) -> "list[asyncio.Future[Completion | None]]":
-        """Those who wait for the reply of a request that has ended."""
-        return [shared for shared in self._in_flight.pop(key) if not shared.done()]
+    def _ended(self, key: bytes, shared: "_Sent", _: "asyncio.Task[Completion]") -> None:
+        if self._in_flight.get(key) is shared:
+            del self._in_flight[key]
 
 
 class Shared(Generic[T]):
@@ -211,6 +208,12 @@ class Shared(Generic[T]):
             raise
         finally:
             self._waiting -= 1
+
+
+class _Sent(Shared[Completion]):
+    """A request that was sent. `unpaid`: who sent it stopped waiting, so that another one has its cost."""
+
+    unpaid = False
 
 
 def _free(completion: Completion) -> Completion:

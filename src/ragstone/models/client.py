@@ -136,12 +136,12 @@ class Client:
                 async with self._openings.turn(payload) if self._openings else nullcontext():
                     started = time.perf_counter()
                     body = await self._post(self._chat_url, payload, refusable)
+                    seconds = time.perf_counter() - started
+                    return self.read(body, payload, formed=form is not None, refusable=refusable, seconds=seconds)
             except RefusedParameter as error:
                 if error.parameter in payload and self.forgo(error.parameter):
                     continue
                 raise
-            seconds = time.perf_counter() - started
-            return self.read(body, payload, formed=form is not None, refusable=refusable, seconds=seconds)
 
     def payload(self, request: Request, form: Form | None) -> dict[str, Any]:
         """The body of a request, without the parameters that this model has refused."""

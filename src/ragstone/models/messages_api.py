@@ -8,7 +8,9 @@ end of what comes before the last turn, such as the instruction and the examples
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,6 +24,8 @@ HEADERS = {"anthropic-version": "2023-06-01"}
 _ANSWER_TOKENS = 16_000
 _MARK = {"cache_control": {"type": "ephemeral"}}
 _MOST_OPENINGS = 10_000
+KEPT_SECONDS = 300.0  # after each use, a beginning is kept so long
+_LONGEST_WAIT = 30.0  # seconds for another request: one that hangs would take the time of all others
 _FINISHES = {"end_turn": "stop", "stop_sequence": "stop", "refusal": "content_filter"}
 
 
@@ -34,13 +38,15 @@ class _Message(msgspec.Struct):
 
 class Openings:
     """What prompts of one model began with. Tokens that are written to the cache cost a quarter more than others, so
-    that a beginning is marked from the second time on, and the others wait for the first that is marked."""
+    that a beginning is marked from the second time on, and the others wait for one that writes it."""
 
-    def __init__(self, least: int) -> None:
-        """`least`: the tokens from which the model keeps a beginning."""
-        self._least = least
+    def __init__(self, least: int, *, wait: float = _LONGEST_WAIT, clock: Callable[[], float] = time.monotonic) -> None:
+        """`least`: the tokens from which the model keeps a beginning. `wait`: the seconds after which a request goes
+        out although nothing was written yet."""
+        self._least, self._wait, self._clock = least, wait, clock
         self._seen: set[bytes] = set()
-        self._written: dict[bytes, asyncio.Event] = {}
+        self._turns: dict[bytes, asyncio.Lock] = {}
+        self._used: dict[bytes, float] = {}  # when a request with this beginning was sent that had a reply
 
     def are_kept(self, opening: Sequence[str]) -> bool:
         """Whether the texts before the last turn are long enough for this model, and came before."""
@@ -55,23 +61,38 @@ class Openings:
 
     @asynccontextmanager
     async def turn(self, payload: Mapping[str, Any]) -> AsyncIterator[None]:
-        """Inside, the request is sent. Requests with a marked beginning wait until the first of them was answered:
-        before that, each of them would write it to the cache."""
+        """Inside, the request is sent and its reply read. Of the requests with a marked beginning that the provider
+        does not have, one goes first and the others wait for its reply: each of them would write it to the cache. If
+        the first fails, the next one goes first."""
         names = ("system", "tools", "output_config")
         opening = encode([payload["messages"][:-1], *(payload.get(name) for name in names)])
         if b'"cache_control":' not in opening:
             yield
             return
         digest = hashlib.sha256(opening).digest()
-        if (written := self._written.get(digest)) is not None:
-            await written.wait()
-            yield
-            return
-        self._written[digest] = written = asyncio.Event()
+        turns = self._turns.setdefault(digest, asyncio.Lock())
+        leads = not self._is_written(digest) and await self._first(turns)
         try:
+            if leads and self._is_written(digest):
+                turns.release()
+                leads = False
+            started = self._clock()
             yield
+            self._used[digest] = started
         finally:
-            written.set()
+            if leads:
+                turns.release()
+
+    def _is_written(self, digest: bytes) -> bool:
+        return self._clock() - self._used.get(digest, -math.inf) < KEPT_SECONDS
+
+    async def _first(self, turns: asyncio.Lock) -> bool:
+        """Waits for the turn to go first; False if that takes too long."""
+        try:
+            async with asyncio.timeout(self._wait):
+                return await turns.acquire()
+        except TimeoutError:
+            return False
 
 
 def messages_payload(payload: Mapping[str, Any], openings: Openings) -> dict[str, Any]:
