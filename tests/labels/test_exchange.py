@@ -16,7 +16,7 @@ from ragstone.api.label_files import export_labels, import_labels_of
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.labels import CANNOT_TELL, Label, LabelStore, Marked
 from ragstone.labels.argilla import user_id
-from ragstone.labels.exchange import Foreign, import_labels, iso, seconds_of
+from ragstone.labels.exchange import import_labels, iso, seconds_of
 
 # Each example writes two files to the disk, so to shrink one takes minutes.
 NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -223,8 +223,8 @@ def test_a_form_that_was_filled_in_offline_is_read(tmp_path: Path) -> None:
         assert import_labels_of(store, path).unchanged == 2
 
 
-def foreign(store: LabelStore, value: str, when: float = 0.0) -> Foreign:
-    return Foreign("row 1", next(store.items()).id, "correct", "ann", value, when=when)
+def foreign(store: LabelStore, value: str, when: float = 0.0) -> tuple[str, Label]:
+    return "row 1", Label(next(store.items()).id, "correct", "ann", value, when=when)
 
 
 def test_contradicting_labels_are_conflicts_unless_they_are_newer(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -205,17 +205,12 @@ class CaseIndex:
         with self._lock, self._store.reading():
             selection = self._selection(chosen)
             places = np.flatnonzero(selection.mask())
-            column = selection.columns.get("status")
-            names = (
-                {code: name for code, (name, _) in self._store.names_of(column, range(1, 9)).items()} if column else {}
-            )
-            right = np.full(16, np.nan)
-            for code, name in names.items():
-                right[code] = {"right": 1.0, "wrong": 0.0}.get(name, np.nan)
+            right = np.full(len(places), np.nan)
+            for status, value in (("right", 1.0), ("wrong", 0.0)):
+                right[selection.among("status", [status])[places]] = value
             known = [name for name in metrics if f"m.{name}" in selection.columns]
             return Outcomes(
-                places, selection.numbers(PAIR)[places], selection.numbers(SAMPLE)[places],
-                right[selection.codes("status")[places]],
+                places, selection.numbers(PAIR)[places], selection.numbers(SAMPLE)[places], right,
                 {name: selection.numbers(f"m.{name}")[places] for name in known},
             )  # fmt: skip
 
@@ -245,7 +240,7 @@ class CaseIndex:
         for _, system, case, details in self._store.all(query, to_json(list(places))):
             row = row_of(details, text_of(system), text_of(case))
             label = self._label(selection, "cause", row.cause, language) if row.cause else ""
-            rows.append(row.labelled(label, self._label(selection, "group", row.group, language)))
+            rows.append(replace(row, label=label, group=self._label(selection, "group", row.group, language)))
         return tuple(rows)
 
     def _facet(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,9 +22,6 @@ from ragstone.analysis.case_index_text import add_texts, replace_text, searchabl
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of
 from ragstone.types import Benchmark, Record, Usage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _STEP_SECONDS = 0.25
 _PAGE = 128  # records read at once
@@ -204,22 +201,14 @@ class Builder:
     def _rank(self) -> None:
         """Numbers the records in the order of their ids, inside a transaction, if there are new ones."""
         store = self._store
-        size = store.size
         if not self._rank_due():
             return
-        start = time.monotonic()
-        column = store.add_column("id")
-        if column is not None:
-            store.set_numbers(column, _ranks(store, size))
-        store.set_note("ranked", size)
+        start, ranks = time.monotonic(), np.zeros(store.size)
+        ranks[store.in_order_of_ids()] = np.arange(len(ranks))  # numbers in ids count as such: q2 is before q10
+        if (column := store.add_column("id")) is not None:
+            store.set_numbers(column, ranks)
+        store.set_note("ranked", len(ranks))
         self._next_rank = time.monotonic() + _RARELY * (time.monotonic() - start)
-
-
-def _ranks(store: Store, size: int) -> "NDArray[np.float64]":
-    """The place of each record in the order of the ids, in which numbers count as such: q2 is before q10."""
-    ranks = np.zeros(size)
-    ranks[store.in_order_of_ids()] = np.arange(size)
-    return ranks
 
 
 def _short(stamp: str) -> str:

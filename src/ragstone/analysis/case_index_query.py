@@ -58,7 +58,7 @@ class Selection:
     @cached_property
     def _tests(self) -> dict[str, Mask]:
         """Column with a choice → which records match it."""
-        return {name: self._among(name, values) for name, values in self.choices.items()}
+        return {name: self.among(name, values) for name, values in self.choices.items()}
 
     @cached_property
     def _ranges(self) -> Mask:
@@ -124,7 +124,8 @@ class Selection:
         numbers = self.numbers(name if name in (_WORST, _ID) else f"m.{name}")
         return -numbers if descending else numbers
 
-    def _among(self, name: str, values: Iterable[str]) -> Mask:
+    def among(self, name: str, values: Iterable[str]) -> Mask:
+        """Which records have one of these values in a column."""
         column = self.columns.get(name)
         wanted = self.store.codes_of(column, values) if column is not None else []
         if not wanted or column is None:

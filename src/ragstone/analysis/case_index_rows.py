@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from ragstone.analysis.case_filter import Status, printable
@@ -35,10 +35,6 @@ class CaseRow:
     group: str
     language: str
     scores: Mapping[str, float | None]
-
-    def labelled(self, label: str, group: str) -> "CaseRow":
-        """This row with its cause and its group as a reader is to see them."""
-        return replace(self, label=label, group=group)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ _LAYOUT_VERSION = 5
 _BUSY_SECONDS = 10.0
 _MOST_COLUMNS = 400  # a hostile file may have as many fields as records; further ones are left out
 _SYSTEMS = 0  # in place of a column: the keys of systems, whole
+_CHECKED_BYTES = 16 * 2**20  # up to here a file is checked in milliseconds; a larger one is trusted until it fails
 _CACHED = 20_000  # codes of values kept in memory
 
 _GRAMS = "text, tokenize='trigram case_sensitive 1', content='', detail=none, columnsize=0"
@@ -123,16 +124,13 @@ class Store:
         with _errors(self.path):
             self._connection.execute("PRAGMA cache_size=-16384")
             self._connection.execute("PRAGMA cache_spill=OFF")  # a spill would lock readers out before the commit
-            if self._small() and self.all("PRAGMA quick_check(1)")[0][0] != "ok":
+            checked = self.path.stat().st_size < _CHECKED_BYTES
+            if checked and self.all("PRAGMA quick_check(1)")[0][0] != "ok":
                 return False
         with self.writing():
             if self.note("state") is None:
                 self.set_note("state", state)
             return bool(self.note("state") == state)
-
-    def _small(self) -> bool:
-        """Whether the file can be checked in milliseconds. A larger one is trusted until it fails."""
-        return self.path.stat().st_size < 16 * 2**20
 
     def close(self) -> None:
         self._connection.close()

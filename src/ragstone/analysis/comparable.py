@@ -40,6 +40,13 @@ def question_of(side: Side) -> Mapping[str, Any]:
     return question if isinstance(question, Mapping) else {}
 
 
+def check_same_benchmark(a: Side, b: Side, advice: str) -> None:
+    """Raises UsageError for runs of two benchmarks."""
+    one, other = (question_of(side).get("benchmark") for side in (a, b))
+    if one != other:
+        raise UsageError(f"{a.name} is a run of {one!r} and {b.name} one of {other!r}: {advice}.")
+
+
 def refused(a: Side, b: Side, scores_a: SideScores, scores_b: SideScores) -> dict[str, Reason]:
     """The metrics of both sides that are not comparable, each with the first reason."""
     versions_a, versions_b = (side.run.meta.get("metrics", {}) for side in (a, b))

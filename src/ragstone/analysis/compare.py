@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ragstone.analysis.comparable import Reason, question_of, refused
+from ragstone.analysis.comparable import Reason, check_same_benchmark, question_of, refused
 from ragstone.analysis.pair_columns import Pairs, SidePairs, paired
 from ragstone.analysis.pairing import Side, read_side
 from ragstone.analysis.power import Spread, spread_of
@@ -172,7 +172,7 @@ def compare_runs(
     with `texts` those of the passages, too.
 
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
-    _check_benchmarks(a, b)
+    check_same_benchmark(a, b, "compare runs of one benchmark")
     scores_a, scores_b = (
         read_side(side, where or {}, group_by, reader, texts=texts)
         for side, reader in zip((a, b), readers or (None, None), strict=True)
@@ -216,14 +216,6 @@ def compare_runs(
         unfinished=unfinished,
         commands=(str(a.run.meta.get("command", "")), str(b.run.meta.get("command", ""))),
     )  # fmt: skip
-
-
-def _check_benchmarks(a: Side, b: Side) -> None:
-    names = [question_of(side).get("benchmark") for side in (a, b)]
-    if names[0] != names[1]:
-        raise UsageError(
-            f"{a.name} is a run of {names[0]!r} and {b.name} one of {names[1]!r}: compare runs of one benchmark."
-        )
 
 
 def _unfinished(side: Side, where: Mapping[str, str]) -> tuple[str, int, int] | None:

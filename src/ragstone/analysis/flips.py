@@ -5,13 +5,13 @@ columns are compared, so that a million pairs take a fraction of a second.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ragstone.analysis.case_index import Outcomes
-from ragstone.stats import gain_interval, most_trials
+from ragstone.stats import difference_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,12 +106,6 @@ def _gain(a: "NDArray[np.float64]", b: "NDArray[np.float64]", units: "NDArray[np
     a, b, units = a[known], b[known], units[known]
     if not len(a):
         return None
-    differences = b - a
-    gain = Gain(len(a), float(a.mean()), float(b.mean()), float(differences.mean()))
-    weights = (np.maximum(differences, 0.0), np.maximum(-differences, 0.0), np.ones(len(a)))
-    gains, losses, sizes = (np.bincount(units, weight).astype(np.float64) for weight in weights)
-    used = sizes > 0
-    if used.sum() < 2 or min(a.min(), b.min()) < 0 or max(a.max(), b.max()) > 1:
-        return gain
-    low, high = gain_interval(gains[used], losses[used], sizes[used], trials=most_trials(np.abs(differences)))
-    return replace(gain, low=float(low), high=float(high))
+    shares = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 1
+    ends = difference_interval(b - a, groups=units) if shares else None
+    return Gain(len(a), float(a.mean()), float(b.mean()), float((b - a).mean()), *(ends or (None, None)))

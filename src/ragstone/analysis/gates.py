@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ragstone.analysis.fields import fields_of
-from ragstone.analysis.selection import check_selection, matches
+from ragstone.analysis.selection import check_selection, matches, spelled
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.metrics import better, find_metric
@@ -41,8 +41,7 @@ class Gate:
     @property
     def subject(self) -> str:
         """The metric, and the selected cases if they are not all."""
-        selected = ", ".join(f"{name}={value}" for name, value in self.where.items())
-        return f"{self.metric} ({selected})" if selected else self.metric
+        return f"{self.metric} ({spelled(self.where)})" if self.where else self.metric
 
 
 @dataclass(frozen=True)

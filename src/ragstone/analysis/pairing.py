@@ -1,6 +1,6 @@
 """Reads one side of a comparison: its scores by pair and metric, and a digest of each pair's input."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -41,15 +41,7 @@ def read_side(
     failed score of every metric of this side. Both sides of a comparison are read with or without the `texts` of
     passages. Raises UsageError if no record matches, or none has a name of `group_by`."""
     result, judges, names = SideScores(), set[str](), dict[tuple[str, ...], PairName]()
-    values_by_name: dict[str, dict[str, None]] = {}
-    listed = bool(where or group_by)
-    fields = fields_of(side.run, (*where, *group_by))
-    for record in side.run.records(system=side.system, texts=texts):
-        values = fields(record.case) if listed else {}
-        for name, value in values.items():
-            values_by_name.setdefault(name, {})[value] = None
-        if not matches(values, where) or (side.axis and retrieved_values(record.case, side.axis) != side.value):
-            continue
+    for record, values in selected(side, where, group_by, texts=texts):
         if reader is not None:
             reader(record)
         group = ", ".join(f"{name}={values[name]}" for name in group_by if name in values)
@@ -58,11 +50,28 @@ def read_side(
         for name, steps in steps_by_metric(record).items():
             result.judged.update([name] if steps else [])
             judges.update(step.model for step in steps if step.model)
-    check_selection(side.name, where, group_by, values_by_name, empty=not result.sample)
     if not result.sample:
         raise UsageError(f"{side.name} has no answers yet: run its command again.")
     result.judges = tuple(sorted(judges))
     return result
+
+
+def selected(
+    side: Side, where: Mapping[str, str], group_by: Sequence[str] = (), *, texts: bool = False
+) -> Iterator[tuple[Record, Mapping[str, str]]]:
+    """The records of a side that match `where`, each with the fields of its case (none without `where` and `group_by`).
+    Raises UsageError, at the end, as `read_side`."""
+    available: dict[str, dict[str, None]] = {}
+    empty, listed = True, bool(where or group_by)
+    fields = fields_of(side.run, (*where, *group_by))
+    for record in side.run.records(system=side.system, texts=texts):
+        values = fields(record.case) if listed else {}
+        for name, value in values.items():
+            available.setdefault(name, {})[value] = None
+        if matches(values, where) and (not side.axis or retrieved_values(record.case, side.axis) == side.value):
+            empty = False
+            yield record, values
+    check_selection(side.name, where, group_by, available, empty=empty)
 
 
 def _named(case: Case, axis: str, group: str, names: dict[tuple[str, ...], PairName]) -> PairName:

@@ -26,6 +26,11 @@ def attributes(case: Case) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if name not in NOT_IDENTIFYING}
 
 
+def spelled(where: Mapping[str, str]) -> str:
+    """A selection as `--where` is written: "topic=refund+card, language=zh"."""
+    return ", ".join(f"{name}={value}" for name, value in where.items())
+
+
 def matches(values: Mapping[str, Any], where: Mapping[str, str]) -> bool:
     """Whether the values match `where`; 0.40 equals 0.4, true equals True, and 12..20, ..20 and 12.. are the numbers in
     this range, ends included."""
@@ -54,5 +59,4 @@ def check_selection(
         raise UsageError(f"No case of {name} has {unknown[0]!r}; available: {names}.")
     if empty and where:
         values = "; ".join(f"{key} is {', '.join(list(available[key])[:_MOST_LISTED])}" for key in where)
-        selected = ", ".join(f"{key}={value}" for key, value in where.items())
-        raise UsageError(f"No case of {name} matches {selected}; available values: {values}.")
+        raise UsageError(f"No case of {name} matches {spelled(where)}; available values: {values}.")

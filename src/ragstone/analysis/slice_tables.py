@@ -4,6 +4,7 @@ import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from ragstone.analysis.selection import spelled
 from ragstone.analysis.slices import LEAST, Slice, Slices
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
@@ -31,17 +32,13 @@ def _row(each: Slice, texts: Mapping[str, str], *, found: bool) -> Row:
     made = each.contrast
     remarks = [] if found else [texts["not_found"]]
     if each.within is not None:
-        remarks.append(texts["within"].format(name=_name(each.within)))
+        remarks.append(texts["within"].format(name=spelled(each.within)))
     if each.also:
-        remarks.append(texts["also"].format(names="; ".join(map(_name, each.also))))
+        remarks.append(texts["also"].format(names="; ".join(map(spelled, each.also))))
     shares = [Cell(texts["share"].format(share=side.value or 0.0, n=side.n)) for side in (made.inside, made.outside)]
     lift = texts["times"].format(lift=each.lift) if math.isfinite(each.lift) else texts["only"]
     difference = Cell("", made.difference, made.low, made.high, unit="%")
     return Row((Cell(each.name, note="; ".join(remarks)), *shares, Cell(lift), difference, Cell(f"{each.p_holm:.2g}")))
-
-
-def _name(where: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in where.items())
 
 
 def _notes(result: Slices, texts: Mapping[str, str]) -> Iterator[str]:

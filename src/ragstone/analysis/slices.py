@@ -20,6 +20,7 @@ import numpy as np
 
 from ragstone.analysis.contrast import Answers, Contrast, Mask, contrast, excess
 from ragstone.analysis.fields import DERIVED
+from ragstone.analysis.selection import spelled
 from ragstone.analysis.slice_rows import CaseFields, Rows
 from ragstone.analysis.slice_values import labels_of
 from ragstone.stats import holm
@@ -52,7 +53,7 @@ class Slice:
     @property
     def name(self) -> str:
         """As `--where` is written: "topic=refund+card, language=zh"."""
-        return ", ".join(f"{name}={value}" for name, value in self.where.items())
+        return spelled(self.where)
 
     @property
     def lift(self) -> float:
@@ -166,7 +167,7 @@ class _Search:
         for family in families:
             corrected = holm([p for _, p in family])
             results += [(each, p, min(1.0, share * q)) for (each, p), q in zip(family, corrected, strict=True)]
-        results.sort(key=lambda item: (item[1], len(item[0].where), _text(item[0].where)))
+        results.sort(key=lambda item: (item[1], len(item[0].where), spelled(item[0].where)))
         found = self._explained([item for item in results if item[2] < LEVEL])
         others = [item for item in results if item[2] >= LEVEL and len(item[0].where) == 1]
         rest = [made for item in others[: 2 * _UNREMARKABLE] if (made := self._made(*item)).contrast.difference > 0]
@@ -268,7 +269,3 @@ def _within(each: _Candidate, other: _Candidate) -> bool:
 def _keep(candidates: dict[bytes, _Candidate], new: _Candidate) -> None:
     old = candidates.get(new.key)
     candidates[new.key] = new if old is None else replace(old, also=(*old.also, new.where))
-
-
-def _text(where: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in where.items())

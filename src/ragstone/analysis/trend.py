@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ragstone.analysis.change_points import LEAST_FIGURES, LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
-from ragstone.analysis.comparable import Reason, question_of, refused
+from ragstone.analysis.comparable import Reason, check_same_benchmark, refused
 from ragstone.analysis.trend_reading import Reading, Values, chosen
 from ragstone.errors import UsageError
 from ragstone.metrics import better
@@ -132,7 +132,8 @@ def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: st
     if len(ordered) < 2:
         what = f"all records are of one {by}" if by else "one was given; --by day splits a run by its records' time"
         raise UsageError(f"A trend needs at least two runs: {what}.")
-    _check_benchmarks(ordered)
+    for reading in ordered[1:]:
+        check_same_benchmark(ordered[0].side, reading.side, "a trend needs runs of one benchmark")
     names = chosen(ordered, metrics)
     finished = [place for place, reading in enumerate(ordered) if reading.unfinished is None]
     data, stream = _data_marks(ordered, finished, streamed=bool(by))
@@ -148,17 +149,6 @@ def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: st
         for reading in ordered
     ]  # fmt: skip
     return Trend(tuple(runs), tuple(curves), tuple(marks), stream, by, undated)
-
-
-def _check_benchmarks(readings: Sequence[Reading]) -> None:
-    first, *others = readings
-    for other in others:
-        names = [question_of(reading.side).get("benchmark") for reading in (first, other)]
-        if names[0] != names[1]:
-            raise UsageError(
-                f"{first.name} is a run of {names[0]!r} and {other.name} one of {names[1]!r}: a trend needs runs of "
-                "one benchmark."
-            )
 
 
 def _data_marks(readings: Sequence[Reading], finished: list[int], *, streamed: bool) -> tuple[list[Mark], bool]:

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,10 +10,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.analysis.fields import fields_of
 from ragstone.analysis.pair_columns import SideScores
-from ragstone.analysis.pairing import Side, case_digest
-from ragstone.analysis.selection import check_selection, matches
+from ragstone.analysis.pairing import Side, case_digest, selected
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.prices import Price
@@ -112,7 +110,7 @@ def read_whole(
     started = moment_of(side.run.meta.get("started"))
     when = started or datetime.fromtimestamp(path.stat().st_mtime, UTC)
     reading = Reading(side.name, side, when, str(path), started is not None)
-    for record in _selected(side, where):
+    for record, _ in selected(side, where):
         reading.add(record, _number(record.case, numbers), price)
     plan = side.run.plans().get(side.system)
     if plan is not None and plan.asked < plan.total:
@@ -130,7 +128,7 @@ def read_by_time(
     ("": one of the usual names). UsageError if no record has one."""
     periods: dict[datetime, Reading] = {}
     undated, columns = 0, dict[str, None]()
-    for record in _selected(side, where):
+    for record, _ in selected(side, where):
         known = _columns(record.case)
         columns.update(dict.fromkeys(map(str, known)))
         moment = moment_of(known.get(column)) if column else _time_of(known)
@@ -146,22 +144,6 @@ def read_by_time(
         there = f"; its columns are {', '.join([*columns][:20])}" if columns else ""
         raise UsageError(f"No record of {side.name} has a time in {names}{there}. --time-column names another.")
     return [periods[start] for start in sorted(periods)], undated
-
-
-def _selected(side: Side, where: Mapping[str, str]) -> Iterator[Record]:
-    available: dict[str, dict[str, None]] = {}
-    empty = True
-    fields = fields_of(side.run, where)
-    for record in side.run.records(system=side.system, texts=False):
-        values = fields(record.case)
-        if where:
-            for name, value in values.items():
-                available.setdefault(name, {})[value] = None
-        if matches(values, where):
-            empty = False
-            yield record
-    if where:
-        check_selection(side.name, where, (), available, empty=empty)
 
 
 def _number(case: Case, numbers: dict[Hashable, int]) -> int:

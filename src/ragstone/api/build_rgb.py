@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import Pipeline, State
 from ragstone.builders.rgb.base import CHUNK, TOP, Rank
 from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
-from ragstone.builders.rgb.pipeline import base_rows, fact_rows, int_rows, rgb_pipeline
+from ragstone.builders.rgb.pipeline import int_rows, question_rows, rgb_pipeline
 from ragstone.builders.steps import Role
 from ragstone.builders.web_search import (
     AssumedPages,
@@ -157,7 +158,10 @@ async def run_rgb_build(
 
 def _by_language(states: Mapping[str, State]) -> dict[str, list[dict[str, Any]]]:
     """File name → its rows; a language without a question of a kind has no file of it."""
-    makers: Mapping[str, Any] = {"refine": base_rows, "int": int_rows, "fact": fact_rows}
+    makers: Mapping[str, Any] = {
+        "refine": partial(question_rows, kind="base"), "int": int_rows,
+        "fact": partial(question_rows, kind="counterfactual"),
+    }  # fmt: skip
     files = {}
     for kind, state in states.items():
         for language in sorted({item.language for item in state.items}):

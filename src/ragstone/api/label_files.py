@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ragstone.api.blocking import public
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
 from ragstone.errors import DataError, UnknownName, UsageError
-from ragstone.labels import LabelStore
+from ragstone.labels import Label, LabelStore
 from ragstone.labels.argilla import from_record, is_record, record_of
-from ragstone.labels.exchange import Foreign, Imported, exported, import_labels, with_names
+from ragstone.labels.exchange import Imported, exported, import_labels
 from ragstone.labels.label_studio import config_of, from_task, is_task, task_of
 from ragstone.labels.tables import COLUMNS, TYPED, from_row, rows_of, unguarded
 from ragstone.report.optional import load
@@ -58,11 +60,14 @@ def import_labels_of(
     `expert`: whose labels these are where the file does not say; `names`: users of another tool →
     names of experts. A label that contradicts the expert's own is told and left out, unless it is newer or `replaces`.
     Raises DataError and UsageError."""
-    labels = with_names(_read(store, Path(source), expert), names or {})
+    known = names or {}
+    read = _read(store, Path(source), expert)
+    labels = ((where, replace(label, expert=known.get(label.expert, label.expert))) for where, label in read)
     return import_labels(store, labels, source=Path(source).name, replaces=replaces)
 
 
-def _read(store: LabelStore, path: Path, expert: str) -> Iterator[Foreign]:
+def _read(store: LabelStore, path: Path, expert: str) -> Iterator[tuple[str, Label]]:
+    """The labels of a file, each with its place there."""
     raw = open_source(path, known=COLUMNS)
     for row in Rows(raw).take():
         if row.problem:
@@ -76,19 +81,20 @@ def _read(store: LabelStore, path: Path, expert: str) -> Iterator[Foreign]:
             raise DataError(path, str(error)) from error
 
 
-def _labels(cells: dict[str, Any], where: str, expert: str, experts: Sequence[str]) -> Iterator[Foreign]:
+def _labels(cells: dict[str, Any], where: str, expert: str, experts: Sequence[str]) -> Iterator[tuple[str, Label]]:
     if is_task(cells):
-        yield from from_task(cells, where)
+        yield from ((where, label) for label in from_task(cells, where))
     elif is_record(cells):
-        yield from from_record(cells, where, [*experts, *([expert] if expert else [])])
+        yield from ((where, label) for label in from_record(cells, [*experts, *([expert] if expert else [])]))
     elif isinstance(cells.get("labels"), list) and "format" in cells:  # a form filled in offline
         for number, label in enumerate(cells["labels"], 1):
             if isinstance(label, Mapping):
-                found = from_row({"expert": cells.get("expert"), **label}, f"label {number}", expert)
-                yield from [found] if found else []
+                place = f"label {number}"
+                if found := from_row({"expert": cells.get("expert"), **label}, place, expert):
+                    yield place, found
     elif "label" in cells or "value" in cells:
-        found = from_row(cells, where, expert)
-        yield from [found] if found else []
+        if found := from_row(cells, where, expert):
+            yield where, found
     else:
         raise UsageError(
             f"{where} has no label; expected the columns {', '.join(COLUMNS[:4])}, or JSON of Label Studio or Argilla."

@@ -2,7 +2,7 @@
 and the checker that they ask."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -46,11 +46,16 @@ def with_title(passage: Passage) -> str:
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
+def states(answers: Iterable[str], text: str, language: str = "") -> bool:
+    """Whether a text states one of these answers."""
+    return any(find_answer(answer, text, language) for answer in answers)
+
+
 def is_right(reply: Reply | None, slots: Sequence[Sequence[str]], language: str = "") -> bool:
     """Whether a reader found an answer that states every part (slot) in one of its spellings."""
     if reply is None or reply.value is None or not reply.value.found:
         return False
-    return all(any(find_answer(alias, reply.value.answer, language) for alias in slot) for slot in slots)
+    return all(states(slot, reply.value.answer, language) for slot in slots)
 
 
 class Reason(NamedTuple):

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragstone.labels.exchange import Foreign, slug
+from ragstone.labels.exchange import objects, shown_texts, slug
 from ragstone.labels.records import Label, LabelItem, Marked
 from ragstone.labels.tasks import Task
 
@@ -30,10 +30,6 @@ def is_record(row: Mapping[str, Any]) -> bool:
 
 def record_of(item: LabelItem, labels: Iterable[tuple[Task, Label]]) -> dict[str, Any]:
     """The record of an item, with the labels on it as responses."""
-    fields = {"question": item.question}
-    fields |= dict(zip(("answer", "answer_2"), item.answers, strict=False))
-    fields["references"] = "; ".join(" / ".join(slot) for slot in item.references)
-    fields["passages"] = "\n\n".join(f"[{passage.id}] {passage.title}\n{passage.text}" for passage in item.passages)
     responses: dict[str, list[dict[str, Any]]] = {}
     for task, label in labels:
         if label.adjudicated:
@@ -43,11 +39,11 @@ def record_of(item: LabelItem, labels: Iterable[tuple[Task, Label]]) -> dict[str
         for question, value in ((name, label.value), (name + _COMMENT, label.comment), (name + _MARKS, marks)):
             if value:
                 responses.setdefault(question, []).append({"value": value, "user_id": user})
-    return {"id": item.id, "fields": fields, "metadata": {"question_id": item.sample_id}, "suggestions": {},
+    return {"id": item.id, "fields": shown_texts(item), "metadata": {"question_id": item.sample_id}, "suggestions": {},
             "responses": responses, "vectors": {}, "_server_id": None}  # fmt: skip
 
 
-def from_record(row: Mapping[str, Any], where: str, experts: Sequence[str] = ()) -> Iterator[Foreign]:
+def from_record(row: Mapping[str, Any], experts: Sequence[str] = ()) -> Iterator[Label]:
     """The labels of a record. `experts`: names whose UUIDs are known; other users keep theirs."""
     names = {user_id(expert): expert for expert in experts}
     item = str(row.get("id") or "")
@@ -55,28 +51,22 @@ def from_record(row: Mapping[str, Any], where: str, experts: Sequence[str] = ())
     for question, given in answers.items():
         if question.endswith((_COMMENT, _MARKS)):
             continue
-        for one in _objects(given):
+        for one in objects(given):
             user, value = str(one.get("user_id") or ""), one.get("value")
             if user and isinstance(value, str | int | float):
                 comment = _of_user(answers.get(question + _COMMENT), user)
                 marks = _of_user(answers.get(question + _MARKS), user)
-                yield Foreign(
-                    where, item, question, names.get(user, user), str(value), _marks(marks),
-                    comment if isinstance(comment, str) else "",
-                )  # fmt: skip
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+                comment = comment if isinstance(comment, str) else ""
+                yield Label(item, question, names.get(user, user), str(value), _marks(marks), comment)
 
 
 def _of_user(given: Any, user: str) -> Any:
-    return next((one.get("value") for one in _objects(given) if str(one.get("user_id")) == user), None)
+    return next((one.get("value") for one in objects(given) if str(one.get("user_id")) == user), None)
 
 
 def _marks(value: Any) -> tuple[Marked, ...]:
     return tuple(
         Marked(one["start"], one["end"], "", int(one.get("label") == _LABELS[1]))
-        for one in _objects(value)
+        for one in objects(value)
         if isinstance(one.get("start"), int) and isinstance(one.get("end"), int)
     )

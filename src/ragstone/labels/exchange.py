@@ -2,33 +2,19 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from msgspec.structs import replace as replace_fields
+from msgspec.structs import replace
 
 from ragstone.errors import UsageError
-from ragstone.labels.records import CANNOT_TELL, Label, LabelItem, Marked
+from ragstone.labels.records import CANNOT_TELL, Label, LabelItem
 from ragstone.labels.store import LabelStore
 from ragstone.labels.tasks import Task
 
-
-@dataclass(frozen=True)
-class Foreign:
-    """A label as a file has it. `item`: the id of an item, or of a question where that is enough. `where`: its place in
-    the file. `when`: 0 if the file does not say."""
-
-    where: str
-    item: str
-    task: str
-    expert: str
-    value: str
-    spans: tuple[Marked, ...] = ()
-    comment: str = ""
-    seconds: float | None = None
-    when: float = 0.0
-    adjudicated: bool = False
+ANSWERS = ("answer", "answer_2")
+"""What the two answers of an item are called in files."""
 
 
 @dataclass(frozen=True)
@@ -73,43 +59,42 @@ def exported(
                 yield item, task, tuple(given.get((item.id, task.name), ()))
 
 
-def import_labels(store: LabelStore, labels: Iterable[Foreign], *, source: str, replaces: bool = False) -> Imported:
-    """Writes the labels of a file. One that was ever read before changes nothing, so that a file may be read twice. A
-    label that differs from the expert's own in the store becomes a new version if the file says that it is newer, or
-    with `replaces`; otherwise the store's is kept and the conflict told. Raises UsageError for a label that cannot be,
-    with its place; labels before it are kept."""
+def import_labels(
+    store: LabelStore, labels: Iterable[tuple[str, Label]], *, source: str, replaces: bool = False
+) -> Imported:
+    """Writes the labels of a file, each with its place there. Its `item` may be the id of a question where that is
+    enough, its `task` a name as other tools allow it, its `value` what `value_of` reads.
+
+    One that was ever read before changes nothing, so that a file may be read twice. A label that differs from the
+    expert's own in the store becomes a new version if the file says that it is newer, or with `replaces`; otherwise the
+    store's is kept and the conflict told. Raises UsageError for a label that cannot be, with its place; labels before
+    it are kept."""
     done = Imported()
     items = _Items(store)
     standing = {(one.item, one.task, one.expert, one.adjudicated): one for one in store.labels()}
-    for found in labels:
+    for where, found in labels:
         task = items.task(found.task)
         item = items.item(found.item, task) if task is not None else None
         if task is None or item is None:
-            done.unknown.append(f"{found.where}: {found.item} {found.task}")
+            done.unknown.append(f"{where}: {found.item} {found.task}")
             continue
         try:
-            label = _label(item, task, found, source)
+            value = value_of(task, found.value)
+            label = replace(found, item=item.id, task=task.name, value=value, source=source).checked(item)
         except UsageError as error:
-            raise UsageError(f"{source}, {found.where}: {error}") from error
+            raise UsageError(f"{source}, {where}: {error}") from error
         key = (label.item, label.task, label.expert, label.adjudicated)
         old = standing.get(key)
         if store.knows(label.uid) or (old is not None and old.same_as(label)):
             done.unchanged += 1
         elif old is not None and not replaces and label.when <= old.when:
-            done.conflicts.append(Conflict(found.where, label.item, label.task, label.expert, old.value, label.value))
+            done.conflicts.append(Conflict(where, label.item, label.task, label.expert, old.value, label.value))
         else:
             store.put(label, uid=label.uid)
             standing[key] = label
             done.added += old is None
             done.changed += old is not None
     return done
-
-
-def _label(item: LabelItem, task: Task, found: Foreign, source: str) -> Label:
-    """The label of a file, checked."""
-    value = value_of(task, found.value)
-    label = Label(item.id, task.name, found.expert, value, found.spans, found.comment, found.seconds, found.when)
-    return replace_fields(label, adjudicated=found.adjudicated, source=source).checked(item)
 
 
 class _Items:
@@ -176,7 +161,15 @@ def seconds_of(value: Any, where: str = "") -> float:
         raise UsageError(f"{where}{str(value)[:40]!r} is no time; expected ISO 8601.") from None
 
 
-def with_names(labels: Iterable[Foreign], names: Mapping[str, str]) -> Iterator[Foreign]:
-    """The labels with experts renamed: what another tool calls them → their names."""
-    for label in labels:
-        yield replace(label, expert=names.get(label.expert, label.expert))
+def shown_texts(item: LabelItem) -> dict[str, str]:
+    """The texts of an item as other tools show them: question, answers, references and passages."""
+    return {
+        "question": item.question, **dict(zip(ANSWERS, item.answers, strict=False)),
+        "references": "; ".join(" / ".join(slot) for slot in item.references),
+        "passages": "\n\n".join(f"[{passage.id}] {passage.title}\n{passage.text}" for passage in item.passages),
+    }  # fmt: skip
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """The objects of a JSON list; none of anything else."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

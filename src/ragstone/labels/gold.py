@@ -1,35 +1,20 @@
 """Edits of the gold: questions, references, gold passages and unanswerable marks, each edit a version."""
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
+from ragstone.labels.file import LabelFile
 from ragstone.labels.records import Edit, SourceSample, checked_name, edited
-from ragstone.labels.schema import decode
 from ragstone.structs import to_json
 
 _LONGEST = 200_000  # characters of a question, a reference or a reason
 
 
-class GoldStore(ABC):
+class GoldStore(LabelFile):
     """The part of a file of labels that keeps the questions of the data and the edits of them."""
-
-    path: Path
-
-    @abstractmethod
-    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]: ...
-    @abstractmethod
-    def _run(self, query: str, values: Sequence[Any] = ()) -> Any: ...
-    @abstractmethod
-    def _many(self, query: str, rows: Iterable[Sequence[Any]]) -> None: ...
-    @abstractmethod
-    def _writing(self) -> AbstractContextManager[None]: ...
 
     def add_samples(self, samples: Iterable[SourceSample]) -> None:
         """Keeps the questions of the data; one that is there stays as it is."""
@@ -42,14 +27,14 @@ class GoldStore(ABC):
     def samples(self) -> Iterator[SourceSample]:
         """The questions of the data in their order, as they were before any edit."""
         for (payload,) in self._rows("SELECT payload FROM samples ORDER BY row, id"):
-            yield decode(payload, SourceSample, self.path, "a question")
+            yield self._decoded(payload, SourceSample, "a question")
 
     def sample(self, sample_id: str, *, original: bool = False) -> SourceSample:
         """A question of the data, with all edits, or as it was before (`original`). Raises UsageError."""
         rows = self._rows("SELECT payload FROM samples WHERE id = ?", (sample_id,))
         if not rows:
             raise UsageError(f"{self.path} has no question with the id {sample_id[:60]!r}.")
-        source = decode(rows[0][0], SourceSample, self.path, f"the question {sample_id}")
+        source = self._decoded(rows[0][0], SourceSample, f"the question {sample_id}")
         if original:
             return source
         sample = source.sample
@@ -87,7 +72,7 @@ class GoldStore(ABC):
         rows = self._rows(
             "SELECT version, payload FROM edits WHERE ?1 IS NULL OR sample = ?1 ORDER BY version", (sample_id,)
         )
-        return tuple(replace(decode(text, Edit, self.path, "an edit"), version=version) for version, text in rows)
+        return tuple(replace(self._decoded(text, Edit, "an edit"), version=version) for version, text in rows)
 
     def note_export(self, sha256: str, rows: int, when: float) -> None:
         """Notes that a data set with all edits so far was written: its hash and its number of rows."""

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from ragstone.labels.exchange import Foreign, iso, seconds_of, slug
+from ragstone.labels.exchange import ANSWERS, iso, objects, seconds_of, shown_texts, slug
 from ragstone.labels.records import Label, LabelItem, Marked
 from ragstone.labels.tasks import Task
 
 _COMMENT, _MARKS = "_comment", "_marks"
-_ANSWERS = ("answer", "answer_2")
 
 
 def is_task(row: Mapping[str, Any]) -> bool:
@@ -22,16 +21,13 @@ def is_task(row: Mapping[str, Any]) -> bool:
 
 def task_of(item: LabelItem, labels: Iterable[tuple[Task, Label]], number: int) -> dict[str, Any]:
     """The task of an item, with the labels on it as annotations."""
-    data = {"item": item.id, "question_id": item.sample_id, "question": item.question}
-    data |= dict(zip(_ANSWERS, item.answers, strict=False))
-    data["references"] = "; ".join(" / ".join(slot) for slot in item.references)
-    data["passages"] = "\n\n".join(f"[{passage.id}] {passage.title}\n{passage.text}" for passage in item.passages)
+    data = {"item": item.id, "question_id": item.sample_id, **shown_texts(item)}
     annotations = [_annotation(task, label, f"{number}-{place}") for place, (task, label) in enumerate(labels, 1)]
     return {"id": number, "data": data, "annotations": annotations, "predictions": []}
 
 
 def _annotation(task: Task, label: Label, name: str) -> dict[str, Any]:
-    target = _ANSWERS[0] if task.kind in ("answer", "pair") else "passages"
+    target = ANSWERS[0] if task.kind in ("answer", "pair") else "passages"
 
     def result(kind: str, suffix: str, value: dict[str, Any], to: str = target) -> dict[str, Any]:
         return {"id": f"{name}-{len(results)}", "from_name": slug(task.name) + suffix, "to_name": to, "type": kind,
@@ -43,7 +39,7 @@ def _annotation(task: Task, label: Label, name: str) -> dict[str, Any]:
         results.append(result("textarea", _COMMENT, {"text": [label.comment]}))
     for span in label.spans:
         value = {"start": span.start, "end": span.end, "text": span.text, "labels": ["marked"]}
-        results.append(result("labels", _MARKS, value, _ANSWERS[span.answer]))
+        results.append(result("labels", _MARKS, value, ANSWERS[span.answer]))
     return {
         "result": results, "completed_by": {"email": label.expert}, "was_cancelled": False,
         "ground_truth": label.adjudicated, "lead_time": label.seconds, "created_at": iso(label.when),
@@ -51,29 +47,25 @@ def _annotation(task: Task, label: Label, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def from_task(row: Mapping[str, Any], where: str) -> Iterator[Foreign]:
+def from_task(row: Mapping[str, Any], where: str) -> Iterator[Label]:
     """The labels of a task. Drafts, predictions and annotations that were skipped are no labels."""
     data = row.get("data")
     item = str(data.get("item") or data.get("question_id") or data.get("id") or "") if isinstance(data, Mapping) else ""
-    for annotation in _objects(row.get("annotations", row.get("completions"))):
+    for annotation in objects(row.get("annotations", row.get("completions"))):
         if annotation.get("was_cancelled"):
             continue
-        results = _objects(annotation.get("result"))
+        results = objects(annotation.get("result"))
         choices = [result for result in results if result.get("type") in ("choices", "rating")]
         spent = annotation.get("lead_time")
         seconds = float(spent) / max(1, len(choices)) if isinstance(spent, int | float) else None
         for choice in choices:
             name = str(choice.get("from_name") or "")
-            yield Foreign(
-                where, item, name, _person(annotation), _value(choice.get("value")), _marks(results, name),
+            yield Label(
+                item, name, _person(annotation), _value(choice.get("value")), _marks(results, name),
                 _comment(results, name), seconds,
                 seconds_of(annotation.get("updated_at") or annotation.get("created_at"), f"{where}: "),
                 annotation.get("ground_truth") is True,
             )  # fmt: skip
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def _person(annotation: Mapping[str, Any]) -> str:
@@ -108,7 +100,7 @@ def _marks(results: Sequence[Mapping[str, Any]], task: str) -> tuple[Marked, ...
         if result.get("from_name") == task + _MARKS and isinstance(value, Mapping):
             start, end = value.get("start"), value.get("end")
             if isinstance(start, int | str) and isinstance(end, int | str) and f"{start}{end}".isdigit():
-                marks.append(Marked(int(start), int(end), "", int(result.get("to_name") == _ANSWERS[1])))
+                marks.append(Marked(int(start), int(end), "", int(result.get("to_name") == ANSWERS[1])))
     return tuple(marks)
 
 
@@ -116,9 +108,9 @@ def config_of(tasks: Sequence[Task], language: str) -> str:
     """The labelling interface of a project for these tasks, all of one kind, to paste into its settings."""
     kind = tasks[0].kind
     shown = ["question", *(name for name in ("references", "passages") if any(name in task.shows for task in tasks))]
-    shown[1:1] = _ANSWERS[: {"answer": 1, "pair": 2}.get(kind, 0)]
+    shown[1:1] = ANSWERS[: {"answer": 1, "pair": 2}.get(kind, 0)]
     lines = ["<View>", *(f'  <Text name="{name}" value="${name}"/>' for name in shown)]
-    target = _ANSWERS[0] if kind in ("answer", "pair") else "passages"
+    target = ANSWERS[0] if kind in ("answer", "pair") else "passages"
     for task in tasks:
         name = slug(task.name)
         lines.append(f"  <Header value={quoteattr(task.question.to(language))}/>")

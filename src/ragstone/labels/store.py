@@ -2,18 +2,17 @@
 
 Every label is a version. When a method has returned, its effect is on the disk."""
 
-import contextlib
 import json
 import sqlite3
-import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
 from ragstone.errors import UnknownName, UsageError
+from ragstone.labels.file import CURRENT
 from ragstone.labels.gold import GoldStore
 from ragstone.labels.records import (
     Assigned,
@@ -24,43 +23,21 @@ from ragstone.labels.records import (
     Progress,
     checked_name,
 )  # fmt: skip
-from ragstone.labels.schema import CURRENT, LARGEST, LAYOUT, decode, limited
 from ragstone.labels.tasks import Task
-from ragstone.storage import connect, storage_errors
-from ragstone.storage.database import roll_back
 from ragstone.structs import to_json
 
 _KIND_ORDER = "CASE i.kind WHEN 'answer' THEN 0 WHEN 'pair' THEN 1 WHEN 'passage' THEN 2 ELSE 3 END"
 
 
 class LabelStore(GoldStore):
-    """An open file of labels. `open` opens or creates it; a context manager. One object may be used by several
-    threads.
+    """An open file of labels: its round, and the versions of its labels.
 
     Work is either assigned to a team of named experts (`assign`), or everybody who asks for work (`next_item`) gets
     what still lacks labels."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._connection = limited(connection)
-        self._lock = threading.RLock()
+        super().__init__(path, connection)
         self._known: dict[str, Task] = {}
-
-    @classmethod
-    def open(cls, path: str | Path, *, write: bool = True) -> Self:
-        """Opens a file of labels; with `write` it is created if it is not there. Any other file is refused with
-        UsageError and left unchanged."""
-        return cls(Path(path), connect(path, LAYOUT, write=write))
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # Setting up a round.
 
@@ -81,7 +58,7 @@ class LabelStore(GoldStore):
     def tasks(self) -> tuple[Task, ...]:
         """The tasks, in the order in which they were added."""
         rows = self._rows("SELECT payload FROM tasks ORDER BY place")
-        return tuple(decode(payload, Task, self.path, "a task") for (payload,) in rows)
+        return tuple(self._decoded(payload, Task, "a task") for (payload,) in rows)
 
     def task(self, name: str) -> Task:
         """A task by its name. Raises UnknownName."""
@@ -138,7 +115,7 @@ class LabelStore(GoldStore):
     def get(self, key: str, default: Any = None) -> Any:
         """A setting of the round."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return decode(rows[0][0], object, self.path, f"the setting {key!r}") if rows else default
+        return self._decoded(rows[0][0], object, f"the setting {key!r}") if rows else default
 
     # Labelling.
 
@@ -253,19 +230,19 @@ class LabelStore(GoldStore):
         kinds = [self.task(task).kind] if task else [*get_args(Kind)]
         query = "SELECT payload FROM items i WHERE kind IN (SELECT value FROM json_each(?))"
         for (payload,) in self._rows(f"{query} ORDER BY {_KIND_ORDER}, place, id", (json.dumps(kinds),)):
-            yield self._shown(decode(payload, LabelItem, self.path, "an item"))
+            yield self._shown(self._decoded(payload, LabelItem, "an item"))
 
     def item(self, item_id: str) -> LabelItem:
         """An item by its id. Raises UsageError."""
         rows = self._rows("SELECT payload FROM items WHERE id = ?", (item_id,))
         if not rows:
             raise UsageError(f"{self.path} has no item {item_id[:60]!r}.")
-        return self._shown(decode(rows[0][0], LabelItem, self.path, f"the item {item_id}"))
+        return self._shown(self._decoded(rows[0][0], LabelItem, f"the item {item_id}"))
 
     def origins(self) -> dict[str, Origin]:
         """Item id → where it is from. Not for the eyes of experts."""
         rows = self._rows("SELECT id, origin FROM items")
-        return {str(item): decode(payload, Origin, self.path, "an origin") for item, payload in rows}
+        return {str(item): self._decoded(payload, Origin, "an origin") for item, payload in rows}
 
     def labels(self, task: str | None = None, *, expert: str | None = None) -> tuple[Label, ...]:
         """The labels that stand: of each expert on each item and task the last version that is not undone."""
@@ -286,7 +263,7 @@ class LabelStore(GoldStore):
         return bool(self._rows("SELECT 1 FROM labels WHERE uid = ?", (uid,)))
 
     def _label(self, version: int, payload: object) -> Label:
-        return replace(decode(payload, Label, self.path, "a label"), version=version)
+        return replace(self._decoded(payload, Label, "a label"), version=version)
 
     def _shown(self, item: LabelItem) -> LabelItem:
         """The item with the question, the references and the mark as edited."""
@@ -298,40 +275,6 @@ class LabelStore(GoldStore):
             if edit.answerable is not None:
                 item = replace(item, answerable=edit.answerable)
         return item
-
-    # SQL.
-
-    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        with self._lock, self._errors():
-            return self._connection.execute(query, values).fetchall()
-
-    def _run(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        with self._errors():
-            return self._connection.execute(query, values)
-
-    def _many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
-        with self._errors():
-            self._connection.executemany(query, rows)
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        with storage_errors(self.path, as_input=True):
-            try:
-                yield
-            except sqlite3.DataError as error:
-                raise UsageError(f"{self.path} has a row of more than {LARGEST >> 20} MiB: it is damaged.") from error
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A transaction that excludes all other writers, threads and processes."""
-        with self._lock:
-            self._run("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._run("COMMIT")
-            except BaseException:
-                roll_back(self._connection)
-                raise
 
 
 def _values(task: Task) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.labels.exchange import Foreign, iso, seconds_of
+from ragstone.labels.exchange import iso, seconds_of
 from ragstone.labels.records import Label, LabelItem, Marked
 from ragstone.labels.tasks import Task
 from ragstone.structs import from_json
@@ -41,7 +41,7 @@ def rows_of(item: LabelItem, task: Task, labels: Iterable[Label], expert: str = 
         yield {"item": item.id, "task": task.name, "expert": expert, **empty, **about}
 
 
-def from_row(row: Mapping[str, Any], where: str, expert: str = "") -> Foreign | None:
+def from_row(row: Mapping[str, Any], where: str, expert: str = "") -> Label | None:
     """The label of a row; None where none is filled in. `expert`: whose labels these are where the row does not say.
     Raises UsageError."""
     value = row.get("label", row.get("value"))
@@ -54,8 +54,8 @@ def from_row(row: Mapping[str, Any], where: str, expert: str = "") -> Foreign | 
         advice = " Add --as NAME." if missing == ["expert"] else ""
         raise UsageError(f"{where} has a label but no {' and no '.join(missing)}.{advice}")
     comment = str(row.get("comment") or "")
-    return Foreign(
-        where, item, task, name, str(value), _marks(row.get("marks", row.get("spans")), where), comment,
+    return Label(
+        item, task, name, str(value), _marks(row.get("marks", row.get("spans")), where), comment,
         _seconds(row.get("seconds"), where), seconds_of(row.get("when"), f"{where}: "),
         str(row.get("adjudicated") or "").strip().lower() in ("1", "true", "yes"),
     )  # fmt: skip

@@ -16,11 +16,11 @@ from ragstone.builders.passes import (
     Reason,
     is_right,
     numbered,
+    states,
     with_title,
 )
 from ragstone.builders.pipeline import Kept, Replies, Search
 from ragstone.builders.steps import Task
-from ragstone.text import find_answer
 from ragstone.types import Passage
 
 CHUNK, CHUNKS = 330, 5
@@ -42,14 +42,10 @@ class FindChunks(LocalPass):
         for item, ranked in zip(items, found, strict=True):
             own = [chunk for chunk in ranked if chunk.meta.get("document") == item.article.id]
             own = own or list(self.chunks.get(item.article.id, ()))[:1]
-            stating = [chunk for chunk in own if _states(item, chunk)][:1] or own[:1]
+            stating = [chunk for chunk in own if states(item.question.answers, chunk.text)][:1] or own[:1]
             rest = [chunk for chunk in ranked if chunk.id not in {one.id for one in stating}]
             kept.append(replace(item, chunks=tuple([*stating, *rest][:CHUNKS])))
         return kept, []
-
-
-def _states(item: MappedQuestion, chunk: Passage) -> bool:
-    return any(find_answer(answer, chunk.text) for answer in item.question.answers)
 
 
 class LabelSupport(ParsedPass):
@@ -64,8 +60,10 @@ class LabelSupport(ParsedPass):
         return {"question": item.question.question, "passages": passages, "answer": [item.question.answers[0]]}
 
     def judge(self, item: MappedQuestion, reply: Any, /) -> MappedQuestion | Reason:
-        found = reply.passages
-        support = tuple(number in found and _states(item, chunk) for number, chunk in enumerate(item.chunks, 1))
+        support = tuple(
+            number in reply.passages and states(item.question.answers, chunk.text)
+            for number, chunk in enumerate(item.chunks, 1)
+        )
         labelled = replace(item, support=support)
         if not labelled.supporting:
             return Reason("too_few_positive")

@@ -30,7 +30,7 @@ class SourceQuestion(Frozen, frozen=True):
 def read_qa_set(path: Path) -> list[SourceQuestion]:
     """The questions of a file, whose format is told by its content. Raises DataError."""
     if path.suffix == ".tsv":
-        return list(_popqa(path))
+        return list(_each(path, csv.DictReader(_text(path).splitlines(), delimiter="\t"), _popqa))
     text = _text(path)
     try:
         document = json.loads(text)
@@ -77,16 +77,9 @@ def _lines(path: Path, text: str) -> Iterator[SourceQuestion]:
     yield from _each(path, rows, _natural)
 
 
-def _popqa(path: Path) -> Iterator[SourceQuestion]:
-    rows = csv.DictReader(_text(path).splitlines(), delimiter="\t")
-
-    def read(number: int, row: Mapping[str, str]) -> SourceQuestion:
-        answers = tuple(dict.fromkeys(json.loads(row["possible_answers"])))
-        return SourceQuestion(
-            f"popqa-{row.get('id') or number}", "PopQA", row["question"], answers, row["s_wiki_title"]
-        )
-
-    yield from _each(path, rows, read)
+def _popqa(number: int, row: Mapping[str, str]) -> SourceQuestion:
+    answers = tuple(dict.fromkeys(json.loads(row["possible_answers"])))
+    return SourceQuestion(f"popqa-{row.get('id') or number}", "PopQA", row["question"], answers, row["s_wiki_title"])
 
 
 def _triviaqa(number: int, row: Mapping[str, Any]) -> SourceQuestion:
@@ -110,20 +103,21 @@ def _drop(number: int, row: tuple[str, Mapping[str, Any], Mapping[str, Any]]) ->
     )
 
 
-def _ifqa(number: int, row: Mapping[str, Any]) -> SourceQuestion:
+def _open(source: str, number: int, row: Mapping[str, Any], passage: object = "") -> SourceQuestion:
+    """A question with a list of answers, or one."""
     answer = row["answer"]
     answers = tuple([answer] if isinstance(answer, str) else answer)
-    passage = row.get("passage") or row.get("context") or ""
-    return SourceQuestion(
-        f"ifqa-{row.get('id', number)}", "IfQA", row["question"], answers, row.get("title", ""), str(passage)
-    )
+    name = f"{source.lower()}-{row.get('id', number)}"
+    return SourceQuestion(name, source, row["question"], answers, row.get("title", ""), str(passage))
+
+
+def _ifqa(number: int, row: Mapping[str, Any]) -> SourceQuestion:
+    return _open("IfQA", number, row, row.get("passage") or row.get("context") or "")
 
 
 def _natural(number: int, row: Mapping[str, Any]) -> SourceQuestion | None:
-    if "question_text" not in row:  # the open form
-        answer = row["answer"]
-        answers = tuple([answer] if isinstance(answer, str) else answer)
-        return SourceQuestion(f"nq-{row.get('id', number)}", "NQ", row["question"], answers, row.get("title", ""))
+    if "question_text" not in row:
+        return _open("NQ", number, row)
     words = row["document_text"].split(" ") if "document_text" in row else []
     spans = [span for note in row["annotations"] for span in note.get("short_answers", ())]
     texts = [" ".join(words[span["start_token"] : span["end_token"]]) for span in spans if words]

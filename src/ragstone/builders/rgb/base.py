@@ -17,13 +17,14 @@ from ragstone.builders.passes import (
     Reason,
     is_right,
     numbered,
+    states,
 )  # fmt: skip
 from ragstone.builders.pipeline import Kept, Rejected, Replies, Search, rejected
 from ragstone.builders.rgb.items import NewsQuestion
 from ragstone.builders.steps import Step, Task, content_id
 from ragstone.builders.web_search import FoundPage
 from ragstone.retrieval.chunkers import chunk_passages
-from ragstone.text import detect, find_answer
+from ragstone.text import detect
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
 
@@ -107,9 +108,9 @@ def _checked(article: Passage, event: _Event) -> tuple[NewsQuestion, str]:
         return question, "incomplete_fact"
     if place is None:
         return question, "evidence_not_in_text"
-    if not any(find_answer(answer, evidence) for answer in answers):
+    if not states(answers, evidence):
         return question, "answer_not_in_evidence"
-    return question, "answer_in_question" if any(find_answer(one, question.question) for one in answers) else ""
+    return question, "answer_in_question" if states(answers, question.question) else ""
 
 
 class CheckFromArticle(AskPass):
@@ -180,9 +181,9 @@ class LabelChunks(ParsedPass):
     def judge(self, item: NewsQuestion, reply: Any, /) -> NewsQuestion | Reason:
         positive, negative = list[Passage](), list[Passage]()
         for number, chunk in enumerate(item.found, 1):
-            states = any(find_answer(answer, chunk.text, item.language) for answer in item.answers)
-            if states == (number in reply.passages):
-                (positive if states else negative).append(chunk)
+            stated = states(item.answers, chunk.text, item.language)
+            if stated == (number in reply.passages):
+                (positive if stated else negative).append(chunk)
         if not positive:
             return Reason("too_few_positive")
         if not negative:

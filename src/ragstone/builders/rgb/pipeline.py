@@ -1,9 +1,9 @@
 """The construction of RGB's files: three lists of passes, and the rows that they give."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from ragstone.builders.passes import Distinct, Take
+from ragstone.builders.passes import Distinct, Take, states
 from ragstone.builders.pipeline import Pass, Pipeline
 from ragstone.builders.rgb.base import (
     CheckFromArticle,
@@ -26,7 +26,6 @@ from ragstone.builders.rgb.variants import (
 )
 from ragstone.builders.steps import prompt_of
 from ragstone.datasets.rgb import RGBRow, row_to_json
-from ragstone.text import find_answer
 from ragstone.types import Passage
 
 VERSION = 2
@@ -62,25 +61,14 @@ def rgb_pipeline(
     return Pipeline("rgb", settings, passes, tuple(articles), tuple(corpus), then)
 
 
-def base_rows(questions: Sequence[NewsQuestion]) -> list[dict[str, Any]]:
-    """The rows of `LANGUAGE_refine.json`."""
+def question_rows(questions: Sequence[NewsQuestion], kind: Literal["base", "counterfactual"]) -> list[dict[str, Any]]:
+    """The rows of `LANGUAGE_refine.json` (base) and `LANGUAGE_fact.json` (counterfactual)."""
     rows = (
-        RGBRow(number, item.question, (item.answers,), (_texts(item.positive),), _texts(item.negative))
+        RGBRow(number, item.question, (item.answers,), (_texts(item.positive),), _texts(item.negative),
+               item.positive_wrong, (item.fake,) if item.fake else ())
         for number, item in enumerate(questions)
-    )
-    return [row_to_json(row, "base") for row in rows]
-
-
-def fact_rows(questions: Sequence[NewsQuestion]) -> list[dict[str, Any]]:
-    """The rows of `LANGUAGE_fact.json`."""
-    return [
-        row_to_json(
-            RGBRow(number, item.question, (item.answers,), (_texts(item.positive),), _texts(item.negative),
-                   item.positive_wrong, (item.fake,)),
-            "counterfactual",
-        )
-        for number, item in enumerate(questions)
-    ]  # fmt: skip
+    )  # fmt: skip
+    return [row_to_json(row, kind) for row in rows]
 
 
 def int_rows(questions: Sequence[JoinedQuestion]) -> list[dict[str, Any]]:
@@ -91,10 +79,7 @@ def int_rows(questions: Sequence[JoinedQuestion]) -> list[dict[str, Any]]:
         slots = tuple(part.answers for part in item.parts)
         aliases = [alias for slot in slots for alias in slot]
         negative = [
-            text
-            for part in item.parts
-            for text in _texts(part.negative)
-            if not any(find_answer(alias, text, item.language) for alias in aliases)
+            text for part in item.parts for text in _texts(part.negative) if not states(aliases, text, item.language)
         ]
         row = RGBRow(number, item.question, slots, groups, tuple(dict.fromkeys(negative)))
         rows.append(row_to_json(row, "integration"))

@@ -17,6 +17,7 @@ from ragstone.builders.passes import (
     is_right,
     numbered,
     numbers_problem,
+    states,
 )
 from ragstone.builders.pipeline import Kept, Replies, Search, rejected
 from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
@@ -114,7 +115,7 @@ def _replaced(text: str, item: NewsQuestion) -> str:
     for answer in sorted(item.answers, key=len, reverse=True):
         for start, end in reversed(find_answer(answer, text, item.language)):
             text = text[:start] + item.fake + text[end:]
-    if _states(item, text):
+    if states(item.answers, text, item.language):
         return ""
     return text if find_answer(item.fake, text, item.language) else ""
 
@@ -168,16 +169,15 @@ class Pair(LocalPass):
 
 def _parts(a: NewsQuestion, b: NewsQuestion) -> tuple[NewsQuestion, NewsQuestion] | None:
     """The questions as parts of one, None if their answers cannot be told apart."""
-    if a.language != b.language or any(_states(one, text) for one, other in ((a, b), (b, a)) for text in other.answers):
+    language, pairs = a.language, ((a, b), (b, a))
+    stated = any(states(one.answers, text, language) for one, other in pairs for text in other.answers)
+    if language != b.language or stated:
         return None
     own_a, own_b = (
-        tuple(chunk for chunk in one.positive if not _states(other, chunk.text)) for one, other in ((a, b), (b, a))
+        tuple(chunk for chunk in one.positive if not states(other.answers, chunk.text, language))
+        for one, other in pairs
     )
     return (replace(a, positive=own_a), replace(b, positive=own_b)) if own_a and own_b else None
-
-
-def _states(item: NewsQuestion, text: str) -> bool:
-    return any(find_answer(answer, text, item.language) for answer in item.answers)
 
 
 class JoinQuestions(ParsedPass):
@@ -194,7 +194,7 @@ class JoinQuestions(ParsedPass):
         question = " ".join(reply.question.split())
         if not question:
             return Reason("no_usable_reply")
-        if any(find_answer(answer, question) for part in item.parts for answer in part.answers):
+        if any(states(part.answers, question) for part in item.parts):
             return Reason("answer_in_question", question)
         return replace(item, question=question)
 
