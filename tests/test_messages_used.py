@@ -34,6 +34,9 @@ def named() -> tuple[frozenset[str], list[re.Pattern[str]]]:
                 patterns.add(
                     "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in node.values)
                 )
+    for path in SOURCE.rglob("templates/*.html"):
+        text = path.read_text("utf-8")
+        words.update((*re.findall(r'"(\w+)"', text), *_IN_TEMPLATE.findall(text)))
     likely = [text for text in sorted(patterns) if re.fullmatch(r"[*\w.]+", text) and re.search("[a-z]", text)]
     return frozenset(words), [re.compile(re.escape(text).replace(r"\*", "(.*)")) for text in likely]
 

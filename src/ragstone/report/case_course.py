@@ -20,31 +20,6 @@ from ragstone.types import Record, Response, Step, Template, Usage
 
 _STEPS, _NAME, _TURN, _TURNS, _OUTPUT = 24, 60, 30_000, 40, 1_200
 
-_COURSE = """
-{% if bars %}<ul class="fall course" aria-label="{{ w.timeline }}">
-{% for bar in bars %}<li class="{{ bar.kind }}"><span><bdi>{{ bar.name }}</bdi></span>
-<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect x="{{ bar.start }}" y="1" width="{{ bar.width }}" height="8"/></svg>
-<b>{{ bar.text }}</b></li>
-{% endfor %}</ul>
-{% if first_token %}<p class="legend">{{ first_token }}</p>{% endif %}
-{% else %}<p class="legend">{{ w.no_times }}</p>{% endif %}
-{% if rows %}<div class="scroll" role="region" aria-label="{{ w.tokens }}" tabindex="0"><table>
-<thead><tr><th scope="col">{{ w.who }}</th><th scope="col" class="num">{{ w.requests }}</th><th scope="col" class="num">{{ w.prompt_tokens }}</th><th scope="col" class="num">{{ w.answer_tokens }}</th>{% if priced %}<th scope="col" class="num">{{ w.cost }}</th>{% endif %}</tr></thead>
-<tbody>{% for row in rows %}<tr><th scope="row">{{ row.name }}</th><td class="num">{{ row.requests }}</td><td class="num">{{ row.sent }}</td><td class="num">{{ row.got }}</td>{% if priced %}<td class="num">{{ row.cost }}</td>{% endif %}</tr>
-{% endfor %}</tbody></table></div>
-<p class="legend">{{ w.priced.format(price=price) if priced else w.no_price }}</p>
-{% else %}<p class="legend">{{ w.no_tokens }}</p>{% endif %}
-"""  # noqa: E501  a template
-
-_PROMPT = """
-<p>{{ note }}</p>
-{% for role, text in turns %}<h4>{{ role }}</h4><pre dir="auto">{{ text }}</pre>
-{% endfor %}
-{% for name, text in outputs %}<h4><bdi>{{ name }}</bdi></h4><pre dir="auto">{{ text }}</pre>
-{% endfor %}
-{% if judged %}<p class="legend">{{ w.judge_prompts }}</p>{% endif %}
-"""
-
 
 def course_html(canvas: Canvas, record: Record, meta: Mapping[str, Any]) -> Markup:
     """The timeline of the stages, and the tokens of the system and of its judge with their cost where the run knows
@@ -62,7 +37,8 @@ def course_html(canvas: Canvas, record: Record, meta: Mapping[str, Any]) -> Mark
         one_line(str(meta[key]), 40) for key, price in (("system_price", own), ("price", judge)) if price
     )
     return canvas.html(
-        _COURSE, w=w, bars=bars, first_token="" if first is None else w["first_token"].format(seconds=_seconds(first)),
+        "report/course.html", w=w, bars=bars,
+        first_token="" if first is None else w["first_token"].format(seconds=_seconds(first)),
         rows=rows, priced=bool(prices), price=prices,
     )  # fmt: skip
 
@@ -112,7 +88,12 @@ def prompt_html(
     turns = [(w[f"role_{turn.role}"], marked(canvas, turn.content, (), limit=_TURN)) for turn in sent.turns[-_TURNS:]]
     steps = record.response.steps if record.response else ()
     return canvas.html(
-        _PROMPT, w=w, note=w[sent.note], turns=turns, outputs=list(_outputs(steps, w)), judged=bool(requests_of(record))
+        "report/prompt.html",
+        w=w,
+        note=w[sent.note],
+        turns=turns,
+        outputs=list(_outputs(steps, w)),
+        judged=bool(requests_of(record)),
     )
 
 

@@ -47,51 +47,6 @@ _QUESTION, _TEXT, _LINE, _SCORES, _TURNS, _SLOTS, _NOTES, _OTHERS = 4_000, 2_000
 _JUDGED = "ragstone.report.sections.judged"  # whose texts the parts of a judged sample have
 _CARD = "ragstone.report.sections.worst_answers"  # and those of a card
 
-_CASE = """
-<article class="case page"><div class="in">
-<p class="q"{{ lang }}><bdi>{{ question }}</bdi></p>
-<p class="who"><b class="mono"><bdi>{{ id }}</bdi></b> <span class="badge {{ tone }}">{{ status }}</span> {% if label %}<span class="badge bad">{{ label }}</span> {% endif %}<bdi>{{ record.system_id }}</bdi></p>
-{% if reason %}<p class="{{ "why" if tone == "bad" else "said" }}"><bdi>{{ reason }}</bdi></p>{% endif %}
-{% if error %}<p class="why">{{ w.error }} <bdi>{{ error }}</bdi></p>{% endif %}
-{% if cut %}<p class="why">{{ card.cut }}</p>{% endif %}
-{% if noncommittal %}<p class="why">{{ judged.noncommittal }}</p>{% endif %}
-{% if history %}<details class="figures" open><summary>{{ w.history.format(n=history | length) }}</summary>
-{% for role, text in history %}<h4>{{ role }}</h4><div class="text" dir="auto"{{ lang }}>{{ text }}</div>{% endfor %}</details>{% endif %}
-{{ answer }}
-{% if reasoning %}<details class="figures"><summary>{{ card.reasoning }}</summary><div class="text" dir="auto">{{ reasoning }}</div></details>{% endif %}
-<h4>{{ card.expected }}</h4>{% if expected %}<p class="text"{{ lang }}>{% for slot in expected %}{{ card.and if not loop.first }}{% for alias in slot %}{{ card.or if not loop.first }}<b><bdi>{{ alias }}</bdi></b>{% endfor %}{% endfor %}</p>{% else %}<p class="legend">{{ w.no_reference }}</p>{% endif %}
-{% if fakes %}<h4>{{ card.false }}</h4><p class="text"{{ lang }}>{% for fake in fakes %}{{ card.or if not loop.first }}<bdi>{{ fake }}</bdi>{% endfor %}</p>{% endif %}
-{% if scores %}<h4>{{ card.scores }}</h4><ul class="scored">{% for name, text, why in scores %}<li><b class="mono"><bdi>{{ name }}</bdi></b> <b>{{ text }}</b>{% if why %} <small><bdi>{{ why }}</bdi></small>{% endif %}</li>{% endfor %}</ul>{% endif %}
-{{ rubrics }}
-{{ claims }}
-</div></article>
-"""  # noqa: E501  a template
-
-_PASSAGES = """
-{% if prompt or others %}<p class="legend">{{ w.marks }} <mark class="match">{{ kinds.match }}</mark> <mark class="wrong">{{ kinds.wrong }}</mark>{% if not staged %} {{ w.no_stages }}{% endif %}</p>{% endif %}
-<div class="case page"><div class="in">
-{% if prompt %}{{ prompt }}{% else %}<p>{{ empty }}</p>{% endif %}
-
-{% if others %}<details{{ " open" if gold_lost }}><summary><b>{{ w.not_in_prompt.format(n=others | length) }}</b>{% if gold_lost %} <span class="badge bad">{{ w.gold_lost }}</span>{% endif %}</summary>
-<ol class="passages">
-{% for p in others %}<li><div class="head"><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}{% for text, tone in p.badges %}<span class="badge {{ tone }}">{{ text }}</span>{% endfor %}</div>
-<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
-{% endfor %}</ol></details>{% endif %}
-</div></div>
-"""  # noqa: E501  a template
-
-_RELATED = """
-<div class="scroll" role="region" aria-label="{{ title }}" tabindex="0"><table>
-<thead><tr><th scope="col">{{ head }}</th><th scope="col">{{ w.verdict }}</th><th scope="col">{{ card.answer }}</th><th scope="col">{{ w.side_by_side }}</th></tr></thead>
-<tbody>{% for row in rows %}<tr><th scope="row">{% if row.href %}<a href="{{ row.href }}"><bdi>{{ row.name }}</bdi></a>{% else %}<bdi>{{ row.name }}</bdi>{% endif %}</th><td><span class="badge {{ row.tone }}">{{ row.status }}</span></td><td class="wide"><bdi>{{ row.answer }}</bdi></td><td>{% if row.beside %}<a href="{{ row.beside }}">{{ w.compare }}</a>{% endif %}</td></tr>
-{% endfor %}</tbody></table></div>
-"""  # noqa: E501  a template
-
-_MADE = """
-<ul class="chips"><li class="mono"><bdi>{{ id }}</bdi></li>{% for name, text in condition %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
-{% if notes %}<h4>{{ w.columns }}</h4><ul class="chips">{% for name, text in notes %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>{% endif %}
-"""  # noqa: E501  a template
-
 
 @dataclass(frozen=True)
 class LinkedRecord:
@@ -155,7 +110,8 @@ def _answer(canvas: Canvas, w: Mapping[str, str], case: ShownCase, sample: Judge
     record, response, data = case.record, case.record.response, case.record.case.sample
     status = status_of(record, case.diagnosis)
     return canvas.html(
-        _CASE, w=w, card=messages(_CARD, canvas.language), judged=sample.w, record=record, lang=sample.lang,
+        "report/case_page.html", w=w, card=messages(_CARD, canvas.language), judged=sample.w, record=record,
+        lang=sample.lang,
         question=one_line(record.case.query.question, _QUESTION), id=one_line(data.id, _LINE), status=w[status],
         tone=TONES[status], label=one_line(case.diagnosis.label, _LINE) if status == "wrong" else "",
         reason=one_line(case.diagnosis.reason, _TEXT), error=one_line(record.error or "", _TEXT),
@@ -195,7 +151,7 @@ def _passages(canvas: Canvas, w: Mapping[str, str], case: ShownCase, sample: Jud
     ][:_OTHERS]  # fmt: skip
     closed = record.case.query.passages == () and not paths
     return canvas.html(
-        _PASSAGES, w=w, kinds=sample.kinds, lang=sample.lang, prompt=prompt, others=others,
+        "report/case_passages.html", w=w, kinds=sample.kinds, lang=sample.lang, prompt=prompt, others=others,
         empty=w["closed" if closed else "no_passages"], staged=any(set(path.ranks) - {"prompt"} for path in paths),
         gold_lost=any(path.gold and not path.in_prompt for path in paths),
     )  # fmt: skip
@@ -223,7 +179,11 @@ def related_html(canvas: Canvas, records: Sequence[LinkedRecord], title: str, he
         for other in records
     ]  # fmt: skip
     card = messages(_CARD, canvas.language)
-    return canvas.html(_RELATED, w=w, card=card, rows=rows, title=title, head=head) if rows else Markup()
+    return (
+        canvas.html("report/related_answers.html", w=w, card=card, rows=rows, title=title, head=head)
+        if rows
+        else Markup()
+    )
 
 
 def _made(canvas: Canvas, w: Mapping[str, str], record: Record, benchmark: Benchmark | None) -> Markup:
@@ -232,7 +192,7 @@ def _made(canvas: Canvas, w: Mapping[str, str], record: Record, benchmark: Bench
     plain = [(name, value) for name, value in case.sample.meta.items() if isinstance(value, str | int | float | bool)]
     notes = [(one_line(str(name), 80), one_line(str(value), _LINE)) for name, value in plain[:_NOTES]]
     return canvas.html(
-        _MADE,
+        "report/case_condition.html",
         w=w,
         id=one_line(case.id, _LINE),
         condition=list(condition_of(case.condition, canvas.language, benchmark)),

@@ -20,32 +20,6 @@ from ragstone.report.section import Canvas
 _SHADES = 20  # steps of colour from 0% to 100%; the style sheet has a class for each
 _FEW, _SOME = 12, 20  # rows: up to so many are tall, or of middle height
 
-_FIGURE = """
-<figure class="k-heatmap{{ ' beside-maps' if beside }}">
-<figcaption><h3><bdi>{{ title }}</bdi></h3></figcaption>
-<p class="tools"><input type="checkbox" class="unseen all" id="{{ id }}-n"{{ " checked" if numbers }}><label class="button" for="{{ id }}-n">{{ words.all_numbers }}</label>
-<input type="checkbox" class="unseen large" id="{{ id }}-l"><label class="button" for="{{ id }}-l">{{ words.enlarge }}</label></p>
-<div class="deck"{% if steps | length > 1 %} role="group" aria-label="{{ words.steps }}"{% endif %}>
-{% for name, panels in steps %}
-{% if steps | length > 1 %}<input type="radio" class="unseen step" name="{{ id }}" id="{{ id }}-{{ loop.index }}"{{ " checked" if loop.first }}><label class="button" for="{{ id }}-{{ loop.index }}"><bdi>{{ name }}</bdi></label>{% endif %}
-<div class="maps">{% for map in panels %}{{ map }}{% endfor %}</div>
-{% endfor %}
-</div>
-{% for scale in scales %}<p class="shades" aria-hidden="true">{{ scale.low }} {% for shade in shades %}<i class="{{ scale.kind }}{{ shade }}"></i>{% endfor %} {{ scale.high }}</p>{% endfor %}
-<details class="figures"><summary>{{ words.in_words }}</summary>{% for text in alts %}<p><bdi>{{ text }}</bdi></p>{% endfor %}<p>{{ words.read_map }}</p></details>
-</figure>
-"""  # noqa: E501  a template
-
-_MAP = """
-<div class="map {{ size }}">{% if panel %}<h4><bdi>{{ panel }}</bdi></h4>{% endif %}
-<div class="scroll" role="region" aria-label="{{ words.table_scrolls.format(title=title) }}" tabindex="0"><table class="heat" aria-label="{{ title }}">
-<thead{% if ticks_x %} class="hidden"{% endif %}><tr>{% if ticks_y %}<td></td>{% endif %}<th scope="col">{{ corner }}</th>{% for name in columns %}<th scope="col"><bdi>{{ name }}</bdi></th>{% endfor %}</tr></thead>
-<tbody{% if ticks_y %} class="hidden"{% endif %}>{% for name, cells in rows %}<tr>{% if ticks_y and loop.first %}<td class="axis y" rowspan="{{ rows | length }}" aria-hidden="true">{% for tick in ticks_y %}<span class="p{{ tick.at }}">{{ tick.label }}</span>{% endfor %}</td>{% endif %}
-<th scope="row"><input type="radio" class="unseen" name="{{ id }}" aria-label="{{ name }}"><bdi>{{ name }}</bdi></th>{{ cells }}</tr>
-{% endfor %}</tbody>
-<tfoot aria-hidden="true"><tr><td colspan="{{ 2 if ticks_y else 1 }}">{% if ticks_x %}{{ corner }}{% endif %}</td><td class="axis x" colspan="{{ columns | length }}">{% for tick in ticks_x %}<span class="p{{ tick.at }}">{{ tick.label }}</span>{% endfor %}<small>{{ x_label }}</small></td></tr></tfoot>
-</table></div></div>
-"""  # noqa: E501  a template
 
 _CELL = Markup('<td class="{kind}{shade}" data-at="{place}: {figure}"><b>{number}</b></td>')
 _MISSING = Markup('<td class="none"></td>')
@@ -61,7 +35,8 @@ def heat_html(canvas: Canvas, charts: Sequence[Chart], index: int) -> Markup:
         True: {"kind": "d", "low": canvas.words["worse"], "high": canvas.words["better"]},
     }
     return canvas.html(
-        _FIGURE, words=canvas.words, id=f"h{index}", title=first.figure or first.title, numbers=first.numbers,
+        "report/heat_figure.html", words=canvas.words, id=f"h{index}", title=first.figure or first.title,
+        numbers=first.numbers,
         steps=[(name, [_map(canvas, one, f"h{index}-r{next(place)}") for one in panels]) for name, panels in steps],
         beside=any(len(panels) > 1 for _, panels in steps), shades=range(_SHADES + 1),
         alts=[one_line(chart.alt, 4_000) for chart in charts if chart.alt],
@@ -73,7 +48,8 @@ def _map(canvas: Canvas, chart: Chart, name: str) -> Markup:
     """One map with its axes."""
     rows = len(chart.series)
     return canvas.html(
-        _MAP, words=canvas.words, id=name, title=one_line(chart.title, 300), panel=one_line(chart.panel, 80),
+        "report/heat_map.html", words=canvas.words, id=name, title=one_line(chart.title, 300),
+        panel=one_line(chart.panel, 80),
         size="few" if rows <= _FEW else "some" if rows <= _SOME else "many", corner=one_line(chart.y_label, 40),
         columns=[one_line(name, 12) for name in chart.categories], x_label=one_line(chart.x_label, 80),
         rows=[(one_line(row.name, 40), _cells(chart, row.name, row.points)) for row in chart.series],

@@ -17,49 +17,6 @@ from ragstone.types import Score
 
 HTML_LANG = {"en": "en", "zh": "zh-CN"}
 
-_TABLE = """
-<div class="scroll" role="region" aria-label="{{ words.table_scrolls.format(title=table.title) }}" tabindex="0">
-<table>
-<thead><tr>
-{% for column in table.columns %}
-<th scope="col"{% if loop.index0 in numeric %} class="num"{% endif %}><bdi>{{ column }}</bdi></th>
-{% endfor %}
-</tr></thead>
-<tbody>
-{% for row in table.rows %}
-<tr{% if row.published %} class="published"{% endif %}>
-{% for cell in row.cells %}
-{% set first = loop.index0 == 0 %}
-{% if loop.index0 < table.keys %}
-<th scope="row">{% if links[cell.text] is defined %}<a href="{{ links[cell.text] }}"><bdi>{{ cell.text }}</bdi></a>{% else %}<bdi>{{ cell.text or value(cell) }}</bdi>{% endif %}
-
-{%- if first and row.published %} <span class="tag">{{ words.published }}</span>{% endif %}
-{%- if cell.note %}<small><bdi>{{ cell.note }}</bdi></small>{% endif %}</th>
-{% else %}
-<td class="{{ 'num' if loop.index0 in numeric else 'txt' }}">
-{%- if cell.value is not none %}<b>{{ value(cell) }}</b>{% endif %}
-{%- if cell.text and cell.value is none %}<span><bdi>{{ cell.text }}</bdi></span>
-{%- elif cell.text %}<small><bdi>{{ cell.text }}</bdi></small>{% endif %}
-{%- if interval(cell) %}<small>{{ interval(cell) }}</small>{% endif %}
-{%- if counts(cell) %}<small class="n">{{ counts(cell) }}</small>{% endif %}
-{%- if cell.note %}<small><bdi>{{ cell.note }}</bdi></small>{% endif %}</td>
-{% endif %}
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-<p class="legend">{{ legend }}</p>
-{% if table.notes %}
-<ul class="notes">
-{% for note in table.notes %}
-<li><bdi>{{ note }}</bdi></li>
-{% endfor %}
-</ul>
-{% endif %}
-"""  # noqa: E501  a template
-
 
 def table_html(view: Canvas, table: Table, links: Mapping[str, str] | None = None) -> Markup:
     """A table with its notes, which scrolls on narrow screens. Published rows are tagged as such. `links`: the address
@@ -72,7 +29,7 @@ def table_html(view: Canvas, table: Table, links: Mapping[str, str] | None = Non
         words["scored_of_total"] if any(map(counts, cells)) else "",
     ]
     return view.html(
-        _TABLE, table=table, links=links or {}, words=words, value=value, interval=interval, counts=counts,
+        "report/table.html", table=table, links=links or {}, words=words, value=value, interval=interval, counts=counts,
         legend=" · ".join(part for part in legend if part), numeric=_numeric(table),
     )  # fmt: skip
 
@@ -88,45 +45,6 @@ def _numeric(table: Table) -> set[int]:
     }
 
 
-_FIGURE = """
-<figure class="k-{{ chart.kind }}">
-<figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
-{{ svg }}
-<ul class="key">
-{% for name, swatch, published in legend if not published %}
-<li>{{ swatch }}<bdi>{{ name }}</bdi></li>
-{% endfor %}
-{% for name, swatch, published in legend if published %}
-{% if loop.first %}<li>{{ swatch }}<span class="tag">{{ words.published }}</span> {% endif %}
-<bdi>{{ name }}</bdi>{{ "</li>" | safe if loop.last else ", " }}
-{% endfor %}
-</ul>
-<details class="figures"><summary>{{ words.figures }}</summary>
-{% if chart.alt %}<p><bdi>{{ chart.alt }}</bdi></p>{% endif %}
-<div class="scroll" role="region" aria-label="{{ words.table_scrolls.format(title=chart.title) }}" tabindex="0"><table>
-<thead><tr><th scope="col">{{ chart.x_label or words.series }}</th>
-{% for name, _, published in legend %}<th scope="col" class="num"><bdi>{{ name }}</bdi>
-{%- if published %} <span class="tag">{{ words.published }}</span>{% endif %}</th>{% endfor %}
-</tr></thead>
-<tbody>
-{% for head, entries in rows %}
-<tr><th scope="row"><bdi>{{ head }}</bdi></th>
-{% for entry in entries %}<td class="num">{% if entry %}<b>{{ entry[0] }}</b>
-{%- if entry[1] %}<small>{{ entry[1] }}</small>{% endif %}{% endif %}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table></div>
-</details>
-</figure>
-"""
-
-_GRID = """
-<figure class="k-grid"><figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
-<div class="scroll" role="region" aria-label="{{ chart.title }}" tabindex="0"><table class="grid">
-<thead><tr><td></td>{% for name in chart.categories %}<th scope="col" class="num"><bdi>{{ name }}</bdi></th>{% endfor %}</tr></thead>
-<tbody>{% for name, cells in rows %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>
-{% for cell in cells %}<td class="num{% if cell %} g{{ cell.tint }}{{ ' best' if cell.best }}{% endif %}">{% if cell %}<b>{{ cell.value }}</b>{% if cell.interval %}<small>{{ cell.interval }}</small>{% endif %}{% else %}–{% endif %}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div></figure>
-"""  # noqa: E501  a template
 _TINTS = 5
 
 
@@ -143,15 +61,8 @@ def _grid_html(view: Canvas, chart: Chart) -> Markup:
     for series in chart.series:
         points = {int(point.x): cell(point) for point in series.points}
         rows.append((one_line(series.name, 80), [points.get(at) for at in range(len(chart.categories))]))
-    return view.html(_GRID, chart=chart, rows=rows)
+    return view.html("report/grid.html", chart=chart, rows=rows)
 
-
-_SWATCH = """<svg class="swatch" viewBox="0 0 26 12" aria-hidden="true">
-{%- if kind == "bars" %}<rect x="1" y="1" width="24" height="10" rx="1.5" {% if published -%}
-fill="none" stroke="{{ colour }}" stroke-dasharray="3 2"{% else %}fill="{{ colour }}"{% endif %}/>
-{%- else %}<path d="M1 6H25" fill="none" stroke="{{ colour }}" stroke-width="{{ 1 if published else 2.2 }}"
-{%- if dash %} stroke-dasharray="{{ dash }}"{% endif %}/>
-{%- if shape %}<path d="{{ shape }}" fill="{{ colour }}"/>{% endif %}{% endif %}</svg>"""
 
 _SHAPES = {
     "o": "M13 3a3 3 0 1 0 .01 0z",
@@ -193,9 +104,9 @@ def figure_html(view: Canvas, chart: Chart, index: int) -> Markup:
         values |= {"colour": svg_module.variable(colour), "dash": _DASH_ARRAYS[dash]}
         if series.published:
             values |= {"colour": svg_module.variable(svg_module.GREY), "dash": "3 2.5", "shape": ""}
-        legend.append((series.name, view.html(_SWATCH, **values), series.published))
+        legend.append((series.name, view.html("report/swatch.html", **values), series.published))
     svg = Markup(charts.chart_svg(chart, prefix=f"c{index}"))
-    return view.html(_FIGURE, chart=chart, svg=svg, legend=legend, words=view.words, rows=_rows(chart))
+    return view.html("report/figure.html", chart=chart, svg=svg, legend=legend, words=view.words, rows=_rows(chart))
 
 
 def _rows(chart: Chart) -> list[tuple[str, list[tuple[str, str] | None]]]:
@@ -222,26 +133,13 @@ def _entry(point: Point | None, *, percent: bool) -> tuple[str, str] | None:
     return formatted(point.y), f"{formatted(point.low)}–{formatted(point.high)}"
 
 
-_MARKED = """
-{%- for fragment in fragments -%}
-{%- if fragment.left_out -%}
-<span class="cut">{{ words.left_out.format(n="{:,}".format(fragment.left_out)) }}</span>
-{%- elif fragment.kind -%}
-<mark class="{{ fragment.kind }}" title="{{ words[fragment.kind] }}">{{ safe(fragment.text) }}</mark>
-{%- else -%}
-{{ safe(fragment.text) }}
-{%- endif -%}
-{%- endfor -%}
-"""
-
-
 def marked(
     view: Canvas, text: str, spans: Sequence[Span], *, limit: int, kinds: Mapping[str, str] | None = None
 ) -> Markup:
     """Text with its highlights, cut to about `limit` characters, with the number of those left out in place. `kinds`
     overrides the meanings of the highlights."""
     words = {**view.words, **(kinds or {})}
-    return view.html(_MARKED, fragments=fragments(text, spans, limit=limit), words=words, safe=_escaped)
+    return view.html("report/marked.html", fragments=fragments(text, spans, limit=limit), words=words, safe=_escaped)
 
 
 def _escaped(text: str) -> Markup:

@@ -17,57 +17,6 @@ _MOST_PASSAGES = 100
 _MOST_REFERENCES = 50
 _MOST_TURNS = 50
 
-_ITEM = """
-<div class="what">
-{% if history %}<details class="said"><summary>{{ w.history }}</summary>
-{% for role, text in history %}<p class="title">{{ w[role] }}</p><div class="text">{{ text }}</div>
-{% endfor %}</details>{% endif %}
-<h2 tabindex="-1"{{ lang }}><bdi>{{ question }}</bdi></h2>
-{% if references %}
-<h3>{{ w.references }}</h3>
-<ul class="references"{{ lang }}>
-{% for slot in references %}<li>{% for alias in slot %}<bdi>{{ alias }}</bdi>{% if not loop.last %} <i>{{ w.or }}</i> {% endif %}{% endfor %}</li>
-{% endfor %}</ul>
-{% elif unanswerable %}
-<h3>{{ w.references }}</h3><p>{{ w.unanswerable }}</p>
-{% endif %}
-{% if answers %}
-<div class="{{ 'sides' if answers|length > 1 else 'only' }}">
-{% for answer in answers %}
-<div><h3>{{ w.answer if answers|length == 1 else w.answer_0 if loop.first else w.answer_1 }}</h3>
-<div class="text answer subject" tabindex="0" role="group" aria-label="{{ w.subject }}" data-answer="{{ loop.index0 }}"{{ lang }}>{{ answer }}</div></div>
-{% endfor %}
-</div>
-<p class="marking"><button type="button" data-mark data-key="m">{{ w.mark }} <kbd>m</kbd></button> <small>{{ w.mark_help }}</small></p>
-<ul class="marks" data-remove="{{ w.remove }}" aria-label="{{ w.marks }}"></ul>
-{% endif %}
-{% if passages %}
-<h3>{{ w.passages if several else w.passage }}</h3>
-<ol class="given{{ ' judged' if not answers }}"{{ lang }}>
-{% for title, text in passages %}
-<li>{% if title %}<p class="title"><bdi>{{ title }}</bdi></p>{% endif %}<div class="text">{{ text }}</div></li>
-{% endfor %}
-</ol>
-{% if more %}<p class="cut">{{ w.more_passages.format(n=more) }}</p>{% endif %}
-{% elif no_passages %}<p class="cut">{{ w.no_passages }}</p>
-{% endif %}
-</div>
-<div class="how">
-<details class="guide" open><summary>{{ w.guideline }}</summary>
-{% for paragraph in guideline %}<p>{{ paragraph }}</p>
-{% endfor %}</details>
-<fieldset class="choices"><legend>{{ ask }}</legend>
-{% for choice, key, title in choices %}
-<label><input type="radio" name="value" value="{{ choice.value }}"{% if key %} data-key="{{ key }}"{% endif %}{% if choice.value == entered.value %} checked{% endif %}> {% if key %}<kbd>{{ key }}</kbd> {% endif %}<span>{{ title }}</span></label>
-{% endfor %}
-</fieldset>
-<label class="comment">{{ w.comment }} <kbd>c</kbd><textarea name="comment" rows="3" maxlength="20000" data-key="c">
-{{ comment }}</textarea></label>
-{% if answers %}<input type="hidden" name="spans" value="{{ spans }}">{% endif %}
-<input type="hidden" name="seconds" value="{{ entered.seconds or 0 }}">
-</div>
-"""  # noqa: E501  a template
-
 
 def item_html(canvas: Canvas, item: LabelItem, task: Task, entered: Label | None = None) -> Markup:
     """The inside of the form of an item: what the task shows of it, and the fields `value`, `comment`, `spans` (JSON:
@@ -78,7 +27,8 @@ def item_html(canvas: Canvas, item: LabelItem, task: Task, entered: Label | None
     references = item.references[:_MOST_REFERENCES] if "references" in task.shows else ()
     spans = [{"start": span.start, "end": span.end, "answer": span.answer} for span in entered.spans]
     return canvas.html(
-        _ITEM, w=words, lang=lang_attribute(item.language), question=traceable(canvas, item.question),
+        "report/label_item.html", w=words, lang=lang_attribute(item.language),
+        question=traceable(canvas, item.question),
         history=[(turn.role, traceable(canvas, turn.content)) for turn in item.history[-_MOST_TURNS:]],
         references=[[traceable(canvas, alias) for alias in slot] for slot in references],
         unanswerable=item.answerable is False, several=item.kind != "passage",

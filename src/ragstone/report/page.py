@@ -25,62 +25,6 @@ CASE_BYTES = 1_400_000  # the limit of wrong answers, so that a report stays bel
 Part: TypeAlias = "tuple[str, str, Markup | str]"
 """Id, title and body of a section."""
 
-_PAGE = """<!DOCTYPE html>
-<html lang="{{ html_lang }}">
-<head>
-<meta charset="utf-8">
-{{ frame.policy }}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="ragstone {{ version }}">
-<title>{{ title }}</title>
-<link rel="icon" href="data:,">
-{{ frame.head }}
-</head>
-<body>
-<a class="skip" href="#main">{{ words.skip }}</a>
-{{ frame.bar }}
-<header class="top{{ ' opened' if folded or frame.bar }}">
-{% if not frame.bar %}<p class="brand">ragstone <span>{{ words.report }}</span></p>{% endif %}
-
-<h1><bdi>{{ heading }}</bdi></h1>
-<p class="lead">{% for system in systems %}<bdi>{{ system }}</bdi>{% if not loop.last %}<i> · </i>{% endif %}{% endfor %}</p>
-</header>
-<div class="frame">
-{% if sections | length > 1 or folded or not frame.bar %}<nav aria-label="{{ words.contents }}"><ol>
-{% for id, title, _ in sections %}
-<li><a href="#{{ id }}">{{ title }}</a></li>
-{% endfor %}
-{% if folded %}<li><a href="#made">{{ words.how_made }}</a></li>{% endif %}
-</ol></nav>{% endif %}
-<main id="main">
-{% for id, title, body in sections %}
-<section id="{{ id }}" aria-labelledby="{{ id }}-h">
-<h2 id="{{ id }}-h">{{ title }}</h2>
-{{ body }}
-</section>
-{% endfor %}
-{% if folded %}<section id="made"><details class="made"><summary><h2>{{ words.how_made }}</h2></summary>
-{% for id, title, body in folded %}
-<div id="{{ id }}"><h3 class="part">{{ title }}</h3>
-{{ body }}
-</div>
-{% endfor %}
-</details></section>{% endif %}
-</main>
-</div>
-<footer>{{ frame.foot }}</footer>
-</body>
-</html>
-"""  # noqa: E501  a template
-
-
-_FILE_POLICY = """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-style-src 'sha256-{{ style_hash }}'; img-src data:; base-uri 'none'; form-action 'none'">
-<meta name="referrer" content="no-referrer">"""
-_FILE_HEAD = "<style>{{ style }}</style>"
-_FILE_FOOT = "<p>{{ words.made_by.format(version=version) }}</p>"
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -133,7 +77,7 @@ def document(
     head is small. `frame`: by default that of a file."""
     shown = ", ".join(systems[:3]) + ("…" if len(systems) > 3 else "")
     page = canvas.html(
-        _PAGE, html_lang=HTML_LANG[canvas.language], words=canvas.words, version=version("ragstone"),
+        "report/page.html", html_lang=HTML_LANG[canvas.language], words=canvas.words, version=version("ragstone"),
         frame=frame or _file_frame(canvas), sections=sections, folded=folded, systems=systems[:12], heading=heading,
         title=" · ".join(filter(None, (heading, shown, "ragstone"))),
     )  # fmt: skip
@@ -144,7 +88,7 @@ def document(
 def _file_frame(canvas: Canvas) -> Frame:
     style = files("ragstone.report").joinpath("report.css").read_text("utf-8")
     style_hash = b64encode(sha256(style.encode()).digest()).decode()
-    return Frame(
-        canvas.html(_FILE_POLICY, style_hash=style_hash), canvas.html(_FILE_HEAD, style=Markup(style)),
-        canvas.html(_FILE_FOOT, words=canvas.words, version=version("ragstone")),
-    )  # fmt: skip
+    foot = canvas.html("<p>{{ words.made_by.format(version=version) }}</p>", words=canvas.words,
+                       version=version("ragstone"))  # fmt: skip
+    head = canvas.html("<style>{{ style }}</style>", style=Markup(style))
+    return Frame(canvas.html("report/file_policy.html", style_hash=style_hash), head, foot)

@@ -1,15 +1,17 @@
 """Sections of the report, and the view of a run that they render.
 
 A section is a plug-in of the group `ragstone.report_sections`: a `Section` value. Built-in sections are the modules of
-`ragstone.report.sections`, each with its template.
+`ragstone.report.sections`; their templates are in `ragstone/report/templates`.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ragstone.analysis.expert_agreement import ExpertFindings
@@ -35,17 +37,23 @@ def _shown(value: object) -> object:
     return readable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (+{len(text) - _LONGEST})")
 
 
-def _environment() -> Environment:
-    return Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
-    )
+def _source(name: str) -> str:
+    """The text of `PACKAGE/NAME.html`: a file in the folder `templates` of that package."""
+    package, _, file = name.partition("/")
+    return files(f"ragstone.{package}").joinpath("templates", file).read_text("utf-8")
 
 
-_ENVIRONMENT = _environment()
+_ENVIRONMENT = Environment(
+    autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True,
+    loader=FunctionLoader(_source),
+)  # fmt: skip
+_FILE = re.compile(r"\w+/\w+\.html")
 
 
 @lru_cache(maxsize=256)
 def _compiled(template: str) -> Template:
+    if _FILE.fullmatch(template):
+        return _ENVIRONMENT.get_template(template)
     return _ENVIRONMENT.from_string(template)
 
 
@@ -61,7 +69,8 @@ class Canvas:
         return messages(__name__, self.language)
 
     def html(self, template: str, /, **values: Any) -> Markup:
-        """Fill in a Jinja2 template. Values are escaped unless they are Markup; an unknown name is an error."""
+        """Fill in a Jinja2 template: a file of ours ("report/table.html"), or a text. Values are escaped unless they
+        are Markup; an unknown name is an error."""
         return Markup(_compiled(template).render(**values))
 
 

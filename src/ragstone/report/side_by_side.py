@@ -20,33 +20,6 @@ from ragstone.types import Passage, Record
 _QUESTION, _TEXT, _LINE, _SLOTS, _ANSWER, _PASSAGE, _PASSAGES, _SCORES = 4_000, 2_000, 180, 20, 40_000, 1_200, 30, 60
 MOST = 6  # answers side by side
 
-_PAGE = """
-<article class="case page"><div class="in">
-<p class="q"{{ lang }}><bdi>{{ question }}</bdi></p>
-<p class="who"><b class="mono"><bdi>{{ id }}</bdi></b></p>
-{% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}<b><bdi>{{ slot }}</bdi></b>{{ " · " if not loop.last }}{% endfor %}</p>{% endif %}
-{% if several %}<p class="legend">{{ w.marks }} <mark class="only">{{ w.only }}</mark>{% if same %} {{ w.same }}{% endif %}{% if other_questions %} <b class="bad">{{ w.other_question }}</b>{% endif %}</p>{% endif %}
-<div class="sides beside">
-{% for side in sides %}<section class="side" aria-label="{{ side.name }}"><h3>{% if side.href %}<a href="{{ side.href }}"><bdi>{{ side.name }}</bdi></a>{% else %}<bdi>{{ side.name }}</bdi>{% endif %} <span class="badge {{ side.tone }}">{{ side.status }}</span>{% if side.label %} <span class="badge bad">{{ side.label }}</span>{% endif %}</h3>
-{% if side.question %}<p class="said"{{ lang }}><bdi>{{ side.question }}</bdi></p>{% endif %}
-{% if side.reason %}<p class="why"><bdi>{{ side.reason }}</bdi></p>{% endif %}
-<div class="text answer" dir="auto"{{ lang }}>{{ side.answer or w.no_answer }}</div>
-<h4>{{ w.passages.format(n=side.given) }}</h4>
-{% if side.passages %}<ol class="passages">
-{% for p in side.passages %}<li class="{{ p.kind }}"><div class="head">{% if p.rank %}<b>{{ p.rank }}</b>{% endif %}<span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.gold %}<span class="badge good">{{ w.gold }}</span>{% endif %}{% if p.change %}<span class="badge {{ p.tone }}">{{ p.change }}</span>{% endif %}</div>
-{% if p.text %}<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div>{% endif %}</li>
-{% endfor %}</ol>{% if side.more %}<p class="legend">{{ w.more.format(n=side.more) }}</p>{% endif %}
-{% else %}<p class="legend">{{ w.no_passages }}</p>{% endif %}</section>
-{% endfor %}
-</div>
-{% if scores %}<h4>{{ w.scores }}</h4>
-<div class="scroll" role="region" aria-label="{{ w.scores }}" tabindex="0"><table>
-<thead><tr><th scope="col">{{ w.metric }}</th>{% for side in sides %}<th scope="col" class="num"><bdi>{{ side.name }}</bdi></th>{% endfor %}</tr></thead>
-<tbody>{% for name, cells in scores %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>{% for text, why, change in cells %}<td class="num"><b>{{ text }}</b>{% if change %} <small>{{ change }}</small>{% endif %}{% if why %}<small class="reason"><bdi>{{ why }}</bdi></small>{% endif %}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>{% endif %}
-</div></article>
-"""  # noqa: E501  a template
-
 
 @dataclass(frozen=True)
 class Column:
@@ -72,7 +45,7 @@ def side_by_side(canvas: Canvas, columns: Sequence[Column]) -> Markup:
     spans = _spans(columns)
     questions = {column.record.case.query.question for column in columns}
     return canvas.html(
-        _PAGE, w=w, lang=lang_attribute(case.query.language or case.sample.language),
+        "report/side_by_side.html", w=w, lang=lang_attribute(case.query.language or case.sample.language),
         question=one_line(case.query.question, _QUESTION), id=one_line(case.sample.id, _LINE),
         expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
         several=len(columns) > 1, same=len(columns) > 1 and not any(spans), other_questions=len(questions) > 1,

@@ -11,35 +11,6 @@ from ragstone.report.page import Part, document
 from ragstone.report.section import Canvas
 
 _LEADING = 2  # charts beside the verdict
-_VERDICT = """
-<p class="lead-line"><b><bdi>{{ lines[0] }}</bdi></b></p>
-<div class="charts">{{ charts }}</div>
-{% for line in lines[1:] %}
-<p><bdi>{{ line }}</bdi></p>
-{% endfor %}
-{% if actions %}
-<h3>{{ words.actions }}</h3>
-<ul>
-{% for line in actions %}
-<li><bdi>{{ line }}</bdi></li>
-{% endfor %}
-</ul>
-{% endif %}
-"""
-_CURVES = '<div class="charts">{{ charts }}</div>'
-_MADE = """
-<ul class="notes">
-{% for note in notes %}
-<li><bdi>{{ note }}</bdi></li>
-{% endfor %}
-</ul>
-<details><summary>{{ words.files }}</summary>
-<ul>
-{% for name in files %}
-<li><bdi>{{ name }}</bdi></li>
-{% endfor %}
-</ul></details>
-"""
 
 
 def parts(
@@ -52,12 +23,24 @@ def parts(
     drawn = [figure_html(canvas, chart, number) for number, chart in enumerate(charts)]
     first = Markup().join(drawn[:_LEADING])
     sections: list[Part] = [
-        ("verdict", words["verdict"], canvas.html(_VERDICT, lines=lines, charts=first, actions=actions, words=words)),
+        (
+            "verdict",
+            words["verdict"],
+            canvas.html("report/trend_verdict.html", lines=lines, charts=first, actions=actions, words=words),
+        ),
     ]
     if rest := drawn[_LEADING:]:
-        sections.append(("curves", words["curves"], canvas.html(_CURVES, charts=Markup().join(rest))))
+        sections.append(
+            (
+                "curves",
+                words["curves"],
+                canvas.html('<div class="charts">{{ charts }}</div>', charts=Markup().join(rest)),
+            )
+        )
     sections += [(f"t{number}", table.title, table_html(canvas, table)) for number, table in enumerate(tables, 1)]
-    sections.append(("made", words["made"], canvas.html(_MADE, notes=notes, files=files, words=words)))
+    sections.append(
+        ("made", words["made"], canvas.html("report/trend_runs.html", notes=notes, files=files, words=words))
+    )
     return sections
 
 

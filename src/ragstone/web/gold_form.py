@@ -12,27 +12,6 @@ from ragstone.report.section import Canvas
 from ragstone.types import Passage, Sample
 from ragstone.web.forms import Form
 
-_FIELDS = """
-<label class="field">{{ w.question }}<textarea name="question" rows="3" required>
-{{ question }}</textarea></label>
-<fieldset><legend>{{ w.references }}</legend><p><small>{{ w.references_help }}</small></p>
-{% for slot in slots %}<div class="slot" role="group" aria-label="{{ w.part.format(n=loop.index) }}"><h3>{{ w.part.format(n=loop.index) }}</h3>
-{% set number = loop.index0 %}{% for alias in slot %}<textarea name="reference-{{ number }}" rows="2" aria-label="{{ w.alias.format(n=loop.index) }}" placeholder="{{ w.alias.format(n=loop.index) }}">
-{{ alias }}</textarea>{% endfor %}</div>
-{% endfor %}</fieldset>
-<fieldset><legend>{{ w.answerable }}</legend><div class="row">
-{% for value, text in answers %}<label><input type="radio" name="answerable" value="{{ value }}"{% if value == answerable %} checked{% endif %}> {{ text }}</label> {% endfor %}
-</div></fieldset>
-<fieldset><legend>{{ w.passages }}</legend><p><small>{{ w.passages_help }}</small></p>
-{% for passage in passages %}<div class="slot" role="group" aria-label="{{ w.passage.format(n=loop.index) }}"><label><input type="checkbox" name="gold-{{ loop.index0 }}" value="1"{% if passage.relevant or passage.new %} checked{% endif %}> {{ w.new_passage if passage.new else w.is_gold }}</label>
-<input type="text" name="title-{{ loop.index0 }}" value="{{ passage.title }}" placeholder="{{ w.title_of }}" aria-label="{{ w.title_of }}">
-<textarea name="passage-{{ loop.index0 }}" rows="{{ 2 if passage.new else 4 }}" aria-label="{{ w.text_of }}">
-{{ passage.text }}</textarea></div>
-{% endfor %}</fieldset>
-<div class="row"><label>{{ w.by }} <input type="text" name="by" value="{{ by }}" required maxlength="80" autocomplete="name"></label>
-<label class="wide">{{ w.why }} <input type="text" name="why" required maxlength="2000"></label></div>
-"""  # noqa: E501  a template
-
 _MARKS = (("", "not_stated"), ("yes", "yes"), ("no", "no"))
 
 
@@ -45,7 +24,7 @@ def fields_html(canvas: Canvas, sample: Sample, by: str) -> Markup:
         for one in sample.passages
     ]
     return canvas.html(
-        _FIELDS, w=words, question=_field(sample.question), slots=slots, by=by, answerable=_mark(sample),
+        "web/gold_fields.html", w=words, question=_field(sample.question), slots=slots, by=by, answerable=_mark(sample),
         passages=[*known, {"relevant": None, "new": True, "title": "", "text": Markup()}],
         answers=[(value, words[name]) for value, name in _MARKS if value or not _mark(sample)],
     )  # fmt: skip

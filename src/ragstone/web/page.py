@@ -16,22 +16,6 @@ from ragstone.report.section import Canvas
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.library import Library
 
-_HEAD = """<link rel="stylesheet" href="/static/report.css?v={{ v }}">
-<link rel="stylesheet" href="/static/view.css?v={{ v }}">
-<meta name="htmx-config" content='{"includeIndicatorCSS": false, "history": true}'>
-<script src="/static/htmx.min.js?v={{ v }}" defer></script>
-<script src="/static/view.js?v={{ v }}" defer></script>
-{{ more }}"""
-
-_BAR = """<div class="bar"><nav aria-label="{{ w.bar }}"><ul>
-{% for href, name, here in links %}<li><a href="{{ href }}"{% if here %} aria-current="page"{% endif %}><bdi>{{ name }}</bdi></a></li>
-{% endfor %}</ul></nav>
-<p class="tools"><a href="{{ other }}" lang="{{ other_lang }}" hreflang="{{ other_lang }}">{{ w.other_language }}</a>
-<button type="button" id="keys-button" aria-expanded="false" aria-controls="keys">{{ w.keyboard }} <kbd>?</kbd></button></p>
-<div id="keys" role="region" aria-label="{{ w.keyboard }}" hidden><dl>
-{% for key, meaning in keys %}<div><dt><kbd>{{ key }}</kbd></dt><dd>{{ meaning }}</dd></div>
-{% endfor %}</dl></div></div>"""  # noqa: E501  a template
-
 _KEYS = (("j", "down"), ("k", "up"), ("Enter", "open"), ("/", "search"), ("n", "next"), ("p", "previous"),
          ("u", "back"), ("c", "cases"), ("?", "help"))  # fmt: skip
 _HTML_LANG = {"en": "en", "zh": "zh-CN"}
@@ -79,7 +63,7 @@ def page(
     elements of the head (scripts of `static`)."""
     words = messages(__name__, canvas.language)
     frame = Frame(
-        Markup(), canvas.html(_HEAD, v=STATIC_VERSION, more=more_head),
+        Markup(), canvas.html("web/head.html", v=STATIC_VERSION, more=more_head),
         canvas.html("<p>{{ text }}</p>", text=words["foot"]), _bar(request, canvas, words, run),
     )  # fmt: skip
     html = document(canvas, sections, folded, heading=heading, systems=systems, frame=frame)
@@ -100,4 +84,4 @@ def _bar(request: Request, canvas: Canvas, words: Mapping[str, str], run: str) -
         "other": f"{request.url.path}?{urlencode([*pairs, ('lang', other)])}", "other_lang": _HTML_LANG[other],
         "keys": [(key, words[f"key_{what}"]) for key, what in _KEYS],
     }  # fmt: skip
-    return canvas.html(_BAR, w=words, **values)
+    return canvas.html("web/bar.html", w=words, **values)

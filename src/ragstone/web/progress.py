@@ -87,16 +87,11 @@ class ProgressWatch:
         )  # fmt: skip
 
 
-_HTML = """{% if not progress.finished %}<p class="progress{{ ' live' if progress.working }}"><b>{{ w.working if progress.working else w.waiting }}</b>
-<progress max="{{ [progress.total, 1] | max }}" value="{{ progress.done }}" aria-label="{{ done }}">{{ done }}</progress>
-<span>{{ parts | join(" · ") }}</span></p>{% endif %}"""  # noqa: E501  a template
-
-
 def progress_html(canvas: Canvas, progress: RunProgress) -> Markup:
     """A line with a bar; "" for a finished run."""
     w = messages(__name__, canvas.language)
     done = w["done"].format(done=progress.done, total=progress.total)
-    return canvas.html(_HTML, w=w, progress=progress, done=done, parts=_parts(w, progress, done))
+    return canvas.html("web/progress.html", w=w, progress=progress, done=done, parts=_parts(w, progress, done))
 
 
 def _parts(w: Mapping[str, str], progress: RunProgress, done: str) -> list[str]:

@@ -31,77 +31,6 @@ from ragstone.report.section import Canvas
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
 from ragstone.types import Passage, Record, Score, Usage
 
-_CASE = """
-<details class="case judged"><summary>
-<span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
-<span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
-<span class="who"><b class="mono"><bdi>{{ id }}</bdi></b> {% if label %}<span class="badge bad">{{ label }}</span> {% endif %}{% for name, text in low %}<span class="badge bad"><bdi>{{ name }}</bdi> {{ text }}</span> {% endfor %}<bdi>{{ record.system_id }}</bdi></span>
-</summary><div class="in" id="{{ place }}">
-{% if reason %}<p class="why"><bdi>{{ reason }}</bdi></p>{% endif %}
-{% if scores %}<h4>{{ w.scores }}</h4><ul class="chips">{% for name, text, why in scores %}<li><b><bdi>{{ name }}</bdi></b> {{ text }}{% if why %} <small><bdi>{{ why }}</bdi></small>{% endif %}</li>{% endfor %}</ul>{% endif %}
-{% if noncommittal %}<p class="why">{{ w.noncommittal }}</p>{% endif %}
-{{ answer }}
-{{ rubrics }}
-{{ claims }}
-{% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}<b><bdi>{{ slot }}</bdi></b>{{ " · " if not loop.last }}{% endfor %}</p>{% endif %}
-{{ passages }}
-{{ replies }}
-<h4>{{ w.condition }}</h4><ul class="chips"><li class="mono"><bdi>{{ record.case.id }}</bdi></li>{% for name, text in condition %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
-</div></details>
-"""  # noqa: E501  a template
-
-_REPLIES = """
-{% if steps %}<details class="figures replies"><summary>{{ w.replies.format(n=count) }}</summary>
-{% for step in steps %}
-<p class="head"><b class="mono"><bdi>{{ step.name }}</bdi></b> <bdi>{{ step.model or w.unnamed }}</bdi> <small class="mono"><bdi>{{ step.prompt }}</bdi></small> <small>{{ step.tokens }}</small>{% if step.problem %} <span class="badge bad"><bdi>{{ step.problem }}</bdi></span>{% endif %}</p>
-{% if step.reply %}<pre dir="auto">{{ step.reply }}</pre>{% endif %}
-{% endfor %}
-{% if more_steps %}<p class="legend">{{ w.more_replies.format(n=more_steps) }}</p>{% endif %}
-</details>{% endif %}
-"""  # noqa: E501  a template
-
-_ANSWER = """
-{% if sentences %}<h4>{{ w.by_sentence }}</h4>
-<ol class="sentences"{{ lang }}>
-{% for text, claims in sentences %}<li id="{{ at }}-s{{ loop.index }}"><span class="text" dir="auto">{{ text }}</span> <span class="refs">
-{%- for id in claims %}<a href="#{{ at }}-a{{ id }}">A{{ id }}</a> {% else %}<small>{{ w.no_claim }}</small>{% endfor %}</span></li>
-{% endfor %}</ol>
-{% if more %}<p class="legend">{{ w.more_sentences.format(n=more) }}</p>{% endif %}
-{% else %}<h4>{{ w.answer }}</h4><div class="text answer" dir="auto"{{ lang }}>{{ whole or w.no_answer }}</div>{% endif %}
-"""  # noqa: E501  a template
-
-_CLAIMS = """
-<div class="sides">
-{% for side in sides %}<div><h4>{{ side.title }}</h4>
-{% if side.claims %}<ol class="claims">
-{% for claim in side.claims %}<li id="{{ at }}-{{ side.letter }}{{ claim.id }}" class="{{ claim.tone }}">
-<p><b class="mono">{{ side.letter | upper }}{{ claim.id }}</b> <span class="text" dir="auto"{{ lang }}>{{ claim.text }}</span></p>
-<p class="refs">{% if claim.sentence %}<a href="#{{ at }}-s{{ claim.sentence }}">{{ w.sentence.format(n=claim.sentence) }}</a> {% endif %}
-{%- if claim.support %}<span class="good">✓ {{ w.supported }}{% for n, linked in claim.support %} {% if linked %}<a href="#{{ at }}-p{{ n }}">[{{ n }}]</a>{% else %}[{{ n }}]{% endif %}{% endfor %}</span> {% endif %}
-{%- if claim.against %}<span class="bad">✗ {{ w.contradicted }}{% for n, linked in claim.against %} {% if linked %}<a href="#{{ at }}-p{{ n }}">[{{ n }}]</a>{% else %}[{{ n }}]{% endif %}{% endfor %}</span> {% endif %}
-{%- for text, tone in claim.badges %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span> {% endfor %}</p>
-{% for text, missing in claim.quotes %}<p class="quote"><q{{ lang }}><bdi>{{ text }}</bdi></q>{% if missing %} <span class="badge bad">{{ w.quote_missing }}</span>{% endif %}</p>{% endfor %}
-{% if claim.reason %}<p class="why"><bdi>{{ w.why_unsupported.format(reason=claim.reason) }}</bdi></p>{% endif %}
-</li>
-{% endfor %}</ol>
-{% if side.more %}<p class="legend">{{ w.more_claims.format(n=side.more) }}</p>{% endif %}
-{% else %}<p class="legend">{{ side.none }}</p>{% endif %}</div>
-{% endfor %}
-</div>
-"""  # noqa: E501  a template
-
-_PASSAGES = """
-{% if shown %}<h4>{{ title }}</h4>
-<ol class="passages numbered">
-{% for p in shown %}<li id="{{ at }}-p{{ p.n }}"><div class="head"><b class="mono">[{{ p.n }}]</b><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}
-{%- for text, tone in p.badges %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span>{% endfor %}
-{%- if p.supports %}<span class="good">✓ {{ w.supports }}{% for name, target in p.supports %} <a href="#{{ at }}-{{ target }}">{{ name }}</a>{% endfor %}</span>{% endif %}
-{%- if p.contradicts %}<span class="bad">✗ {{ w.contradicts }}{% for name, target in p.contradicts %} <a href="#{{ at }}-{{ target }}">{{ name }}</a>{% endfor %}</span>{% endif %}</div>
-<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
-{% endfor %}</ol>
-{% if more %}<p class="legend">{{ w.more_passages.format(n=more) }}</p>{% endif %}{% endif %}
-"""  # noqa: E501  a template
-
 _QUESTION, _LINE, _SCORES, _SLOTS = 1_000, 180, 30, 8
 
 
@@ -196,7 +125,8 @@ def case_html(
     sample = judged_sample(canvas, w, record, f"j{index}")
     case = record.case
     return sample.html(
-        _CASE, record=record, place=place, id=one_line(case.sample.id, 80), label=one_line(diagnosis.label, _LINE),
+        "report/judged_case.html", record=record, place=place, id=one_line(case.sample.id, 80),
+        label=one_line(diagnosis.label, _LINE),
         reason=one_line(diagnosis.reason, CARD.text) if diagnosis.right is False else "",
         question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),
         answer_line=one_line(sample.answer, _LINE), noncommittal=sample.noncommittal,
@@ -229,10 +159,10 @@ def answer_html(sample: JudgedSample, spans: Sequence[Span] = ()) -> Markup:
     parts = []
     if sentences:
         more = max(0, len(sample.matrix.sentences) - limits.sentences)
-        parts.append(sample.html(_ANSWER, sentences=sentences, more=more, whole=""))
+        parts.append(sample.html("report/judged_answer.html", sentences=sentences, more=more, whole=""))
     if (spans := [*answer_spans(sample.judged), *spans]) or not sentences:
         whole = sample.marked(sample.answer, spans, limits.answer)
-        parts.append(sample.html(_ANSWER, sentences=[], more=0, whole=whole))
+        parts.append(sample.html("report/judged_answer.html", sentences=[], more=0, whole=whole))
     return Markup().join(parts)
 
 
@@ -247,7 +177,7 @@ def claims_html(sample: JudgedSample) -> Markup:
             "claims": [_claim(sample, claim, letter) for claim in claims[: sample.limits.claims]],
             "more": max(0, len(claims) - sample.limits.claims),
         })  # fmt: skip
-    return sample.html(_CLAIMS, sides=sides)
+    return sample.html("report/judged_claims.html", sides=sides)
 
 
 def _sides(matrix: Judged) -> Sequence[tuple[str, Sequence[AnswerClaim | ReferenceClaim], str]]:
@@ -298,7 +228,10 @@ def passages_html(
     for values, more in zip(shown, badges, strict=False):
         values["badges"] = [*more, *values["badges"]]
     return sample.html(
-        _PASSAGES, title=title or sample.w["passages"], shown=shown, more=max(0, len(sample.passages) - most)
+        "report/judged_passages.html",
+        title=title or sample.w["passages"],
+        shown=shown,
+        more=max(0, len(sample.passages) - most),
     )
 
 
@@ -330,7 +263,8 @@ def replies_html(sample: JudgedSample) -> Markup:
     """The judge's replies as they came, folded; "" where there are none."""
     steps, most = sample.matrix.steps, sample.limits.steps
     return sample.html(
-        _REPLIES, steps=[_reply(step, sample.w, sample.limits.reply) for step in steps[:most]], count=len(steps),
+        "report/judge_replies.html", steps=[_reply(step, sample.w, sample.limits.reply) for step in steps[:most]],
+        count=len(steps),
         more_steps=max(0, len(steps) - most),
     )  # fmt: skip
 

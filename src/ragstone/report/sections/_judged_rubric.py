@@ -11,22 +11,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.types import Score
 
-_RUBRIC = """
-<h4>{{ w.rubric }}: <bdi>{{ title }}</bdi> <span class="mono">{{ value }}</span></h4>
-{% if question %}<p{{ lang }}><bdi>{{ question }}</bdi></p>{% endif %}
-{% if elements %}<div class="scroll" role="region" aria-label="{{ w.rubric }}: {{ title }}" tabindex="0"><table class="elements">
-<thead><tr><th scope="col">{{ w.element }}</th><th scope="col">{{ w.verdict }}</th><th scope="col" class="num">{{ w.weight }}</th><th scope="col">{{ w.words_of_answer }}</th></tr></thead>
-<tbody>
-{% for element in elements %}<tr><th scope="row"><span{{ lang }}><bdi>{{ element.text }}</bdi></span><small class="mono"><bdi>{{ element.id }}</bdi></small></th>
-<td><span class="badge{{ ' ' ~ element.tone if element.tone }}">{{ element.status }}</span></td><td class="num">{{ element.weight }}</td>
-<td class="txt">{% if element.quote %}<q{{ lang }}><bdi>{{ element.quote }}</bdi></q>{% if element.misquoted %} <span class="badge bad">{{ w.misquoted }}</span>{% endif %}{% endif %}</td></tr>
-{% endfor %}
-</tbody></table></div>{% endif %}
-{% if order %}<p>{{ order }}{% for first, second in swapped %} {{ w.swapped.format(first=first, second=second) }}{% endfor %}{% if undecided %} {{ w.undecided.format(n=undecided) }}{% endif %}</p>{% endif %}
-{% if step or anchor %}<p><b>{{ step }}</b>{% if anchor %} <span{{ lang }}><bdi>{{ anchor }}</bdi></span>{% endif %}</p>{% endif %}
-{% if reason %}<p class="said">{{ w.judge_says }} <bdi>{{ reason }}</bdi></p>{% endif %}
-"""  # noqa: E501  a template
-
 _ELEMENTS, _SWAPPED, _RUBRICS, _LINE, _SHORT = 40, 6, 12, 300, 80
 _TONES = {"present": "good", "missing": "bad", "unknown": "", "not_needed": ""}
 
@@ -34,7 +18,7 @@ _TONES = {"present": "good", "missing": "bad", "unknown": "", "not_needed": ""}
 def rubrics_html(canvas: Canvas, w: Mapping[str, str], judged: Mapping[str, Score], lang: Markup) -> Markup:
     """Every rubric of the sample; "" where there is none."""
     shown = [
-        canvas.html(_RUBRIC, w=w, lang=lang, **_rubric_values(name, score, w))
+        canvas.html("report/rubric.html", w=w, lang=lang, **_rubric_values(name, score, w))
         for name, score in list(_rubrics(judged))[:_RUBRICS]
     ]
     return Markup().join(shown)

@@ -13,39 +13,6 @@ from ragstone.report.metadata import first, flattened, notices
 from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
 
-_TEMPLATE = """
-<ul class="tiles">
-<li><b>{{ "{:,}".format(systems | length) }}</b><span>{{ w.system if systems | length == 1 else w.systems }}</span></li>
-{% for count, name in tiles %}
-<li><b>{{ count }}</b><span>{{ name }}</span></li>
-{% endfor %}
-</ul>
-<dl class="facts">
-{% for name, text in facts %}
-<dt>{{ name }}</dt><dd{% if name == w.hash %} class="mono"{% endif %}><bdi>{{ text }}</bdi></dd>
-{% endfor %}
-</dl>
-<h3>{{ w.evaluated }}</h3>
-<div class="scroll" role="region" aria-label="{{ w.evaluated }}" tabindex="0"><table>
-<thead><tr><th scope="col">{{ w.name }}</th><th scope="col">{{ w.answered_as }}</th>{% if own_sampling %}<th scope="col">{{ w.sampling }}</th>{% endif %}
-<th scope="col" class="num">{{ w.cases }}</th><th scope="col" class="num">{{ w.right }}</th><th scope="col" class="num">{{ w.wrong }}</th>
-{% for name in rare %}<th scope="col" class="num">{{ w[name] }}</th>{% endfor %}
-<th scope="col">{{ w.tokens }}</th></tr></thead>
-<tbody>
-{% for s in systems %}
-<tr><th scope="row"><bdi>{{ s.id }}</bdi></th>
-<td>{% for model in s.models %}<bdi>{{ model }}</bdi>{% if not loop.last %}<br>{% endif %}{% else %}<small>{{ w.unnamed }}</small>{% endfor %}</td>
-{% if own_sampling %}<td><bdi>{{ s.sampling }}</bdi></td>{% endif %}
-<td class="num"><b>{{ s.asked }}</b></td>
-{% for count in (s.counts.right, s.counts.wrong) %}<td class="num">{% if s.scored %}<b>{{ "{:,}".format(count) }}</b><small>{{ share(count, s.scored) }}</small>{% else %}–{% endif %}</td>
-{% endfor %}
-{% for name in rare %}<td class="num">{{ "{:,}".format(s.counts[name]) }}</td>{% endfor %}
-<td>{{ s.tokens }}</td></tr>
-{% endfor %}
-</tbody></table></div>
-<p class="legend">{{ w.over_all }}</p>
-"""  # noqa: E501  a template
-
 
 def _body(view: View) -> Markup:
     w = messages(__name__, view.language)
@@ -62,7 +29,7 @@ def _body(view: View) -> Markup:
     systems = _systems(view, w)
     rare = [name for name in ("unscored", "failed", "cut") if any(getattr(each, name) for each in counts)]
     return view.html(
-        _TEMPLATE, w=w, rare=rare, tiles=tiles, facts=_facts(view, w), systems=systems,
+        "report/configuration.html", w=w, rare=rare, tiles=tiles, facts=_facts(view, w), systems=systems,
         share=share, own_sampling=len({system["sampling"] for system in systems}) > 1,
     )  # fmt: skip
 

@@ -47,50 +47,6 @@ PROOF: Mapping[str, tuple[str, ...]] = {
 """The conditions whose answer shows a cause, the best first; of those that were asked a right answer is preferred
 (for an answer that was right, a wrong one)."""
 
-_SECTION = """
-{% if intro %}<p>{{ intro }}</p>{% endif %}
-{% if groups %}<p class="legend">{{ w.marks }} <mark class="match">{{ w.expected_mark }}</mark> <mark class="wrong">{{ w.wrong_mark }}</mark></p>
-<ul class="chips jump">{% for group in groups %}{% for cause in group.causes %}<li><a href="#{{ cause.id }}">{{ cause.name }}</a> {{ cause.n }}</li>{% endfor %}{% endfor %}</ul>{% endif %}
-{% for group in groups %}
-<div id="{{ group.id }}">
-{% for cause in group.causes %}
-<h3 id="{{ cause.id }}"><bdi>{{ cause.name }}</bdi>{% if cause.system %} · <bdi>{{ cause.system }}</bdi>{% endif %} <small>{{ cause.count }}</small></h3>
-<p>{{ cause.why }}{% for line in cause.details %} <bdi>{{ line }}</bdi>{% endfor %}</p>
-{% for case in cause.cases %}{{ case }}{% endfor %}
-{% endfor %}
-</div>
-{% endfor %}
-"""  # noqa: E501  a template
-
-_CASE = """
-<details class="case"{{ " open" if open }}><summary>
-<span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
-<span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
-<span class="who"><b class="mono"><bdi>{{ id }}</bdi></b> {% for label in labels %}<span class="badge">{{ label }}</span> {% endfor %}{{ sure }}</span>
-</summary><div class="in" id="{{ at }}">
-{% if error %}<p class="why"><bdi>{{ error }}</bdi></p>{% endif %}
-{% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}<b><bdi>{{ slot }}</bdi></b>{{ " · " if not loop.last }}{% endfor %}</p>{% endif %}
-<div class="sides">
-{% for side in sides %}<div><h4>{{ side.name }} <span class="badge {{ side.tone }}">{{ side.verdict }}</span></h4>
-<div class="text answer" dir="auto"{{ lang }}>{{ side.answer or w.no_answer }}</div>
-{% if side.passages %}<h4>{{ w.passages }}</h4><ol class="passages">
-{% for p in side.passages %}<li><div class="head"><b>{{ loop.index }}</b><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.badge %}<span class="badge {{ p.tone }}">{{ p.badge }}</span>{% endif %}</div>
-<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
-{% endfor %}</ol>
-{% if side.more %}<p class="legend">{{ w.more.format(n=side.more) }}</p>{% endif %}
-{% else %}<p class="legend">{{ w.no_passages }}</p>{% endif %}</div>
-{% endfor %}
-</div>
-{% if lost %}<h4>{{ w.lost }}</h4><ol class="passages">
-{% for p in lost %}<li><div class="head"><span class="mono"><bdi>{{ p.id }}</bdi></span><span class="badge good">{{ p.badge }}</span></div>
-<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
-{% endfor %}</ol>{% endif %}
-<h4>{{ w.evidence }}</h4><ul class="chips">{% for name, text in evidence %}<li><b>{{ name }}</b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
-<h4>{{ w.asked }}</h4><ul class="chips">{% for name, tone, text in asked %}<li><b>{{ name }}</b> <span class="{{ tone }}">{{ text }}</span></li>{% endfor %}</ul>
-<p class="legend"><a href="#{{ at }}">{{ w.link }}</a></p>
-</div></details>
-"""  # noqa: E501  a template
-
 
 @dataclass
 class _Page:
@@ -155,7 +111,7 @@ def _body(view: View) -> Markup | None:
             _heading(page, anchor(number, f"cause-{cause}"), name if len(systems) > 1 else "", cause, items, cases)
         )
     listed = [{"id": name, "causes": causes} for name, causes in groups.items()]
-    return view.html(_SECTION, w=w, groups=listed, intro=intro if total else w["none"])
+    return view.html("report/diagnosed.html", w=w, groups=listed, intro=intro if total else w["none"])
 
 
 def _grouped(items: Sequence[Diagnosed]) -> dict[tuple[str, str], list[Diagnosed]]:
@@ -217,7 +173,8 @@ def _card(page: _Page, item: Diagnosed, *, opened: bool = False) -> Card:
         sides.append(_side(page, item, proof))
     sure = w["sure"].format(share=f"{100 * item.confidence:.0f}%") if item.confidence < 1 else ""
     html = page.view.html(
-        _CASE, w=w, open=opened, id=one_line(item.id, 80), at=at, lang=lang_attribute(sample.language),
+        "report/diagnosed_case.html", w=w, open=opened, id=one_line(item.id, 80), at=at,
+        lang=lang_attribute(sample.language),
         question=one_line(sample.question, _QUESTION), sure=sure, sides=sides,
         answer_line=one_line(first.response.answer, _LINE) if first.response else "",
         labels=[page.names[f"label_{label}"] for label in item.labels],

@@ -10,15 +10,6 @@ from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import cards
 
 _SHOWN = 20  # cases that are named
-_TEMPLATE = """
-{% for title, cases, more in differ %}
-<p><bdi>{{ title }}</bdi>{% for at, name in cases %} {% if at %}<a href="{{ at }}"><bdi>{{ name }}</bdi></a>{% else %}<bdi>{{ name }}</bdi>{% endif %}{% endfor %}{% if more %} +{{ more }}{% endif %}</p>
-{% endfor %}
-{% for title, table in tables %}
-<h3><bdi>{{ title }}</bdi></h3>
-{{ table }}
-{% endfor %}
-"""  # noqa: E501  a template
 
 
 def _body(view: View) -> Markup | None:
@@ -40,7 +31,7 @@ def _body(view: View) -> Markup | None:
         for one in view.experts.judged if not one.part and one.differ
     ]  # fmt: skip
     tables = [(table.title, table_html(view, table)) for table in expert_tables(view.experts, language=view.language)]
-    return view.html(_TEMPLATE, differ=differ, tables=tables)
+    return view.html("report/experts.html", differ=differ, tables=tables)
 
 
 PLUGINS = {"experts": Section(35, {"en": "Judge and experts", "zh": "裁判模型与专家"}, _body)}

@@ -12,45 +12,6 @@ from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import OWN_CASES
 
-_TEMPLATE = """
-{% if groups %}
-<p>{{ w.intro }}</p>
-<div class="scroll" role="region" aria-label="{{ w.cause }}" tabindex="0"><table class="causes">
-<thead><tr><th scope="col">{{ w.cause }}</th>
-{% for system in systems %}<th scope="col" class="num"><bdi>{{ system }}</bdi></th>{% endfor %}</tr></thead>
-{% for group in groups %}
-<tbody>
-<tr class="group"><th scope="rowgroup"><bdi>{{ group.name or w.all }}</bdi></th>
-{% for count, scored, part in group.all %}
-<td class="num">{% if scored %}<b>{{ "{:,}".format(count) }}</b><span>{{ part }}</span>
-<small>{{ w.of.format(scored="{:,}".format(scored)) }}</small>{% else %}–{% endif %}</td>
-{% endfor %}</tr>
-{% for name, cells in group.rows %}
-<tr><th scope="row"><bdi>{{ name }}</bdi></th>
-{% for count, part, heat in cells %}
-<td class="num{% if heat %} h{{ heat }}{% endif %}">
-{%- if count %}<b>{{ "{:,}".format(count) }}</b><span>{{ part }}</span>{% else %}–{% endif %}</td>
-{% endfor %}</tr>
-{% endfor %}
-</tbody>
-{% endfor %}
-</table></div>
-{% else %}<p>{{ w.none if decided else w.undecided }}</p>{% endif %}
-{% if errors %}
-<h3>{{ w.errors }}</h3>
-{% for id, kinds in errors %}
-<div class="scroll" role="region" aria-label="{{ w.errors }}: {{ id }}" tabindex="0"><table>
-<thead><tr><th scope="col"><bdi>{{ id }}</bdi></th><th scope="col" class="num">{{ w.count }}</th><th scope="col">{{ w.examples }}</th></tr></thead>
-<tbody>
-{% for kind, error in kinds %}
-<tr><th scope="row"><bdi>{{ kind }}</bdi></th><td class="num"><b>{{ "{:,}".format(error.count) }}</b></td>
-<td class="wide">{% for case, message in error.examples %}<p><small class="mono"><bdi>{{ case }}</bdi></small><bdi>{{ message }}</bdi></p>{% endfor %}</td></tr>
-{% endfor %}
-</tbody></table></div>
-{% endfor %}
-{% endif %}
-"""  # noqa: E501  a template
-
 _MESSAGE = 400  # characters of an error message
 
 
@@ -66,7 +27,7 @@ def _body(view: View) -> Markup | None:
     if noticed and not (groups or errors):
         return None  # the opening says that nothing counts as right or wrong
     return view.html(
-        _TEMPLATE, w=w, systems=list(systems), groups=groups, errors=errors,
+        "report/failures.html", w=w, systems=list(systems), groups=groups, errors=errors,
         decided=view.digest.decided,
     )  # fmt: skip
 

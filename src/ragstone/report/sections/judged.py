@@ -21,35 +21,6 @@ CASES, CASE_BYTES = JUDGED_CASES, JUDGED_BYTES
 _OPEN = 8  # cases that are not folded away
 _NAMES, _REASONS, _ROWS = 12, 4, 240
 
-_SECTION = """
-<p>{{ intro }}{% if cases %} {{ w.open_entry }}{% endif %}</p>
-{% if cases %}<p class="legend"><mark class="match">{{ w.quoted }}</mark> <mark class="wrong">{{ w.quoted_against }}</mark></p>{% endif %}
-{% for case in cases[:open] %}{{ case }}{% endfor %}
-{% if cases | length > open %}<details class="more"><summary>{{ w.more_cases.format(n=cases | length - open) }}</summary>
-{% for case in cases[open:] %}{{ case }}{% endfor %}
-</details>{% endif %}
-<details class="more"><summary><b>{{ w.coverage }}</b></summary>
-<dl class="facts">
-{% for name, texts in facts %}<dt>{{ name }}</dt><dd>{% for text in texts %}<bdi>{{ text }}</bdi>{{ ", " if not loop.last }}{% endfor %}</dd>
-{% endfor %}
-</dl>
-<p>{{ w.coverage_note }}{% if tables %} {{ w.intervals }}{% endif %}</p>
-<div class="scroll" role="region" aria-label="{{ w.coverage }}" tabindex="0"><table class="coverage">
-<thead><tr><th scope="col">{{ w.metric }}</th>{% if systems > 1 %}<th scope="col">{{ w.system }}</th>{% endif %}
-<th scope="col">{{ w.distribution }}</th><th scope="col" class="num">{{ w.mean }}</th><th scope="col" class="num">{{ w.scored }}</th>
-<th scope="col" class="num">{{ w.failed }}</th><th scope="col" class="num">{{ w.not_applicable }}</th>{% if reasons %}<th scope="col">{{ w.reasons }}</th>{% endif %}</tr></thead>
-<tbody>
-{% for row in rows %}
-<tr><th scope="row"><bdi>{{ row.metric }}</bdi>{% if row.direction %}<small>{{ row.direction }}</small>{% endif %}</th>{% if systems > 1 %}<td class="txt"><bdi>{{ row.system }}</bdi></td>{% endif %}
-<td>{{ row.histogram or "–" }}</td><td class="num">{% if row.mean %}<b>{{ row.mean }}</b>{% else %}–{% endif %}</td>
-<td class="num">{{ row.scored }}<small class="n">/ {{ row.total }}</small></td>
-<td class="num{% if row.failed != '0' %} h2{% endif %}">{{ row.failed }}</td><td class="num">{{ row.not_applicable }}</td>
-{% if reasons %}<td class="wide">{% for text in row.reasons %}<small><bdi>{{ text }}</bdi></small>{% endfor %}</td>{% endif %}</tr>
-{% endfor %}
-</tbody></table></div>
-</details>
-"""  # noqa: E501  a template
-
 
 def _body(view: View) -> Markup | None:
     digest = view.judged
@@ -62,7 +33,7 @@ def _body(view: View) -> Markup | None:
     counts = {"shown": f"{len(cases):,}", "below": f"{digest.below:,}"}
     intro = w["shown_all" if len(cases) == digest.below else "shown_some"].format(**counts)
     return view.html(
-        _SECTION, w=w, open=_OPEN, facts=list(_facts(view, w, digest)), rows=rows,
+        "report/judged.html", w=w, open=_OPEN, facts=list(_facts(view, w, digest)), rows=rows,
         systems=len({system for by_system in digest.metrics.values() for system in by_system}),
         reasons=any(row["reasons"] for row in rows), intro=intro if digest.below else w["none_worse"], cases=cases,
         tables=bool(view.tables),

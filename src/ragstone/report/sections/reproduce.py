@@ -8,21 +8,6 @@ from ragstone.messages import messages
 from ragstone.report.metadata import flattened
 from ragstone.report.section import Section, View
 
-_TEMPLATE = """
-{% if command %}<h3>{{ w.command }}</h3><pre><bdi>{{ command }}</bdi></pre><p>{{ w.same }}</p>{% endif %}
-{% for title, note, entries in blocks %}
-<h3>{{ title }}</h3>
-{% if note %}<p>{{ note }}</p>{% endif %}
-<div class="scroll" role="region" aria-label="{{ title }}" tabindex="0"><table class="pairs">
-<thead><tr><th scope="col">{{ w.name }}</th><th scope="col">{{ w.value }}</th></tr></thead>
-<tbody>
-{% for name, text in entries.items() %}
-<tr><th scope="row"><bdi>{{ name }}</bdi></th><td class="text mono"><bdi>{{ text }}</bdi></td></tr>
-{% endfor %}
-</tbody></table></div>
-{% endfor %}
-"""
-
 _SHOWN_ELSEWHERE = ("command", "question", "notices", "warnings", "citation", "license")
 
 
@@ -37,7 +22,8 @@ def _body(view: View) -> Markup:
         (w["versions"], "", flattened(rest)),
     ]
     return view.html(
-        _TEMPLATE, w=w, command=shlex.join(map(str, command)) if isinstance(command, list | tuple) else str(command),
+        "report/reproduce.html", w=w,
+        command=shlex.join(map(str, command)) if isinstance(command, list | tuple) else str(command),
         blocks=[block for block in blocks if block[2]],
     )  # fmt: skip
 

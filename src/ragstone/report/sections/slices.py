@@ -13,21 +13,6 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import cards
 
-_TEMPLATE = """
-{% if some %}<p class="legend">{{ some }}</p>{% endif %}
-{% for line, table, slices in systems %}
-{% if not slices %}<p>{{ line }}</p>{% else %}
-<details><summary><bdi>{{ line }}</bdi></summary>
-{{ table }}
-{% for name, links, more in slices %}
-<p class="legend"><b><bdi>{{ name }}</bdi></b>
-{%- for at, sample in links %} <a href="#{{ at }}"><bdi>{{ sample }}</bdi></a>{% endfor %}
-{%- if more %} {{ more }}{% endif %}</p>
-{% endfor %}
-</details>
-{% endif %}
-{% endfor %}
-"""
 _LINKS = 12  # wrong answers of a slice
 _NAME = 120
 
@@ -46,7 +31,7 @@ def _body(view: View) -> Markup | None:
         for result, table in zip(results, tables, strict=True)
     ]
     some = w["some"].format(n=f"{MOST:,}", total=f"{total:,}") if total > MOST else ""
-    return view.html(_TEMPLATE, systems=systems, some=some) if systems else None
+    return view.html("report/slices.html", systems=systems, some=some) if systems else None
 
 
 def _found(view: View, total: int) -> list[Slices]:

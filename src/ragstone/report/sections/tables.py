@@ -8,18 +8,6 @@ from ragstone.report.html import table_html
 from ragstone.report.section import Section, View
 from ragstone.report.sections.opening import opens_with_tables
 
-_TEMPLATE = """
-{% for title, table in open %}
-<h3><bdi>{{ title }}</bdi></h3>
-{{ table }}
-{% endfor %}
-{% for title, rows, table in folded %}
-<details class="more"><summary><b><bdi>{{ title }}</bdi></b> <small>{{ rows }}</small></summary>
-{{ table }}
-</details>
-{% endfor %}
-"""
-
 
 def _body(view: View) -> Markup | None:
     leads = view.benchmark.leads
@@ -29,7 +17,7 @@ def _body(view: View) -> Markup | None:
         (table.title, _rows(view, len(table.rows)), table_html(view, table)) for table in shown if table not in leading
     ]
     tables = [(table.title, table_html(view, table)) for table in leading]
-    return view.html(_TEMPLATE, open=tables, folded=folded) if shown else None
+    return view.html("report/tables.html", open=tables, folded=folded) if shown else None
 
 
 def _is_leading(table: Table, leads: tuple[str, ...]) -> bool:

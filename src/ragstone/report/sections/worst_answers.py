@@ -21,48 +21,7 @@ from ragstone.types import Passage, Record
 OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows the cases
 
 _NAME = 40  # characters of the name of a case in a link
-_SECTION = """
-{% if not cases %}<p>{{ w.none }}</p>{% else %}
-<p>{{ intro }} {{ w.open_entry }}</p>
-<p class="legend">{{ w.marks }} <mark class="match">{{ words.match }}</mark> <mark class="wrong">{{ words.wrong }}</mark> <mark class="refusal">{{ words.refusal }}</mark></p>
-<div class="filtered">
-{% for name, number, options in facets %}<fieldset class="facet"><legend>{{ name }}</legend>
-<input type="radio" name="f{{ number }}" id="f{{ number }}-all" class="all" checked><label for="f{{ number }}-all">{{ w.every }}</label>
-{% for option, n in options %}<input type="radio" name="f{{ number }}" id="f{{ number }}-{{ loop.index0 }}"><label for="f{{ number }}-{{ loop.index0 }}"><bdi>{{ option }}</bdi> <small>{{ n }}</small></label>
-{% endfor %}</fieldset>
-{% endfor %}
-<p class="legend"><bdi>{{ w.find }}</bdi> <code>ragstone view RUN</code></p>
-{% for classes, case in cases %}<div class="hit{{ classes }}">{{ case }}</div>
-{% endfor %}
-{% if cases | length > shown %}<input type="checkbox" id="more-cases" class="more-cases"><label for="more-cases" class="button">{{ w.more_cases.format(n=cases | length - shown) }}</label>{% endif %}
-</div>
-{% endif %}
-"""  # noqa: E501  a template
 
-_CASE = """
-<details class="case"><summary>
-<span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
-<span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
-<span class="who"><b class="mono"><bdi>{{ id }}</bdi></b> {% if label %}<span class="badge bad">{{ label }}</span> {% endif %}<bdi>{{ record.system_id }}</bdi></span>
-</summary><div class="in" id="{{ at }}">
-{% if reason %}<p class="why"><bdi>{{ reason }}</bdi></p>{% endif %}
-{% if cut %}<p class="why">{{ w.cut }}</p>{% endif %}
-{% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}{{ w.and if not loop.first }}{% for alias in slot %}{{ w.or if not loop.first }}<b><bdi>{{ alias }}</bdi></b>{% endfor %}{% endfor %}</p>{% endif %}
-{% if fakes %}<h4>{{ w.false }}</h4><p class="text"{{ lang }}>{% for fake in fakes %}{{ w.or if not loop.first }}<bdi>{{ fake }}</bdi>{% endfor %}</p>{% endif %}
-<h4>{{ w.answer }}</h4><div class="text answer" dir="auto"{{ lang }}>{{ answer or w.no_answer }}</div>
-{% if reasoning %}<details class="figures"><summary>{{ w.reasoning }}</summary><div class="text" dir="auto">{{ reasoning }}</div></details>{% endif %}
-{% if passages %}<h4>{{ w.retrieved if retrieved else w.passages }}</h4>
-<ul class="passages">
-{% for p in passages %}<li><div class="head"><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}
-{%- if p.label %}<span class="badge{{ ' good' if p.relevant }}">{{ p.label }}</span>{% endif %}{% if p.kind %}<span><bdi>{{ p.kind }}</bdi></span>{% endif %}</div>
-<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
-{% endfor %}</ul>
-{% if more %}<p class="legend">{{ w.more.format(n=more) }}</p>{% endif %}
-{% elif closed %}<p class="legend">{{ w.closed }}</p>{% endif %}
-{% if scores %}<h4>{{ w.scores }}</h4><ul class="chips">{% for name, text, why in scores %}<li><b><bdi>{{ name }}</bdi></b> {{ text }}{% if why %} <small><bdi>{{ why }}</bdi></small>{% endif %}</li>{% endfor %}</ul>{% endif %}
-<h4>{{ w.condition }}</h4><ul class="chips"><li class="mono"><bdi>{{ record.case.id }}</bdi></li>{% for name, text in condition %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
-</div></details>
-"""  # noqa: E501  a template
 
 _QUESTION, _LINE, _ANSWER, _REASONING, _PASSAGE, _NOISE, _REASON = 1_000, 180, 2_400, 1_200, 900, 420, 1_000
 JUDGED_BYTES = 420_000  # the limit of samples that are shown claim by claim
@@ -150,7 +109,7 @@ def _body(view: View) -> Markup | None:
         for key in ordered
     ]
     return view.html(
-        _SECTION, w=w, words=view.words, cases=listed, shown=_OPEN, intro=intro,
+        "report/worst_answers.html", w=w, words=view.words, cases=listed, shown=_OPEN, intro=intro,
         facets=[(w[name], number, options) for number, (name, (_, options)) in
                 enumerate(zip(("by_cause", "by_condition", "by_system"), facets, strict=True)) if len(options) > 1],
     )  # fmt: skip
@@ -192,7 +151,8 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
     passages = response.passages if response and response.passages else (case.query.passages or ())
     language = case.query.language or case.sample.language
     return view.html(
-        _CASE, w=w, record=record, at=at, id=one_line(case.sample.id, 80), lang=lang_attribute(language),
+        "report/worst_answer.html", w=w, record=record, at=at, id=one_line(case.sample.id, 80),
+        lang=lang_attribute(language),
         question=one_line(case.query.question, _QUESTION), answer_line=one_line(answer, _LINE),
         label=one_line(diagnosis.label or diagnosis.cause, _LINE), reason=one_line(diagnosis.reason, _REASON),
         cut=response is not None and response.finish_reason == "length",

@@ -22,59 +22,10 @@ from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.page import address, language_of, page, parameter
 
-_ROUND = """<div class="desk">
-{% if done %}<p class="notice" role="status">{{ w.all_done }}</p>{% endif %}
-{% if not expert %}
-<h3>{{ w.who }}</h3>
-{% if experts %}<ul class="names">{% for name, href in experts %}<li><a class="button" data-row href="{{ href }}"><bdi>{{ name }}</bdi></a></li>{% endfor %}</ul>{% endif %}
-{% if not team %}<form method="get" action="/annotate"><p><label>{{ w.new_name }} <input type="text" name="expert" required maxlength="80" autocomplete="name"></label>
-{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}{% if item %}<input type="hidden" name="item" value="{{ item }}">{% endif %}
-<button class="primary">{{ w.go_on }}</button></p></form>{% endif %}
-{% else %}
-<p>{{ w.hello }} <b><bdi>{{ expert }}</bdi></b> · <a href="{{ others }}">{{ w.other_name }}</a></p>
-<div class="scroll" role="region" aria-label="{{ w.tasks }}" tabindex="0"><table><thead><tr><th scope="col">{{ w.task }}</th><th scope="col" class="num">{{ w.done }}</th><th scope="col"></th></tr></thead><tbody>
-{% for name, ask, count, size, first in tasks %}
-<tr><th scope="row"><bdi>{{ ask }}</bdi></th><td class="num">{{ count }} / {{ size }}</td>
-<td><form method="post" action="{{ next }}"><input type="hidden" name="expert" value="{{ expert }}"><input type="hidden" name="task" value="{{ name }}">{% if item %}<input type="hidden" name="item" value="{{ item }}">{% endif %}
-<button{% if first %} class="primary" data-key="j"{% endif %}>{{ w.carry_on if count else w.start }}<span class="hidden"> {{ ask }}</span></button></form></td></tr>
-{% endfor %}
-</tbody></table></div>
-<p>{% for href, text in links %}<a class="button" href="{{ href }}">{{ text }}</a> {% endfor %}</p>
-{% endif %}
-</div>
-"""  # noqa: E501  a template
-
-_DESK = """<div class="desk" data-kept="{{ w.kept }}" data-failed="{{ w.failed }}">
-<div class="deskbar">
-<span><bdi>{{ expert }}</bdi></span> <span class="count">{{ w.where.format(n=place, total=total) }}</span>
-<span class="grow"></span>
-<progress max="{{ total }}" value="{{ done }}" aria-labelledby="done"></progress> <span class="count" id="done">{{ w.progress.format(done=done, total=total) }}</span>
-<a class="button" href="{{ up }}">{{ w.leave }}</a>
-</div>
-<p class="status" id="said" role="status">{{ said }}</p>
-{{ above }}
-<form class="item" method="post" action="{{ save }}" autocomplete="off">
-{{ body }}
-{% for name, value in hidden.items() %}<input type="hidden" name="{{ name }}" value="{{ value }}">
-{% endfor %}
-{% if edit %}<p><a class="button" href="{{ edit }}" target="_blank" rel="noopener">{{ w.edit }}</a></p>{% endif %}
-<p class="moves">
-{% if back %}<a class="button" data-key="k" href="{{ back }}">← {{ w.previous }} <kbd>k</kbd></a>{% endif %}
-<button class="primary" data-key="j">{{ w.next }} → <kbd>j</kbd></button>
-<button formaction="{{ undo }}" formnovalidate data-key="u">{{ w.undo }} <kbd>u</kbd></button>
-</p>
-</form>
-</div>
-"""  # noqa: E501  a template
-
-_HEAD = """<link rel="stylesheet" href="/static/labelling.css?v={{ v }}">
-<script src="/static/labelling.js?v={{ v }}" defer></script>
-<script src="/static/annotate.js?v={{ v }}" defer></script>"""
-
 
 def desk(request: Request, canvas: Canvas, title: str, body: Markup) -> Response:
     """A page for experts, with the style and the scripts of labelling."""
-    head = canvas.html(_HEAD, v=STATIC_VERSION)
+    head = canvas.html("web/labelling_head.html", v=STATIC_VERSION)
     return page(request, canvas, [("desk", title, body)], heading=title, more_head=head)
 
 
@@ -98,7 +49,7 @@ def _round(request: Request) -> Response:
     links = [(address(request, "/disputes", {"expert": expert}), words["disputes"]),
              (address(request, "/gold", {"by": expert}), words["gold"])]  # fmt: skip
     body = canvas.html(
-        _ROUND, w=words, expert=expert, experts=experts, team=team, tasks=tasks, links=links,
+        "web/round.html", w=words, expert=expert, experts=experts, team=team, tasks=tasks, links=links,
         done=request.query_params.get("done") == "1", lang=request.query_params.get("lang", ""),
         item=item, others=_with(request, item=item), next=address(request, "/annotate/next"),
     )  # fmt: skip
@@ -133,7 +84,7 @@ def _item(request: Request) -> Response:
     place = ids.index(item.id) if item.id in ids else len(ids)
     said = words["undone"] if request.query_params.get("undone") else ""
     body = canvas.html(
-        _DESK, w=words, expert=expert, place=place + 1, total=max(total, place + 1), said=said,
+        "web/desk.html", w=words, expert=expert, place=place + 1, total=max(total, place + 1), said=said,
         done=sum(done for _, _, done in work), body=item_html(canvas, item, task, entered), hidden=hidden,
         above=_opinions(canvas, item, task, [one for one in given if not one.adjudicated]) if settles else "",
         up=address(request, "/disputes" if settles else "/annotate", {"expert": expert}),
@@ -151,20 +102,13 @@ def _gold(request: Request, expert: str, item: LabelItem, task: Task) -> str:
     return address(request, "/gold/question", {"id": item.sample_id, "by": expert})
 
 
-_OPINIONS = """<div class="opinions"><h2>{{ w.opinions }}</h2><ul class="claims">
-{% for expert, value, comment, quotes in given %}<li class="open"><p><b><bdi>{{ expert }}</bdi></b>: {{ value }}</p>
-{% if comment %}<p class="text">{{ comment }}</p>{% endif %}
-{% for quote in quotes %}<p class="quote">“<bdi>{{ quote }}</bdi>”</p>{% endfor %}</li>
-{% endfor %}</ul></div>"""
-
-
 def _opinions(canvas: Canvas, item: LabelItem, task: Task, given: list[Label]) -> Markup:
     """What the experts said, for whoever settles it."""
     rows = [
         (label.expert, _title(task, label.value, canvas.language), label.comment, [span.text for span in label.spans])
         for label in given
     ]
-    return canvas.html(_OPINIONS, w=messages(__name__, canvas.language), given=rows)
+    return canvas.html("web/opinions.html", w=messages(__name__, canvas.language), given=rows)
 
 
 def _title(task: Task, value: str, language: str) -> str:

@@ -24,12 +24,6 @@ from ragstone.web.pages.pick import label_buttons
 
 _CONDITIONS, _SYSTEMS, _RUNS = 40, 20, 12
 
-_NAV = """<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a> {% endif %}{% if next %}<a data-next href="{{ next }}">{{ w.next }}</a> {% endif %}<a data-up href="{{ up }}">{{ w.up }}</a></p>
-"""  # noqa: E501  a template
-
-_LATER = """<div hx-get="{{ href }}" hx-trigger="load" hx-swap="outerHTML"><p class="legend"><a href="{{ href }}">{{ w.later }}</a></p></div>
-"""  # noqa: E501  a template
-
 
 def _case(request: Request) -> Response:
     run_name, case_id = parameter(request, "run"), parameter(request, "id")
@@ -58,7 +52,7 @@ def _case(request: Request) -> Response:
             elsewhere=_systems(request, side, record, rows),
         )  # fmt: skip
         parts = case_parts(canvas, shown)
-    head = canvas.html(_NAV, w=w, **links) + label_buttons(request, canvas, run_name, record)
+    head = canvas.html("web/case_links.html", w=w, **links) + label_buttons(request, canvas, run_name, record)
     parts[0] = (parts[0][0], parts[0][1], head + parts[0][2])
     if len(library.runs()) > 1:
         _add_later(request, canvas, w, parts, side, case_id)
@@ -137,7 +131,7 @@ def _add_later(
 ) -> None:  # fmt: skip
     """Adds what other runs have, which the page fetches after it is shown."""
     href = address(request, "/case/elsewhere", [*side.pairs, ("id", case_id)])
-    later = canvas.html(_LATER, w=w, href=href)
+    later = canvas.html("web/elsewhere.html", w=w, href=href)
     for place, (name, title, body) in enumerate(parts):
         if name == "elsewhere":
             parts[place] = (name, title, body + later)

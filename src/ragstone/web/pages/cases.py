@@ -28,33 +28,6 @@ _FACETS, _CHIPS, _MORE_CHIPS, _SCORES = 14, 8, 40, 4
 _FIRST = ("status", "cause", "system", "group", "language")
 _STATUS_TONE = {"right": "good", "wrong": "bad", "failed": "bad", "unscored": ""}
 
-_PAGE = """<div id="cases" hx-boost:inherited="true" hx-target:inherited="#cases" hx-select:inherited="#cases" hx-swap:inherited="outerHTML" hx-push-url:inherited="true">
-{% if notice %}<p class="notice" role="status"{% if poll %} hx-get="{{ here }}" hx-trigger="every 3s" hx-push-url="false"{% endif %}>{{ notice }}</p>{% endif %}
-<form class="search" role="search" action="/cases"><label for="q">{{ w.search }}</label> <input type="search" id="q" name="q" value="{{ chosen.text }}" maxlength="200">
-<label for="sort">{{ w.sort }}</label> <select id="sort" name="sort">{% for value, name in sorts %}<option value="{{ value }}"{% if value == chosen.sort %} selected{% endif %}>{{ name }}</option>{% endfor %}</select>
-{% for name, value in kept %}<input type="hidden" name="{{ name }}" value="{{ value }}">{% endfor %}
-<button>{{ w.find }}</button>
-{% if metrics %}<details class="ranges"{% if chosen.metrics %} open{% endif %}><summary>{{ w.by_metric }}</summary><p>{% for name, value in metrics %}<label><bdi>{{ name }}</bdi> <input name="m.{{ name }}" value="{{ value }}" placeholder="0..0.5" size="9" maxlength="40"></label> {% endfor %}</p></details>{% endif %}</form>
-<div class="found"><div class="facets">{% for facet in facets %}{{ facet }}{% endfor %}
-{% if others %}<details{% if others_open %} open{% endif %}><summary>{{ w.other_fields }}</summary>{% for facet in others %}{{ facet }}{% endfor %}</details>{% endif %}</div>
-<div><p class="count"><b>{{ count }}</b>{% if clear %} <a href="{{ clear }}">{{ w.clear }}</a>{% endif %}</p>
-{% if rows %}<ol class="cases" start="{{ start }}">{% for row in rows %}{{ row }}{% endfor %}</ol>{% endif %}
-{% if previous or next %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.next }}</a>{% endif %}</p>{% endif %}
-<a class="up" data-up href="{{ up }}" hx-boost="false">{{ w.up }}</a></div></div></div>
-"""  # noqa: E501  a template
-
-_FACET = """<div class="facet" role="group" aria-label="{{ name }}"><span class="name"><bdi>{{ name }}</bdi></span>
-<ul class="chips filter">{% for chip in first %}{{ chip }}{% endfor %}</ul>
-{% if rest %}<details><summary>{{ w.more.format(n=rest | length) }}</summary><ul class="chips filter">{% for chip in rest %}{{ chip }}{% endfor %}</ul></details>{% endif %}</div>
-"""  # noqa: E501  a template
-
-_CHIP = """<li{% if on %} class="on"{% endif %}><a href="{{ href }}"{% if on %} aria-current="true"{% endif %}><bdi>{{ label }}</bdi> <small>{{ "{:,}".format(count) }}</small>{% if on %} <span aria-hidden="true">×</span><span class="unseen">{{ w.remove }}</span>{% endif %}</a></li>"""  # noqa: E501
-
-_ROW = """<li data-row class="{{ row.status }}"><a href="{{ href }}" hx-boost="false"><span class="q"{{ lang }}><bdi>{{ question or row.sample_id }}</bdi></span></a>
-<span class="a"{{ lang }}><bdi>{{ answer or w.no_answer }}</bdi></span>
-<span class="who"><b class="mono"><bdi>{{ sample }}</bdi></b> <span class="badge{{ ' ' ~ tone if tone }}">{{ w[row.status] }}</span>{% if row.label %} <span class="badge bad"><bdi>{{ label }}</bdi></span>{% endif %} <bdi>{{ system }}</bdi>{% for name, value in scores %} <span><bdi>{{ name }}</bdi> {{ value }}</span>{% endfor %}</span></li>
-"""  # noqa: E501  a template
-
 
 def _cases(request: Request) -> Response:
     name = parameter(request, "run")
@@ -68,7 +41,7 @@ def _cases(request: Request) -> Response:
         if not progress.finished:
             request.app.state.kept.make(path, language)
         canvas, w = Canvas(language), messages(__name__, language)
-        body = canvas.html(_PAGE, w=w, **_values(request, canvas, w, name, chosen, index, progress))
+        body = canvas.html("web/cases.html", w=w, **_values(request, canvas, w, name, chosen, index, progress))
     heading = w["heading"].format(run=name)
     return page(request, canvas, [("list", w["cases"], body)], heading=heading, run=name)
 
@@ -166,10 +139,12 @@ def _facet(
         changed = [each for each in pairs if each != pair] if on else [*pairs, pair]
         label = w[facet.value] if name == "status" else one_line(facet.label or facet.value, 60)
         chips.append(
-            canvas.html(_CHIP, w=w, label=label, count=facet.count, on=on, href=at(CaseFilter.from_query(changed)))
+            canvas.html(
+                "web/chip.html", w=w, label=label, count=facet.count, on=on, href=at(CaseFilter.from_query(changed))
+            )
         )
     shown = name.partition(".")[2] or w[f"facet_{name}"]
-    return canvas.html(_FACET, w=w, name=one_line(shown, 60), first=chips[:_CHIPS], rest=chips[_CHIPS:])
+    return canvas.html("web/facet.html", w=w, name=one_line(shown, 60), first=chips[:_CHIPS], rest=chips[_CHIPS:])
 
 
 def _row(request: Request, canvas: Canvas, w: Mapping[str, str], name: str, chosen: CaseFilter, row: CaseRow) -> Markup:
@@ -177,7 +152,7 @@ def _row(request: Request, canvas: Canvas, w: Mapping[str, str], name: str, chos
     pairs = [*parse_qsl(chosen.query()), ("run", name), ("system", row.system_id), ("id", row.case_id)]
     scores = [(one_line(metric, 60), number(value)) for metric, value in row.scores.items() if value is not None]
     return canvas.html(
-        _ROW, w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),
+        "web/case_row.html", w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),
         question=one_line(row.question, 200), answer=one_line(row.answer, 200), sample=one_line(row.sample_id, 80),
         label=one_line(row.label, 120), system=one_line(row.system_id, 80), tone=_STATUS_TONE[row.status],
         scores=scores[:_SCORES],

@@ -16,16 +16,6 @@ from ragstone.web.pages.annotate import desk
 
 _MOST = 500
 
-_QUEUE = """<div class="desk">
-<p>{{ w.lead.format(n=count) }} <a href="{{ up }}">{{ w.up }}</a></p>
-{% if rows %}<div class="scroll" role="region" aria-label="{{ w.title }}" tabindex="0"><table class="rows"><thead><tr><th scope="col">{{ w.question }}</th><th scope="col">{{ w.task }}</th><th scope="col">{{ w.said }}</th><th scope="col">{{ w.state }}</th></tr></thead><tbody>
-{% for row in rows %}<tr data-row><th scope="row"><a href="{{ row.href }}"><bdi>{{ row.question }}</bdi></a></th><td class="txt"><bdi>{{ row.task }}</bdi></td>
-<td class="txt">{% for expert, value in row.given %}<bdi>{{ expert }}</bdi>: {{ value }}{% if not loop.last %} · {% endif %}{% endfor %}</td>
-<td class="txt">{% if row.settled %}<span class="badge good">{{ row.settled }}</span>{% else %}<span class="badge">{{ w.open }}</span>{% endif %}</td></tr>
-{% endfor %}</tbody></table></div>{% endif %}
-</div>
-"""  # noqa: E501  a template
-
 
 def _queue(request: Request) -> Response:
     """The disputes, open ones first."""
@@ -46,7 +36,7 @@ def _queue(request: Request) -> Response:
                 "settled": f"{titles[settled[-1].value]} ({settled[-1].expert})" if settled else "",
             })  # fmt: skip
     body = canvas.html(
-        _QUEUE, w=words, rows=rows, count=sum(not settled for _, settled in found),
+        "web/disputes.html", w=words, rows=rows, count=sum(not settled for _, settled in found),
         up=address(request, "/annotate", {"expert": expert}),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)

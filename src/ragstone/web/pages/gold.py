@@ -27,42 +27,6 @@ from ragstone.web.pages.annotate import desk
 _SIZE = 100
 _SHOWN = 20_000  # characters of a text in the history
 
-_LIST = """<div class="desk">
-<form method="get" action="/gold" role="search"><p><label>{{ w.search }} <input type="search" name="q" value="{{ q }}"></label>
-<label><input type="checkbox" name="edited" value="1"{% if only %} checked{% endif %}> {{ w.only_edited }}</label>
-{% for name, value in kept %}<input type="hidden" name="{{ name }}" value="{{ value }}">{% endfor %}<button>{{ w.find }}</button></p></form>
-<p>{{ w.count.format(n=total) }}</p>
-<div class="scroll" role="region" aria-label="{{ w.title }}" tabindex="0"><table class="rows"><thead><tr><th scope="col">{{ w.question }}</th><th scope="col">{{ w.references }}</th><th scope="col" class="num">{{ w.edits }}</th></tr></thead><tbody>
-{% for row in rows %}<tr data-row><th scope="row"><a href="{{ row.href }}"><bdi>{{ row.question }}</bdi></a><small><bdi>{{ row.id }}</bdi></small></th><td class="txt"><bdi>{{ row.references }}</bdi></td><td class="num">{{ row.edits }}</td></tr>
-{% endfor %}</tbody></table></div>
-<p class="moves">{% if before %}<a class="button" data-key="p" href="{{ before }}">← {{ w.previous }} <kbd>p</kbd></a>{% endif %}
-{% if after %}<a class="button" data-key="n" href="{{ after }}">{{ w.next }} → <kbd>n</kbd></a>{% endif %}</p>
-<p>{{ w.export }}</p><pre>ragstone data export {{ file }} -o data.jsonl</pre>
-</div>
-"""  # noqa: E501  a template
-
-_QUESTION = """<div class="desk">
-<p><a href="{{ up }}" data-up>{{ w.all }}</a> · <bdi>{{ id }}</bdi></p>
-{% if saved %}<p class="notice" role="status">{{ w.saved.format(n=version) }}</p>{% endif %}
-<form class="gold" method="post" action="{{ save }}">
-<input type="hidden" name="id" value="{{ id }}"><input type="hidden" name="version" value="{{ version }}">
-{{ fields }}
-<p class="moves"><button class="primary">{{ w.save }}</button></p>
-</form>
-<h2>{{ w.history }}</h2>
-{% if not versions %}<p>{{ w.no_edits }}</p>{% endif %}
-{% for one in versions %}
-<section class="version" aria-label="{{ w.version.format(n=one.number) }}"><h3>{{ w.version.format(n=one.number) }} · <bdi>{{ one.by }}</bdi> · {{ one.when }}</h3>
-{% if one.why %}<p><bdi>{{ one.why }}</bdi></p>{% endif %}
-{% for name, old, new in one.changes %}<h4>{{ name }}</h4><div class="sides"><div><small>{{ w.old }}</small><div class="text answer">{{ old }}</div></div><div><small>{{ w.new }}</small><div class="text answer">{{ new }}</div></div></div>
-{% endfor %}
-<form method="post" action="{{ revert }}"><input type="hidden" name="id" value="{{ id }}"><input type="hidden" name="version" value="{{ version }}"><input type="hidden" name="to" value="{{ one.before }}">
-<p><label>{{ w.by }} <input type="text" name="by" value="{{ by }}" required maxlength="80"></label> <button>{{ w.revert.format(n=one.number) }}</button></p></form>
-</section>
-{% endfor %}
-</div>
-"""  # noqa: E501  a template
-
 
 def _list(request: Request) -> Response:
     """The questions, those that hold a text, a page at a time."""
@@ -86,7 +50,7 @@ def _list(request: Request) -> Response:
     )
     kept = [(name, request.query_params[name]) for name in ("by", "lang") if request.query_params.get(name)]
     body = canvas.html(
-        _LIST, w=words, rows=rows, total=len(found), q=query.get("q", ""), only="edited" in query, kept=kept,
+        "web/gold.html", w=words, rows=rows, total=len(found), q=query.get("q", ""), only="edited" in query, kept=kept,
         before=before, after=after, file=shlex.quote(str(library_of(request).labels)),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)
@@ -127,7 +91,8 @@ def _question(request: Request) -> Response:
         sample, edits = store.sample(sample_id).sample, store.edits(sample_id)
         first = store.sample(sample_id, original=True).sample
     body = canvas.html(
-        _QUESTION, w=words, id=Markup.escape(sample_id), by=by, version=edits[-1].version if edits else 0,
+        "web/gold_question.html", w=words, id=Markup.escape(sample_id), by=by,
+        version=edits[-1].version if edits else 0,
         saved="saved" in request.query_params, fields=fields_html(canvas, sample, by),
         versions=list(_versions(canvas, first, edits))[::-1], up=address(request, "/gold", {"by": by} if by else {}),
         save=address(request, "/gold/edit"), revert=address(request, "/gold/revert"),

@@ -14,11 +14,6 @@ from ragstone.types import Record
 from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.page import address, library_of
 
-_BUTTONS = """<form class="desk picks" method="post" action="{{ action }}">
-{% for name, value in fields.items() %}<input type="hidden" name="{{ name }}" value="{{ value }}">{% endfor %}
-<button name="then" value="label">{{ w.label }}</button> <button name="then" value="gold">{{ w.gold }}</button>
-</form>"""
-
 
 def label_buttons(request: Request, canvas: Canvas, run: str, record: Record) -> Markup:
     """The buttons of a case page that lead to labelling its answer and to editing its gold; nothing where the viewer
@@ -30,7 +25,7 @@ def label_buttons(request: Request, canvas: Canvas, run: str, record: Record) ->
         for name, value in (("run", run), ("system", record.system_id), ("id", record.case.id))
     }
     return canvas.html(
-        _BUTTONS, w=messages(__name__, canvas.language), fields=fields, action=address(request, "/annotate/case")
+        "web/pick.html", w=messages(__name__, canvas.language), fields=fields, action=address(request, "/annotate/case")
     )
 
 

@@ -24,26 +24,6 @@ _SIZE = 40  # runs on a page
 _BUDGET_SECONDS = 0.4  # for the figures of the first rows; the others follow by themselves
 _CURVE = 30  # runs of a sparkline
 
-_LIST = """
-<form class="search" role="search" action="/"><label for="q">{{ w.search }}</label> <input type="search" id="q" name="q" value="{{ q }}" maxlength="200">
-{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}<button>{{ w.find }}</button> <span>{{ w["count_one" if total == 1 else "count"].format(n=total) }}</span></form>
-{% if not rows %}<p>{{ w.none if not q else w.none_found }}</p>{% else %}
-<div class="scroll" role="region" aria-label="{{ w.heading }}" tabindex="0"><table class="rows" data-events-of-rows="{{ events }}"><thead><tr>
-<th scope="col">{{ w.run }}</th><th scope="col">{{ w.figures }}</th><th scope="col">{{ w.course }}</th><th scope="col">{{ w.when }}</th></tr></thead>
-<tbody>{% for row in rows %}{{ row }}{% endfor %}</tbody></table></div>
-{% if total > 1 %}<form class="search" id="chosen" action="/compare">{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}<button>{{ w.compare }}</button> <button formaction="/trend">{{ w.trend }}</button></form>{% endif %}{% endif %}
-{% if pages %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.next }}</a>{% endif %}</p>{% endif %}
-"""  # noqa: E501  a template
-
-_ROW = """<tr data-row data-run="{{ run.name }}"{% if waiting or not full %} hx-get="{{ row }}" hx-trigger="{{ 'load delay:3s' if waiting else 'revealed' }}" hx-swap="outerHTML"{% endif %}>
-<th scope="row"><input type="checkbox" form="chosen" name="run" value="{{ run.name }}" aria-label="{{ w.choose.format(run=run.name) }}"> <a href="{{ href }}"><bdi>{{ run.name }}</bdi></a>{% if benchmark %}<small><bdi>{{ benchmark }}</bdi></small>{% endif %}
-<span data-progress>{{ progress }}</span></th>
-<td class="txt">{% if problem %}<span class="bad"><bdi>{{ problem }}</bdi></span>{% elif waiting or not full %}<small>{{ waiting or w.reading }}</small>{% endif %}
-{% for system in systems %}<div class="sys"><bdi>{{ system.name }}</bdi>{% for figure in system.figures %} <b>{{ figure.text }}</b> <small>{{ figure.label or w.right }}</small>{% endfor %}</div>
-{% endfor %}{% if more %}<small>{{ w.more.format(n=more) }}</small>{% endif %}</td>
-<td>{{ spark }}</td><td><time datetime="{{ when }}">{{ day }}</time></td></tr>
-"""  # noqa: E501  a template
-
 
 def _runs(request: Request) -> Response:
     language = language_of(request)
@@ -60,7 +40,7 @@ def _runs(request: Request) -> Response:
         return address(request, "/", {"q": q, "page": str(to)}) if inside else ""
 
     body = canvas.html(
-        _LIST, w=w, q=q, rows=rows, total=len(found), lang=request.query_params.get("lang", ""),
+        "web/runs.html", w=w, q=q, rows=rows, total=len(found), lang=request.query_params.get("lang", ""),
         pages=w["pages"].format(page=number, pages=-(-len(found) // _SIZE)) if len(found) > _SIZE else "",
         previous=turned(number - 1), next=turned(number + 1), events=address(request, "/events"),
     )  # fmt: skip
@@ -115,7 +95,7 @@ def _row(request: Request, canvas: Canvas, run: FoundRun, *, full: bool) -> Mark
             values["problem"] = " ".join(error.lines)
     w = messages(__name__, canvas.language)
     return canvas.html(
-        _ROW, w=w, run=run, full=full, href=address(request, "/run", {"run": run.name}),
+        "web/run_row.html", w=w, run=run, full=full, href=address(request, "/run", {"run": run.name}),
         row=address(request, "/row", {"run": run.name}), when=when.isoformat(timespec="seconds"),
         day=when.strftime("%Y-%m-%d %H:%M UTC"), **values,
     )  # fmt: skip

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 _MOST = 100  # runs of a trend
 _AT_ONCE_BYTES, _WAIT, _WAIT_LARGE = 20_000_000, 60.0, 0.1
 
-_CHOICE = """{% if others %}<p class="go">{{ w.of.format(system=system) }}{% for name, href in others %} <a href="{{ href }}"><bdi>{{ name }}</bdi></a>{% endfor %}</p>{% endif %}
-{% if left_out %}<p class="legend">{{ w.left_out.format(n=left_out) }}</p>{% endif %}
-"""  # noqa: E501  a template
-
 
 def _trend(request: Request) -> Response:
     library = library_of(request)
@@ -43,7 +39,7 @@ def _trend(request: Request) -> Response:
         (other, address(request, "/trend", [*(("run", run) for run in chosen), ("system", other)]))
         for other in systems if other != system
     ]  # fmt: skip
-    head = canvas.html(_CHOICE, w=w, system=system, others=others, left_out=len(wanted) - len(names))
+    head = canvas.html("web/trend_systems.html", w=w, system=system, others=others, left_out=len(wanted) - len(names))
     if made is None:
         parts: list[Part] = [
             ("trend", w["heading"], head + waiting_html(canvas, f"{request.url.path}?{request.url.query}"))
