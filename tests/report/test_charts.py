@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from tests.report.hostile import PAYLOADS
 
+from ragstone import optional as extras
 from ragstone.display import Chart, Point, Series
 from ragstone.errors import MissingExtra
-from ragstone.report import optional as extras
 from ragstone.report.charts import chart_svg, style_of
 
 POINTS = tuple(Point(x / 5, 0.9 - x / 10, 0.85 - x / 10, 0.95 - x / 10) for x in range(5))

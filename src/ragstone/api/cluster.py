@@ -26,7 +26,7 @@ from ragstone.api.cluster_worker import Errand, ShardWorker
 from ragstone.api.workload import Workload
 from ragstone.errors import RagstoneError, Unfinished, UsageError
 from ragstone.models import ModelOptions
-from ragstone.report.optional import load
+from ragstone.optional import load
 from ragstone.runs import RunFile
 from ragstone.runs.owners import is_dead
 from ragstone.runs.reader import open_run

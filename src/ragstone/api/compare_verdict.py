@@ -9,7 +9,7 @@ from ragstone.api.compare import comparison_tables
 from ragstone.api.open_run import check_target
 from ragstone.display import Chart, Table
 from ragstone.messages import messages
-from ragstone.report.optional import load
+from ragstone.optional import load
 from ragstone.storage import write_file
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ragstone.labels.argilla import from_record, is_record, record_of
 from ragstone.labels.exchange import Imported, exported, import_labels
 from ragstone.labels.label_studio import config_of, from_task, is_task, task_of
 from ragstone.labels.tables import COLUMNS, TYPED, from_row, rows_of, unguarded
-from ragstone.report.optional import load
+from ragstone.optional import load
 from ragstone.report.records_table import guarded
 from ragstone.report.sanitize import readable
 from ragstone.storage import write_file

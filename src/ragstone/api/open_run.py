@@ -17,10 +17,10 @@ from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Chart, Summary, Table
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
+from ragstone.optional import load
 from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
 from ragstone.report.digest import digest
-from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file

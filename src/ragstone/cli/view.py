@@ -12,8 +12,8 @@ from ragstone.cli.options import PriceText, both, language_option
 from ragstone.cli.output import say_text
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.optional import load
 from ragstone.prices import read_price
-from ragstone.report.optional import load
 
 _PORT = 8720
 

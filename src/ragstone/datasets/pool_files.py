@@ -22,8 +22,9 @@ from ragstone.datasets.mirage import (
     sha256_of,
 )
 from ragstone.datasets.pools import Pool, PoolQuestion, mirage_pool
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError
 from ragstone.messages import messages, preferred_language
+from ragstone.optional import load
 from ragstone.storage import check_regular
 from ragstone.types import Passage
 
@@ -208,10 +209,7 @@ def read_any_pool(path: Path, *, split: str = "") -> Pool:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if path.suffix == ".parquet":
-        try:
-            from pyarrow import parquet  # noqa: PLC0415
-        except ImportError:
-            raise MissingExtra("Parquet files need the extra `files`: pip install 'ragstone[files]'.") from None
+        parquet = load("pyarrow.parquet", extra="files", purpose="Reading Parquet")
         try:
             yield from parquet.read_table(path).to_pylist()
         except (OSError, ValueError) as error:

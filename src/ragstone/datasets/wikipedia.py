@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError
+from ragstone.optional import load
 from ragstone.structs import Frozen
 from ragstone.types import Passage
 
@@ -84,10 +85,7 @@ def read_articles(path: Path, titles: Collection[str]) -> dict[str, Passage]:
 
 
 def _article(page: WikipediaPage) -> Passage:
-    try:
-        import mwparserfromhell  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra("Wikipedia dumps need the extra `build`: pip install 'ragstone[build]'") from None
+    mwparserfromhell = load("mwparserfromhell", extra="build", purpose="Reading Wikipedia dumps")
     wikicode = mwparserfromhell.parse(page.source)
     lines = (" ".join(line.split()) for line in wikicode.strip_code(normalize=True, collapse=True).splitlines())
     address = "https://en.wikipedia.org/wiki/" + page.title.replace(" ", "_")

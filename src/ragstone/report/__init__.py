@@ -6,8 +6,8 @@
 
 from typing import TYPE_CHECKING, cast
 
+from ragstone.optional import load
 from ragstone.report.export import FORMATS, export, is_export
-from ragstone.report.optional import load
 
 if TYPE_CHECKING:
     from ragstone.analysis.expert_agreement import ExpertFindings

@@ -16,7 +16,7 @@ from typing import IO, Any, TypeAlias, cast
 import msgspec
 
 from ragstone.errors import UnknownName, UsageError
-from ragstone.report.optional import load
+from ragstone.optional import load
 from ragstone.report.records_table import columns_of, guarded, rows_of
 from ragstone.report.sanitize import printable_json, readable
 from ragstone.storage import replacing

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from ragstone.display import Chart, Point, Span, Table
 from ragstone.metrics.catalogue import in_language
+from ragstone.optional import load
 from ragstone.report.heat import heat_html
 from ragstone.report.number_format import counts, interval, number, value
-from ragstone.report.optional import load
 from ragstone.report.sanitize import fragments, one_line, readable
 from ragstone.report.section import Canvas
 from ragstone.types import Score

@@ -27,7 +27,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.errors import StorageError
-from ragstone.retrieval.engine import load_library
+from ragstone.optional import load
 from ragstone.retrieval.index_folder import bytes_of, discard, kept_index
 from ragstone.types import Passage
 
@@ -244,4 +244,4 @@ def _version() -> str:
 
 
 def _library() -> Any:
-    return load_library("tantivy", "tantivy, which keeps a BM25 index on disk,", "tantivy")
+    return load("tantivy", extra="tantivy", purpose="A BM25 index on disk")

@@ -16,7 +16,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
+from ragstone.optional import load
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, similarity
 from ragstone.types import Passage
 
 _KEY = "CHROMA_API_KEY"
@@ -88,7 +89,7 @@ class _Chroma:
 
 @contextlib.asynccontextmanager
 async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
-    library = load_library("chromadb", "Chroma", "chroma")
+    library = load("chromadb", extra="chroma", purpose="A retriever chroma(…)")
     settings = library.config.Settings(anonymized_telemetry=False)
     if target.is_address:
         parts = urlsplit(target.place)

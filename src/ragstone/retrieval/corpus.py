@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.optional import load
 from ragstone.retrieval.corpus_rows import LARGEST, read_lines, read_table, text_of
 from ragstone.retrieval.markdown import headings_of
 from ragstone.types import Passage
@@ -339,15 +340,8 @@ def _archive(path: Path, name: str) -> Iterator[Passage]:
 
 
 def _library(name: str) -> Any:
-    import importlib  # noqa: PLC0415
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingExtra(
-            "PDF, Word, PowerPoint, HTML, RSS and WARC documents need the extra `documents`: "
-            "pip install 'ragstone[documents]'"
-        ) from None
+    purpose = "Reading PDF, Word, PowerPoint, HTML, RSS and WARC documents"
+    return load(name, extra="documents", purpose=purpose)
 
 
 _READERS: Mapping[str, Callable[[Path, str], Iterator[Passage]]] = {

@@ -12,7 +12,6 @@ a passage with the text in the collection.
 import asyncio
 import contextlib
 import hashlib
-import importlib
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra, RagstoneError, Unauthorized, Unreachable, UsageError
+from ragstone.errors import DataError, RagstoneError, Unauthorized, Unreachable, UsageError
 from ragstone.models import ModelOptions, open_embedder
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec
@@ -293,14 +292,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
-
-
-def load_library(module: str, label: str, extra: str) -> Any:
-    """The client library of an engine. Raises MissingExtra."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise MissingExtra(f"{label} is not installed. Run: pip install 'ragstone[{extra}]'") from None
 
 
 def similarity(distance: float, metric: str) -> float:

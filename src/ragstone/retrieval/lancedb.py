@@ -14,7 +14,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
+from ragstone.optional import load
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, similarity
 from ragstone.types import Passage
 
 METRICS = ("cosine", "dot", "l2")
@@ -86,7 +87,7 @@ class _Lance:
 
 @contextlib.asynccontextmanager
 async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
-    library = load_library("lancedb", "LanceDB", "lancedb")
+    library = load("lancedb", extra="lancedb", purpose="A retriever lancedb(…)")
     database = await library.connect_async(target.place)
     yield _Lance(library, database, target)
 

@@ -10,6 +10,7 @@ token. Needs the extra `milvus`.
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,7 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
+from ragstone.optional import load
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, similarity
 from ragstone.types import Passage
 
 _KEY = "MILVUS_TOKEN"
@@ -105,10 +107,10 @@ class _Milvus:
 
 @contextlib.asynccontextmanager
 async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
-    library = load_library("pymilvus", "Milvus's client", "milvus")
+    library = load("pymilvus", extra="milvus", purpose="A retriever milvus(…)")
     place = target.place
     if not target.is_address:
-        load_library("milvus_lite", "Milvus Lite", "milvus")
+        load("milvus_lite", extra="milvus", purpose="A retriever milvus(…) of a file")
         place = place if place.endswith(".db") else f"{place}/milvus.db"  # what tells pymilvus that it is a path
     log = logging.getLogger("pymilvus")  # it logs each error with its traceback
     before = log.level
@@ -138,7 +140,8 @@ async def _reach(address: str, seconds: float) -> None:
 
 def _stop_server(place: str) -> None:
     """Ends the threads of Milvus Lite, which otherwise live as long as the process."""
-    load_library("milvus_lite.server_manager", "Milvus Lite", "milvus").server_manager_instance.release_server(place)
+    manager = importlib.import_module("milvus_lite.server_manager")
+    manager.server_manager_instance.release_server(place)
 
 
 PLUGINS = {

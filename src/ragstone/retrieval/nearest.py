@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from ragstone.errors import MissingExtra
+from ragstone.optional import load
 
 if TYPE_CHECKING:
     import numpy as np
@@ -264,9 +264,4 @@ def has_faiss() -> bool:
 
 def load_faiss() -> Any:
     """The module. Raises MissingExtra."""
-    try:
-        return importlib.import_module("faiss")
-    except ModuleNotFoundError:
-        raise MissingExtra(
-            "The index faiss needs faiss-cpu, which is not installed. Run: pip install 'ragstone[faiss]'"
-        ) from None
+    return load("faiss", extra="faiss", purpose="The index faiss", package="faiss-cpu")

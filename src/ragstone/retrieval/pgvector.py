@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, load_library, similarity
+from ragstone.optional import load
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vectors, similarity
 from ragstone.types import Passage
 
 _OPERATORS = {"cosine": "<=>", "dot": "<#>", "l2": "<->"}
@@ -114,7 +115,7 @@ def _text_of(vector: Any) -> str:
 
 @contextlib.asynccontextmanager
 async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
-    library = load_library("psycopg", "psycopg", "pgvector")
+    library = load("psycopg", extra="pgvector", purpose="A retriever pgvector(…)")
     seconds = max(1, round(target.model_options.timeout))
     connecting = library.AsyncConnection.connect(target.place, autocommit=True, connect_timeout=seconds)
     async with await connecting as connection:

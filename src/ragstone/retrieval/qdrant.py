@@ -15,7 +15,8 @@ from importlib.metadata import version
 from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Fields, Hit, Vectors, load_library, value_at
+from ragstone.optional import load
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Fields, Hit, Vectors, value_at
 from ragstone.types import Passage
 
 _KEY = "QDRANT_API_KEY"
@@ -79,7 +80,7 @@ class _Qdrant:
 
 @contextlib.asynccontextmanager
 async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
-    library = load_library("qdrant_client", "Qdrant's client", "qdrant")
+    library = load("qdrant_client", extra="qdrant", purpose="A retriever qdrant(…)")
     if target.is_address:
         seconds = max(1, round(target.model_options.timeout))
         client = library.AsyncQdrantClient(

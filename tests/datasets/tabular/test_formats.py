@@ -16,10 +16,10 @@ import pytest
 from tests.datasets.tabular.samples import ROWS, answer, assert_is_rows, texts
 
 from ragstone.datasets.tabular import read_eval_data
-from ragstone.datasets.tabular.extra import needs
 from ragstone.datasets.tabular.jsonfiles import json_rows
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.errors import DataError, MissingExtra, UnknownName, UsageError
+from ragstone.optional import load
 from ragstone.storage import Spool
 
 FRAME = pd.DataFrame(ROWS)
@@ -366,8 +366,8 @@ def test_a_path_that_is_not_there_offers_the_nearest(tmp_path: Path) -> None:
 
 
 def test_what_is_not_installed_is_told_with_the_command() -> None:
-    with pytest.raises(MissingExtra, match=r"reading x needs not_there.* pip install 'ragstone\[files\]'"):
-        needs("not_there.inner", "reading x")
+    with pytest.raises(MissingExtra, match=r"Reading x needs not_there.* pip install 'ragstone\[files\]'"):
+        load("not_there.inner", extra="files", purpose="Reading x")
 
 
 def test_one_object_is_one_row(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragstone.datasets.tabular.extra import needs
 from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.optional import load
 
 _BATCH = 1024
 _SHARD = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
@@ -116,8 +116,8 @@ def _parquet_splits(folder: Path) -> dict[str, list[Path]]:
 
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:
-    pyarrow = needs("pyarrow", "reading Parquet")
-    parquet = needs("pyarrow.parquet", "reading Parquet")
+    pyarrow = load("pyarrow", extra="files", purpose="Reading Parquet")
+    parquet = load("pyarrow.parquet", extra="files", purpose="Reading Parquet")
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=_BATCH):
@@ -127,8 +127,8 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _arrow(path: Path) -> Iterator[dict[str, Any]]:
-    pyarrow = needs("pyarrow", "reading Arrow files")
-    ipc = needs("pyarrow.ipc", "reading Arrow files")
+    pyarrow = load("pyarrow", extra="files", purpose="Reading Arrow files")
+    ipc = load("pyarrow.ipc", extra="files", purpose="Reading Arrow files")
     try:
         with path.open("rb") as probe:
             is_file = probe.read(6) == b"ARROW1"

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragstone.datasets.tabular.extra import needs
 from ragstone.datasets.tabular.problems import warning
 from ragstone.datasets.tabular.rows import DataRow, Raw, repeated
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName
+from ragstone.optional import load
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
@@ -20,7 +20,7 @@ def xlsx_rows(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
     """The rows of a sheet: the named one, else the first with a question column, else the first. The first row that is
     not empty has the column names. Formulas have the values that Excel saved. Raises DataError, UnknownName or
     MissingExtra."""
-    openpyxl = needs("openpyxl", "reading .xlsx")
+    openpyxl = load("openpyxl", extra="files", purpose="Reading .xlsx")
     raw = Raw(path.name, (), sparse=True)
     try:
         with warnings.catch_warnings():

@@ -5,7 +5,8 @@ import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError
+from ragstone.optional import load
 
 _IDS = ("traceId", "spanId", "parentSpanId")
 _MESSAGE = 0x0A  # the tag of the first field, of length-delimited data: ResourceSpans
@@ -38,14 +39,10 @@ def requests_in(data: bytes, source: str) -> Iterator[dict[str, Any] | str]:
 
 def request_json(data: bytes) -> dict[str, Any]:
     """The JSON of an OTLP request. Raises ValueError if it is none, MissingExtra."""
-    try:
-        json_format: Any = importlib.import_module("google.protobuf.json_format")
-        service: Any = importlib.import_module("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
-    except ModuleNotFoundError:
-        raise MissingExtra(
-            "reading OTLP in protobuf needs opentelemetry-proto, which is not installed. Run: "
-            "pip install 'ragstone[traces]'"
-        ) from None
+    json_format, service = (
+        load(module, extra="traces", purpose="Reading OTLP in protobuf", package="opentelemetry-proto")
+        for module in ("google.protobuf.json_format", "opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+    )
     try:
         message = service.ExportTraceServiceRequest.FromString(data)
         request: dict[str, Any] = json_format.MessageToDict(message)

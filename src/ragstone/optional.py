@@ -1,4 +1,8 @@
-"""Import optional modules when they are needed, with an install hint where a package is missing."""
+"""Imports optional packages when they are needed, with an install hint where one is missing.
+
+The hint holds for every installation: `pip install 'ragstone[EXTRA]'` keeps the ragstone that is installed, also one
+from a checkout, and looks up only the packages that the extra adds.
+"""
 
 import contextlib
 import importlib
@@ -9,8 +13,14 @@ from types import ModuleType
 from ragstone.errors import MissingExtra
 
 
-def load(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import `module`. Raises `MissingExtra` with the install command for `purpose` where a package is missing."""
+def install_command(extra: str) -> str:
+    """The shell command that adds an extra to the installed ragstone."""
+    return f"pip install 'ragstone[{extra}]'"
+
+
+def load(module: str, *, extra: str, purpose: str, package: str = "") -> ModuleType:
+    """Import `module`. Raises `MissingExtra` with the install command for `purpose` where a package is missing:
+    `package`, if that is not the module's name."""
     try:
         with _without_warnings("matplotlib"):
             return importlib.import_module(module)
@@ -19,7 +29,7 @@ def load(module: str, *, extra: str, purpose: str) -> ModuleType:
         if missing == "ragstone":
             raise
         raise MissingExtra(
-            f"{purpose} needs {missing}, which is not installed. Run: pip install 'ragstone[{extra}]'"
+            f"{purpose} needs {package or missing}, which is not installed. Run: {install_command(extra)}"
         ) from None
 
 
