@@ -1,6 +1,7 @@
 """Parses questions and passages for `local/extractive` into sentences, terms, names and numbers, with caching."""
 
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -86,7 +87,7 @@ def read_passage(text: str, language: str) -> ParsedPassage:
         start, done = done, bisect_left(whole.offsets, end)
         folded = whole.text[start:done].strip()
         if folded:
-            terms = frozenset(_terms(folded, language))
+            terms = frozenset(map(sys.intern, _terms(folded, language)))
             names = _english_names(part, terms) if language == "en" else _chinese_names(folded, terms)
             numbers = frozenset([term for term in terms if "0" <= term[0] <= "9"])
             years = frozenset(_YEAR.findall(folded)) if dated else _NONE
