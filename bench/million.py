@@ -4,13 +4,16 @@
 
 Makes a file of `--rows` recorded answers (5 passages of 100 words each), scores them with three rule metrics in a bare
 loop, then runs `ragstone eval` on the file, the same again (nothing is left to do), a report, the tables, a comparison
-with a run of slightly worse answers, exports, and the first pages of `ragstone view`. Each step is a process of its
-own; its CPU seconds and its peak of memory are the operating system's. All steps are taken on the first tenth of the
-rows, too: "CPU ×" and "memory ×" say how much more the whole takes, 10 and 1 where time is linear and memory flat.
+with a run of slightly worse answers, a trend of both, exports, a round of labelling and the agreement with labels, the
+first pages of `ragstone view` (while nothing is indexed yet), the index that its process makes of both runs, and the
+pages with that. Each step is a process of its own; its CPU seconds and its peak of memory are the operating system's,
+those of a process that it starts included. All steps are taken on the first tenth of the rows, too: "CPU ×" and
+"memory ×" say how much more the whole takes, 10 and 1 where time is linear and memory flat.
 """
 
 import argparse
 import asyncio
+import csv
 import json
 import os
 import random
@@ -18,15 +21,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 METRICS = ("answer_match", "token_f1", "rouge_l")
 PASSAGES, WORDS = 5, 100
 GOALS = {"ratio": 1.3, "peak_mb": 300.0, "growth": 1.1, "size": 1.2}
+PAGES = ("view", "index", "indexed")  # steps that tell the seconds of their parts
 EXPORTS = ("csv", "jsonl", "parquet", "xlsx", "junit", "markdown", "latex", "trec")
 RAGSTONE = (sys.executable, "-m", "ragstone")
+FIRST_PAGES = ("/", "/run?run=a.run", "/cases?run=a.run", "/compare?run=a.run&run=b.run", "/trend?run=a.run&run=b.run")
+LATER_PAGES = (
+    "/", "/run?run=a.run", "/cases?run=a.run", "/cases?run=b.run&status=wrong&sort=rouge_l",
+    "/cases?run=a.run&page=10000", "/cases?run=a.run&q=12345", "/cases?run=a.run&q=eta",
+    "/compare?run=a.run&run=b.run", "/compare?run=a.run&run=b.run&cell=lost&page=2", "/trend?run=a.run&run=b.run",
+    "/annotate?expert=ann",
+)  # fmt: skip
 
 
 def rows(count: int, *, worse: bool = False) -> Iterator[dict[str, Any]]:
@@ -85,21 +96,63 @@ def score_alone(path: Path) -> dict[str, float]:
 
 
 def first_pages(folder: Path) -> dict[str, float]:
-    """The seconds until each first page of the viewer is there, in their order; the index of cases is being built."""
+    """The seconds until each first page of the viewer is there, while nothing is known of the runs."""
+    with tempfile.TemporaryDirectory(dir=folder) as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        return _taken(folder, FIRST_PAGES, whole=False)
+
+
+def later_pages(folder: Path) -> dict[str, float]:
+    """The seconds until each page is there whole, with what `index` made of the runs."""
+    return _taken(folder, LATER_PAGES, whole=True)
+
+
+def _taken(folder: Path, addresses: Sequence[str], *, whole: bool) -> dict[str, float]:
+    """Address → seconds; `whole`: until nothing of the page is still being computed."""
     from starlette.testclient import TestClient  # noqa: PLC0415  (an extra)
 
     from ragstone.web.app import create_app  # noqa: PLC0415
     from ragstone.web.library import Library  # noqa: PLC0415
 
-    app, taken = create_app(Library([folder / "a.run", folder / "b.run"])), {}
+    app, taken = create_app(Library([folder / "a.run", folder / "b.run"], folder / "labels.sqlite")), {}
     with TestClient(app, base_url="http://127.0.0.1") as client:
-        for address in ("/", "/run?run=a.run", "/cases?run=a.run", "/compare?run=a.run&run=b.run"):
+        for address in addresses:
             started = time.perf_counter()
-            assert client.get(address).status_code == 200, address
-            taken[address.partition("?")[0]] = time.perf_counter() - started
+            page = client.get(address)
+            while whole and 'hx-trigger="every' in page.text:
+                time.sleep(0.1)
+                page = client.get(address)
+            assert page.status_code == 200, f"{address}: {page.text}"
+            taken[address] = time.perf_counter() - started
     app.state.kept.close()
     app.state.library.close()
     return taken
+
+
+def make_indices(folder: Path) -> dict[str, float]:
+    """Has the process of the viewer make the index and the sections of both runs; the seconds for each."""
+    from ragstone.web.kept import Kept  # noqa: PLC0415
+
+    kept, taken = Kept(), {}
+    for name in ("a.run", "b.run"):
+        started = time.perf_counter()
+        while not kept.of("sections", folder / name, "en").fresh:
+            time.sleep(0.2)
+        taken[name] = time.perf_counter() - started
+    kept.close()
+    return taken
+
+
+def write_labels(folder: Path) -> Path:
+    """Labels of two experts for the first 200 questions of the worse run, as a table."""
+    path = folder / "labels.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "expert", "correct"])
+        for number in range(200):
+            writer.writerow([f"q{number}", "ann", "no" if number % 10 == 0 else "yes"])
+            writer.writerow([f"q{number}", "bob", "no" if number % 9 == 0 else "yes"])
+    return path
 
 
 def measured(command: list[str]) -> dict[str, Any]:
@@ -132,11 +185,19 @@ def steps(folder: Path) -> Iterator[tuple[str, list[str]]]:
     yield "second run", evaluate("b.jsonl", "b.run")
     yield "report", [*RAGSTONE, "report", str(folder / "b.run"), "-o", str(folder / "b.html")]
     yield "show", [*RAGSTONE, "show", run]
-    yield "compare", [*RAGSTONE, "compare", run, str(folder / "b.run")]
+    other = str(folder / "b.run")
+    yield "compare", [*RAGSTONE, "compare", run, other]
+    yield "its report", [*RAGSTONE, "compare", run, other, "--report", str(folder / "ab.html")]
+    yield "trend", [*RAGSTONE, "trend", run, other]
     for kind in EXPORTS:
         target = str(folder / f"export.{kind}")
         yield kind, [*RAGSTONE, "export", run, "--format", kind, "-o", target, "--force"]
+    labels = ["--labels", str(folder / "labels.sqlite")]
+    yield "annotate", [*RAGSTONE, "annotate", other, *labels, "--sample", "200", "--json"]
+    yield "agreement", [*RAGSTONE, "agreement", "experts", str(folder / "labels.csv"), "--run", other]
     yield "view", [*inner, "view", str(folder)]
+    yield "index", [*inner, "index", str(folder)]
+    yield "indexed", [*inner, "indexed", str(folder)]
 
 
 def measure(count: int, folder: Path, only: list[str]) -> dict[str, Any]:
@@ -152,11 +213,13 @@ def measure(count: int, folder: Path, only: list[str]) -> dict[str, Any]:
                 continue
             if name in ("run", "second run"):
                 Path(command[-1]).unlink(missing_ok=True)
+            if name == "agreement":
+                write_labels(place)
             one = measured(command)
             output = one.pop("output")
             if name == "alone":
                 one |= json.loads(output)
-            if name == "view":
+            if name in PAGES:
                 one["pages"] = json.loads(output)
             print(line(name, rows, one, found["tenth"].get(name) if part == "whole" else None), flush=True)
             found[part][name] = one
@@ -194,9 +257,10 @@ def conclude(found: dict[str, Any]) -> dict[str, float]:
     }  # fmt: skip
     for name, value in figures.items():
         print(f"{labels[name]:<40}{value:>8.2f}" + (f"   (goal {GOALS[name]})" if name in GOALS else ""))
-    for page, seconds in whole.get("view", {}).get("pages", {}).items():
-        before = tenth["view"]["pages"][page]
-        print(f"view {page:<35}{seconds:>8.2f} s   (of a tenth of the rows: {before:.2f} s)")
+    for step in PAGES:
+        for page, seconds in whole.get(step, {}).get("pages", {}).items():
+            before = tenth[step]["pages"][page]
+            print(f"{step:<8}{page:<52}{seconds:>8.2f} s   (of a tenth of the rows: {before:.2f} s)")
     return figures
 
 
@@ -209,7 +273,9 @@ def main() -> int:
     parser.add_argument("--inner", nargs=2, metavar=("WHAT", "FILE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inner:
-        inner: dict[str, Callable[[Path], dict[str, float]]] = {"score": score_alone, "view": first_pages}
+        inner: dict[str, Callable[[Path], dict[str, float]]] = {
+            "score": score_alone, "view": first_pages, "index": make_indices, "indexed": later_pages,
+        }  # fmt: skip
         print(json.dumps(inner[arguments.inner[0]](Path(arguments.inner[1]))))
         return 0
     with tempfile.TemporaryDirectory() as temporary:

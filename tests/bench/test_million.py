@@ -13,10 +13,25 @@ def test_a_small_run_goes_through_all_steps(capsys: pytest.CaptureFixture[str], 
     figures = million.conclude(found)
     printed = capsys.readouterr().out
     whole, tenth = found["whole"], found["tenth"]
-    for step in ("alone", "run", "again", "report", "show", "compare", "csv", "jsonl", "parquet", "view"):
+    for step in (
+        "alone",
+        "run",
+        "again",
+        "report",
+        "show",
+        "compare",
+        "csv",
+        "jsonl",
+        "parquet",
+        "trend",
+        "annotate",
+        "agreement",
+        *million.PAGES,
+    ):
         assert whole[step]["peak_mb"] > 0
         assert tenth[step]["cpu"] > 0
         assert printed.count(f"\n{step} ") >= 2
     assert figures.keys() >= million.GOALS.keys()
     assert whole["again"]["cpu"] < whole["run"]["cpu"] + 1
-    assert set(whole["view"]["pages"]) == {"/", "/run", "/cases", "/compare"}
+    assert set(whole["view"]["pages"]) == set(million.FIRST_PAGES)
+    assert set(whole["indexed"]["pages"]) == set(million.LATER_PAGES)

@@ -79,7 +79,7 @@ class ExpertFindings:
 
 @dataclass
 class Scored:
-    """The scores of a metric: question → value, and the language, length and stratum of each question."""
+    """The scores of a metric: question → value, and its stratum; language and length of the labelled questions."""
 
     values: dict[str, float] = field(default_factory=dict)
     languages: dict[str, str] = field(default_factory=dict)
@@ -187,7 +187,7 @@ def calibrate(means: Mapping[str, float], scored: Scored, *, picked: bool = Fals
     strata = strata_of(scored)
     if not scored.strata:
         strata = _joined(strata, both)
-    counts = {name: sum(strata[item] == name for item in both) for name in strata.values()}
+    counts = {name: sum(strata[item] == name for item in both) for name in {*strata.values()}}
     if few := sorted(name for name, count in counts.items() if count < 2):
         return Refused("stratum", counts[few[0]], few[0])
     rest = [item for item in scored.values if item not in means]

@@ -6,7 +6,7 @@ question, `expert`, and either `task` and `label`, or a column per task (`correc
 of a metric). A label is yes or no, or a number; an empty one means "cannot tell"."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from ragstone.text import detect
 
 __all__ = [
     "TASKS", "Agreed", "ExpertAgreement", "JudgeAgreement", "agreement_of_experts", "metric_of", "next_to_label",
-    "scores_of",
+    "scores_of", "side_of",
 ]  # fmt: skip
 
 TASKS: Mapping[str, tuple[str, ...]] = {
@@ -88,8 +88,10 @@ def agreement_of_experts(
     if run is None:
         read = read_labels(labels, scale)
         return ExpertAgreement(_agreed(read), labels=read.name, sha256=read.sha256)
-    name, source, scores = scores_of(Path(run), system, by)
+    name, source = side_of(Path(run), system)
     read = read_labels(labels, scale, system=name, source=source)
+    labelled = {item for table in read.by_task.values() for item in table}
+    scores = scores_of(Path(run), name, by, metrics=_compared(read.by_task, metric), about=labelled)
     found, calibrated = [], {}
     for task, table in sorted(read.by_task.items()):
         if (compared := metric_of(task, scores, metric)) is None:
@@ -119,9 +121,10 @@ def next_to_label(
 ) -> tuple[str, NextLabels]:
     """The metric, and the `count` questions of the run whose labels narrow its calibrated interval most: of `task`, or
     of the first task that the labels and the run have. `labels` None: before the first label. Raises UsageError."""
-    name, source, scores = scores_of(Path(run), system, by)
+    name, source = side_of(Path(run), system)
     read = None if labels is None else read_labels(labels, scale, system=name, source=source)
     tasks = [task] if task else sorted(read.by_task if read else TASKS)
+    scores = scores_of(Path(run), name, by, metrics=_compared(tasks, metric))
     found = [(one, of) for one in tasks if (of := metric_of(one, scores, metric)) is not None]
     if not found:
         raise UsageError(
@@ -131,6 +134,11 @@ def next_to_label(
     means = read.means(one) if read is not None and one in read.by_task else {}
     scored = scores[compared]
     return compared, next_labels(scored.values, means, count, strata=strata_of(scored), seed=seed)
+
+
+def _compared(tasks: Iterable[str], chosen: str) -> set[str]:
+    """The metrics that `metric_of` may find for these tasks."""
+    return {chosen} if chosen else {name for task in tasks for name in (*TASKS.get(task, ()), task)}
 
 
 def metric_of(task: str, scores: Mapping[str, Any], chosen: str = "") -> str | None:
@@ -144,26 +152,38 @@ def _agreed(read: ExpertLabels) -> tuple[Agreed, ...]:
     return tuple(agreed(task, table) for task, table in sorted(read.by_task.items()))
 
 
-def scores_of(path: Path, system: str | None, by: str = "") -> tuple[str, str, dict[str, Scored]]:
-    """A system of a run (its only one by default), the id of the run, and the scores by metric. Raises UsageError."""
-    found: dict[str, Scored] = defaultdict(Scored)
-    with open_checked(path) as opened:
-        run, source = viewed(opened), opened.file_id
-        names = list(run.systems)
+def side_of(path: Path, system: str | None) -> tuple[str, str]:
+    """A system of a run (its only one by default), and the id of the run. Raises UsageError."""
+    with open_checked(path) as run:
+        names = list(viewed(run).systems)
         if system is None and len(names) > 1:
             raise UsageError(f"{path} has {len(names)} systems: name one with --system; it has: {', '.join(names)}.")
         if system is not None and system not in names:
             raise UsageError(f"{path} has no system {system!r}; it has: {', '.join(names)}.")
-        for record in run.records(system=system or names[0], texts=False):
+        return system or names[0], run.file_id
+
+
+def scores_of(
+    path: Path, system: str, by: str = "", *, metrics: Collection[str] | None = None, about: Collection[str] = ()
+) -> dict[str, Scored]:
+    """The scores of a system by metric; of a large run they take much memory, so that those beside `metrics` (all by
+    default) are named without values, and languages and lengths are only those of the questions `about`."""
+    found: dict[str, Scored] = defaultdict(Scored)
+    with open_checked(path) as opened:
+        for record in viewed(opened).records(system=system, texts=False):
             sample, response = record.case.sample, record.response
-            columns = sample.meta.get("columns")
+            columns = sample.meta.get("columns") if by else None
             stratum = str(columns.get(by, "")) if isinstance(columns, Mapping) else ""
             for name, score in record.scores.items():
-                if score.value is not None and response is not None:
-                    one = found[name]
-                    one.values[sample.id] = score.value
+                if score.value is None or response is None:
+                    continue
+                one = found[name]
+                if metrics is not None and name not in metrics:
+                    continue
+                one.values[sample.id] = score.value
+                if sample.id in about:
                     one.languages[sample.id] = sample.language or detect(sample.question)
                     one.lengths[sample.id] = len(response.answer)
-                    if by:
-                        one.strata[sample.id] = stratum
-    return system or names[0], source, found
+                if by:
+                    one.strata[sample.id] = stratum
+    return found

@@ -1,6 +1,6 @@
 """`label_round`: items of a run or of data into a file of labels, tasks and experts with them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -111,29 +111,35 @@ def _add(
             name, stratum = run.file_id, _stratum(shown, strata, source)
             columns = _mapping_of(run.meta)
 
-            def records() -> Iterator[Record]:
-                return (record for record in shown.records() if not systems or record.system_id in systems)
+            def records(cases: Collection[str] | None = None, *, texts: bool = True) -> Iterator[Record]:
+                found = shown.records(cases=cases, texts=texts)
+                return (record for record in found if not systems or record.system_id in systems)
         else:
             listed = list(_recorded(source))
             name, stratum, columns = source.sha256, _stratum_of_data(listed, strata), source.mapping
 
-            def records() -> Iterator[Record]:
+            def records(cases: Collection[str] | None = None, *, texts: bool = True) -> Iterator[Record]:
+                del cases, texts
                 return iter(listed)
 
-        found = candidates(records(), kinds, rated=lambda record: _rated(record, tasks), stratum=stratum)
-        for task in tasks:
-            if not any(candidate.key[0] == task.kind for candidate in found):
-                shown_as = source.name if isinstance(source, EvalData) else source
-                raise UsageError(f"{shown_as} has nothing for the task {task.name}: {_LACKS[task.kind]}")
+        found = candidates(
+            records(texts="passage" in kinds), kinds, rated=lambda record: _rated(record, tasks), stratum=stratum
+        )
         if by == "interval":
-            cases = _narrowing(store, source, tasks, systems, count, seed, records())
+            cases = _narrowing(store, source, tasks, systems, count, seed, records(texts=False))
             chosen = {one.key: one for one in found if one.key[0] == "answer" and one.key[2] in cases}
         else:
             chosen = draw(found, count, by, seed=seed)
+        for task in tasks:
+            if task.kind not in {key[0] for key in chosen}:
+                shown_as = source.name if isinstance(source, EvalData) else source
+                raise UsageError(f"{shown_as} has nothing for the task {task.name}: {_LACKS[task.kind]}")
         store.add_samples(samples_of(source) if isinstance(source, EvalData) else _samples(records()))
         store.set("mapping", columns)
         more = {"evidence": _evidence(source)} if isinstance(source, EvalData) else {}
-        return store.add_items(items_of(records(), chosen, source=name, seed=seed, by=by if count else "", **more))
+        by_case = count is not None and kinds <= {"answer", "pair"}  # their keys end with the case
+        drawn = records({key[-1] for key in chosen} if by_case else None)
+        return store.add_items(items_of(drawn, chosen, source=name, seed=seed, by=by if count else "", **more))
 
 
 def _evidence(data: EvalData) -> Callable[[Record], Sequence[Passage]]:
@@ -158,7 +164,8 @@ def _narrowing(
         raise UsageError("--by interval chooses answers of a run with scores: name a run, --sample N and such a task.")
     there = store.path if store.labels(tasks[0].name) else None
     _, plan = next_to_label(there, source, count, task=tasks[0].name, system=systems[0] if systems else None, seed=seed)
-    return {record.case.id for record in records if record.case.sample.id in {*plan.ids}}
+    questions = {*plan.ids}
+    return {record.case.id for record in records if record.case.sample.id in questions}
 
 
 _LACKS = {

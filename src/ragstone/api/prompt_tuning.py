@@ -21,7 +21,7 @@ from ragstone.api.blocking import blocking, public
 from ragstone.api.estimate import without_models
 from ragstone.api.execute import cache_folder
 from ragstone.api.expert_labels import read_labels
-from ragstone.api.experts import metric_of, scores_of
+from ragstone.api.experts import metric_of, scores_of, side_of
 from ragstone.api.judging import Judging, open_tools
 from ragstone.api.open_run import open_checked, viewed
 from ragstone.api.prompts import prompt_file
@@ -131,7 +131,8 @@ def plan_tuning(
     """What would be tuned. Raises UsageError where no label has a metric of a judge."""
     if judging.model is None or judging.others:
         raise UsageError("Prompts are tuned for one judge: name it with --judge PROVIDER/MODEL.")
-    name, source, scores = scores_of(Path(run), system)
+    name, source = side_of(Path(run), system)
+    scores = scores_of(Path(run), name)
     read = read_labels(labels, scale, system=name, source=source)
     tasks = [task] if task else sorted(read.by_task)
     found = [(one, metric) for one in tasks if one in read.by_task and (metric := metric_of(one, scores)) is not None]

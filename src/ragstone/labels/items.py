@@ -43,15 +43,14 @@ def candidates(
     *,
     rated: Callable[[Record], Sequence[float]] = lambda record: (),
     stratum: Callable[[Record], str] = lambda record: "",
-) -> list[Candidate]:
-    """Everything that experts could label of these records. `rated`: the scores of a record, by one or more judges or
-    metrics, from 0 to 1. Their mean is near one half where they are near the bar or disagree: 1 - 2·|mean - ½| is the
-    uncertainty of an answer; of a pair, it is 1 - |difference of the means|; of a question, the largest of its
-    answers."""  # fmt: skip
+) -> Iterator[Candidate]:
+    """Everything that experts could label of these records; answers one by one, which need no memory. `rated`: the
+    scores of a record, by one or more judges or metrics, from 0 to 1. Their mean is near one half where they are near
+    the bar or disagree: 1 - 2·|mean - ½| is the uncertainty of an answer; of a pair, it is 1 - |difference of the
+    means|; of a question, the largest of its answers."""  # fmt: skip
     cases: dict[str, _Seen] = {}
     questions: dict[str, tuple[float | None, str]] = {}
     reviewed: dict[str, str] = {}
-    found: list[Candidate] = []
     for record in records:
         part = stratum(record)
         values = rated(record)
@@ -59,23 +58,22 @@ def candidates(
         doubt = None if mean is None else 1 - 2 * abs(mean - 0.5)
         if _answered(record):
             if "answer" in kinds:
-                found.append(Candidate(("answer", record.system_id, record.case.id), doubt, part))
-            seen = cases.setdefault(record.case.id, _Seen(stratum=part))
-            seen.scores[record.system_id] = mean
+                yield Candidate(("answer", record.system_id, record.case.id), doubt, part)
+            if "pair" in kinds:
+                cases.setdefault(record.case.id, _Seen(stratum=part)).scores[record.system_id] = mean
         if "passage" in kinds and _passages(record):
             before = questions.get(record.case.sample.id, (None, part))[0]
             doubts = [value for value in (before, doubt) if value is not None]
             questions[record.case.sample.id] = (max(doubts, default=None), part)
-        reviewed.setdefault(record.case.sample.id, part)
-    if "pair" in kinds:
-        for case, seen in cases.items():
-            for one, other in combinations(sorted(seen.scores), 2):
-                a, b = seen.scores[one], seen.scores[other]
-                doubt = None if a is None or b is None else 1 - abs(a - b)
-                found.append(Candidate(("pair", one, other, case), doubt, seen.stratum))
-    if "question" in kinds:
-        found += (Candidate(("question", sample), None, part) for sample, part in reviewed.items())
-    return [*found, *(Candidate(("passage", sample), *rest) for sample, rest in questions.items())]
+        if "question" in kinds:
+            reviewed.setdefault(record.case.sample.id, part)
+    for case, seen in cases.items():
+        for one, other in combinations(sorted(seen.scores), 2):
+            a, b = seen.scores[one], seen.scores[other]
+            doubt = None if a is None or b is None else 1 - abs(a - b)
+            yield Candidate(("pair", one, other, case), doubt, seen.stratum)
+    yield from (Candidate(("question", sample), None, part) for sample, part in reviewed.items())
+    yield from (Candidate(("passage", sample), *rest) for sample, rest in questions.items())
 
 
 def items_of(

@@ -1,7 +1,9 @@
 """Which items experts label, and who labels which."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from ragstone.errors import UsageError
@@ -14,6 +16,7 @@ PICKED = "picked"
 NOT_RANDOM = frozenset({"uncertainty", PICKED})
 """Ways of choosing whose labels say nothing about the items that were not chosen."""
 _LEAST = 2  # of each stratum: its variance is not known from one
+_SPARE = 1_000  # candidates kept beyond those that can be drawn, so that they are seldom sorted
 
 
 def draw(candidates: Iterable[Candidate], count: int | None, by: By, *, seed: int = 0) -> dict[Key, Candidate]:
@@ -23,36 +26,47 @@ def draw(candidates: Iterable[Candidate], count: int | None, by: By, *, seed: in
     "uncertainty": those whose scores are nearest to the bar or differ most; they are no fair sample of the data.
     "stratified": as many of each stratum as its share, but two where it has them. Raises UsageError where nothing has
     the scores that uncertainty needs."""
-    kinds: dict[str, list[Candidate]] = defaultdict(list)
+    kinds: dict[str, _Drawing] = {}
     for candidate in candidates:
-        kinds[candidate.key[0]].append(candidate)
-    chosen: dict[Key, Candidate] = {}
-    for same in kinds.values():
-        same.sort(key=lambda candidate: drawn(seed, *candidate.key))
-        if count is None or count >= len(same):
-            picked = same
-        elif by == "uncertainty":
-            picked = _uncertain(same)[:count]
-        elif by == "stratified":
-            picked = _stratified(same, count)
-        else:
-            picked = same[:count]
-        chosen |= {candidate.key: candidate for candidate in picked}
-    return chosen
+        kinds.setdefault(candidate.key[0], _Drawing(count, by, seed)).add(candidate)
+    return {candidate.key: candidate for drawing in kinds.values() for candidate in drawing.chosen()}
 
 
-def _uncertain(candidates: Sequence[Candidate]) -> list[Candidate]:
-    if not any(candidate.uncertainty is not None for candidate in candidates):
-        raise UsageError("--by uncertainty needs scores of these tasks, and there are none. Use --by random.")
-    return sorted(candidates, key=lambda candidate: -(candidate.uncertainty or 0.0))
+@dataclass
+class _Drawing:
+    """Draws from the candidates of one kind as they come: of each stratum, it keeps little more than `count`."""
+
+    count: int | None
+    by: By
+    seed: int
+    sizes: Counter[str] = field(default_factory=Counter)  # by stratum
+    scored: bool = False
+    _kept: dict[str, list[tuple[float, str, Candidate]]] = field(default_factory=dict)
+
+    def add(self, candidate: Candidate) -> None:
+        """The next candidate."""
+        self.scored |= candidate.uncertainty is not None
+        first = -(candidate.uncertainty or 0.0) if self.by == "uncertainty" else 0.0
+        stratum = candidate.stratum if self.by == "stratified" else ""
+        self.sizes[stratum] += 1
+        kept = self._kept.setdefault(stratum, [])
+        kept.append((first, drawn(self.seed, *candidate.key), candidate))
+        if self.count is not None and len(kept) > 2 * self.count + _SPARE:
+            self._kept[stratum] = _first(kept, self.count)
+
+    def chosen(self) -> Iterator[Candidate]:
+        """What is drawn, by stratum. Raises UsageError where nothing has the scores that uncertainty needs."""
+        total = self.sizes.total()
+        count = total if self.count is None else min(total, self.count)
+        if self.by == "uncertainty" and not self.scored and count < total:
+            raise UsageError("--by uncertainty needs scores of these tasks, and there are none. Use --by random.")
+        sizes = dict(sorted(self.sizes.items()))
+        for stratum, share in (sizes if count == total else _shares(sizes, count)).items():
+            yield from (candidate for _, _, candidate in _first(self._kept[stratum], share))
 
 
-def _stratified(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
-    strata: dict[str, list[Candidate]] = defaultdict(list)
-    for candidate in candidates:
-        strata[candidate.stratum].append(candidate)
-    sizes = {name: len(same) for name, same in sorted(strata.items())}
-    return [candidate for name, share in _shares(sizes, count).items() for candidate in strata[name][:share]]
+def _first(kept: Sequence[tuple[float, str, Candidate]], count: int) -> list[tuple[float, str, Candidate]]:
+    return sorted(kept, key=itemgetter(0, 1))[:count]
 
 
 def _shares(sizes: Mapping[str, int], count: int) -> dict[str, int]:
