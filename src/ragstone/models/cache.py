@@ -8,7 +8,6 @@ requests, but never a run.
 
 import asyncio
 import contextlib
-import functools
 import hashlib
 import logging
 from collections.abc import Mapping
@@ -154,9 +153,8 @@ class Cached:
             free, shared.unpaid = not shared.unpaid, False
             return _free(completion) if free else completion
         lost_requests = 0 if kept_replies is None else kept_replies.begin(key)
-        task = asyncio.ensure_future(self._send(key, request))
-        shared = self._in_flight[key] = _Sent(task)
-        task.add_done_callback(functools.partial(self._ended, key, shared))
+        shared = self._in_flight[key] = _Sent()
+        shared.task = asyncio.ensure_future(self._send(key, request, shared))
         try:
             completion = await shared.result()
         except asyncio.CancelledError:
@@ -175,16 +173,21 @@ class Cached:
             return msgspec.structs.replace(completion, usage=usage)
         return completion
 
-    async def _send(self, key: bytes, request: Request) -> Completion:
-        """The model's reply, which is stored."""
-        completion = await self._model.generate(request)
-        if self._cache is not None and not completion.cached:
-            self._cache.put(key, completion)
-        return completion
-
-    def _ended(self, key: bytes, shared: "_Sent", _: "asyncio.Task[Completion]") -> None:
-        if self._in_flight.get(key) is shared:
-            del self._in_flight[key]
+    async def _send(self, key: bytes, request: Request, shared: "_Sent") -> None:
+        """Has the model's reply stored and those told who wait for it."""
+        completion = error = None
+        try:
+            completion = await self._model.generate(request)
+            if self._cache is not None and not completion.cached:
+                self._cache.put(key, completion)
+        except BaseException as raised:
+            error = raised
+            if not isinstance(raised, Exception):
+                raise
+        finally:
+            if self._in_flight.get(key) is shared:
+                del self._in_flight[key]
+            shared.end(completion, error)
 
 
 class Shared(Generic[T]):
@@ -210,10 +213,42 @@ class Shared(Generic[T]):
             self._waiting -= 1
 
 
-class _Sent(Shared[Completion]):
-    """A request that was sent. `unpaid`: who sent it stopped waiting, so that another one has its cost."""
+class _Sent:
+    """A request that was sent, as `Shared` with fewer turns of the event loop. `unpaid`: who sent it stopped waiting,
+    so that another one has its cost."""
 
-    unpaid = False
+    task: "asyncio.Task[None]"
+
+    def __init__(self) -> None:
+        self.abandoned = self.unpaid = False
+        self._waiting: list[asyncio.Future[Completion]] = []
+
+    async def result(self) -> Completion:
+        """The reply, or what the model raises."""
+        future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._waiting.remove(future)
+            if not self._waiting and not self.task.done():
+                self.abandoned = True
+                self.task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):  # wait for its clean-up
+                    await self.task
+            raise
+
+    def end(self, completion: Completion | None, error: BaseException | None) -> None:
+        """Tells all who wait."""
+        for future in self._waiting:
+            if future.done():
+                continue
+            if completion is not None and error is None:
+                future.set_result(completion)
+            elif isinstance(error, Exception):
+                future.set_exception(error)
+            else:
+                future.cancel()
 
 
 def _free(completion: Completion) -> Completion:

@@ -24,6 +24,7 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.reply_body import read_body
 from ragstone.models.structured import Form, FormMemory, FormNegotiator, ParsedReply, form_key
+from ragstone.models.time_limits import TimeLimits
 from ragstone.models.wire import chat_payload, check_prompt_seen, encode, prompt_texts, read_chat, read_vectors
 from ragstone.text.redaction import HIDDEN, secrets_of, shown_url
 from ragstone.types import Completion, Request
@@ -89,6 +90,7 @@ class Client:
         )
         self._session: aiohttp.ClientSession | None = None
         self._request_options: dict[str, Any] = {}
+        self._limits = TimeLimits()
 
     def __repr__(self) -> str:
         return f"Client({self.id!r}, {shown_url(self.base_url)!r})"
@@ -99,7 +101,7 @@ class Client:
         return self._refused
 
     async def __aenter__(self) -> "Client":
-        self._session, self._request_options = self.open_session(self._options.in_flight, self._options.timeout)
+        self._session, self._request_options = self.open_session(self._options.in_flight, None)
         return self
 
     async def __aexit__(
@@ -109,7 +111,7 @@ class Client:
             await self._session.close()
             self._session = None
 
-    def open_session(self, connections: int, timeout: float) -> tuple["aiohttp.ClientSession", dict[str, Any]]:
+    def open_session(self, connections: int, timeout: float | None) -> tuple["aiohttp.ClientSession", dict[str, Any]]:
         """A session for this endpoint, which shows the key as its interface wants it, and the options of requests."""
         own = self._openings is not None
         headers = HEADERS | ({"x-api-key": self._key} if self._key else {}) if own else {}
@@ -194,9 +196,10 @@ class Client:
         data = encode(payload)
         body_of_request = data if len(data) < _LARGE_BODY else io.BytesIO(data)
         try:
-            async with self._session.post(url, data=body_of_request, **self._request_options) as response:
-                body = await read_body(response, self._options.reply_bytes, self._where)
-                status, headers = response.status, response.headers
+            with self._limits.within(self._options.timeout):
+                async with self._session.post(url, data=body_of_request, **self._request_options) as response:
+                    body = await read_body(response, self._options.reply_bytes, self._where)
+                    status, headers = response.status, response.headers
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise transport_error(self._where, error) from _presentable(error)
         except (ValueError, AssertionError):  # raised by aiohttp for some replies that are not HTTP

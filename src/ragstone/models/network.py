@@ -121,13 +121,13 @@ def certificates() -> ssl.SSLContext:
 
 
 def open_session(
-    url: str, key: str, *, connections: int, timeout: float, headers: Mapping[str, str] | None = None
+    url: str, key: str, *, connections: int, timeout: float | None, headers: Mapping[str, str] | None = None
 ) -> tuple["aiohttp.ClientSession", dict[str, Any]]:
     """A session for the server of `url`, to be closed by the caller, and the options that each of its requests needs.
 
     It authenticates with `key` ("" for none), sends `headers` with every request, keeps no cookies, follows no
     redirects, and leaves bodies compressed: `read_body` limits their size. `timeout` is in seconds, for a whole
-    request."""
+    request; None: the caller limits it."""
     import aiohttp  # noqa: PLC0415  (heavy, so it is loaded only for a call)
 
     secure = url.startswith("https:")

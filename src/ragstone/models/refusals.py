@@ -6,8 +6,8 @@ cases wait (`one_at_a_time`). Later, requests in flight at that moment may still
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, ParamSpec, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, ParamSpec, TypeVar
 
 from ragstone.errors import ContentBlocked, EndpointRefused, ModelError, Rejected
 from ragstone.types import Completion, Model, Request
@@ -32,7 +32,7 @@ class Refusals:
         if self._in_a_row >= LIMIT:
             raise EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=False)
 
-    def guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> Awaitable[T]:
+    def guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, T]:
         """The value of a call with these arguments, unless the endpoint is not asked any more."""
         return self._guard(call, *args, **options) if self._reached else self._first(call, *args, **options)
 
@@ -71,5 +71,5 @@ class Guarded:
     def id(self) -> str:
         return self._model.id
 
-    async def generate(self, request: Request, /) -> Completion:
-        return await self._refusals.guard(self._model.generate, request)
+    def generate(self, request: Request, /) -> Coroutine[Any, Any, Completion]:
+        return self._refusals.guard(self._model.generate, request)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from ragstone.errors import ModelError, RateLimited, ServerFault, TimedOut
 from ragstone.models.http_errors import is_transient
+from ragstone.models.time_limits import TimeLimits
 from ragstone.types import Completion, Model, Request
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class Patience:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     uniform: Callable[[float, float], float] = field(default=random.uniform)
+    limits: TimeLimits = field(default_factory=TimeLimits, repr=False, compare=False)
 
     def pause(self, failed: int, error: ModelError) -> float:
         """Seconds to wait after the `failed`-th attempt (from 1) ended with `error`."""
@@ -65,7 +67,7 @@ async def retrying(
     while True:
         left = ends - patience.clock()
         try:
-            async with asyncio.timeout(max(left, 0.0)):
+            with patience.limits.within(max(left, 0.0)):
                 if failed:
                     await before_retry()
                 return await call()

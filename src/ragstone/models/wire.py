@@ -36,6 +36,7 @@ _MAX_TOKENS = 2**53  # a larger number is not a count
 _CACHED = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
 _WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens")
 _ANTHROPIC_PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_OF_CACHES = frozenset({"prompt_tokens_details", *_CACHED, *_WRITTEN})
 # How some endpoints spell the reasons that OpenAI calls "stop" and "length". The tool had to be called.
 _FINISHES = {
     "tool_calls": "stop",
@@ -179,8 +180,9 @@ def _text(content: str | list[Any] | None) -> str:
 
 
 def _count(value: Any) -> int:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return int(value) if number and 0 <= value <= _MAX_TOKENS else 0
+    if type(value) is int:
+        return value if 0 <= value <= _MAX_TOKENS else 0
+    return int(value) if isinstance(value, float) and 0 <= value <= _MAX_TOKENS else 0
 
 
 def read_usage(usage: Any) -> Usage:
@@ -189,10 +191,12 @@ def read_usage(usage: Any) -> Usage:
     it."""
     if not isinstance(usage, dict):
         return Usage(requests=1)
+    prompt, answer = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if prompt and _OF_CACHES.isdisjoint(usage):
+        return Usage(prompt, answer, requests=1)
     details = usage.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}
     cached = details.get("cached_tokens")
-    prompt, answer = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if cached is None:
         cached = next((usage[name] for name in _CACHED if name in usage), 0)
     if not prompt:  # Anthropic's own interface counts apart what was read from the cache and what was written to it
