@@ -13,8 +13,9 @@ import pytest
 from msgspec.structs import replace
 from tests.labels.rounds import a_round, label, record, records
 
+from ragstone.datasets.tabular.items import Item
 from ragstone.errors import UnknownName, UsageError
-from ragstone.labels import CANNOT_TELL, Edit, Label, LabelStore, Marked, SourceSample, Task, items_of, task_named
+from ragstone.labels import CANNOT_TELL, Edit, Label, LabelStore, Marked, Task, items_of, task_named
 from ragstone.labels.items import candidates
 from ragstone.labels.records import Kind
 from ragstone.structs import to_json
@@ -231,7 +232,7 @@ def test_every_task_has_a_guideline_and_titles_in_both_languages(name: str) -> N
 
 def test_edits_are_versions_and_change_what_experts_see(tmp_path: Path) -> None:
     with a_round(tmp_path / "l.sqlite", 2) as store:
-        store.add_samples(SourceSample(record(n).case.sample, row=n + 1) for n in range(2))
+        store.add_samples(Item(record(n).case.sample, row=n + 1) for n in range(2))
         store.edit(Edit("q1", "ann", "typing error", question="What is number one?"))
         store.edit(Edit("q1", "bo", "an alias", references=(("1", "one"),), answerable=False))
         sample = store.sample("q1").sample

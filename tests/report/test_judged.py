@@ -32,11 +32,11 @@ from ragstone.metrics.judge.record import PassageVerdict, evidence, merged, requ
 from ragstone.metrics.rubric import read_rubric, rubric_metric
 from ragstone.models.scripted import Scripted
 from ragstone.report import render
-from ragstone.report.judged import goodness, judged_digest
+from ragstone.report.judged import JudgedDigest, JudgedReader, goodness
 from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import readable
 from ragstone.report.sections.judged import CASE_BYTES, CASES
-from ragstone.types import Case, Passage, Query, Record, Request, Response, Sample, Score
+from ragstone.types import Case, Passage, Query, Record, Request, Response, Run, Sample, Score
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "rubrics"
 
@@ -303,6 +303,13 @@ def test_chinese_is_chinese() -> None:
     words = {*said.values()} - {said["times"]}
     for english in (word for word in words if "{" not in word and len(word) > 12):
         assert english not in text, english
+
+
+def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
+    reader = JudgedReader(shown)
+    for record in run.records(texts=False):
+        reader.add(record)
+    return reader.digest()
 
 
 def test_the_numbers_of_shown_and_of_all_samples_are_stated() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tests.report.labelled import Work, work
 
-from ragstone.labels import LabelStore, Origin, SourceSample
+from ragstone.datasets.tabular.items import Item
+from ragstone.labels import LabelStore, Origin
 from ragstone.types import Passage, Sample
 
 __all__ = ["OURS", "SAMPLES", "labels_file", "standing"]
@@ -28,7 +29,7 @@ def labels_file(path: Path, items: Work | None = None, *, experts: Sequence[str]
     with LabelStore.open(path) as store:
         store.add_tasks(task for _, task in items)
         store.add_items((item, Origin("run", item.sample_id), f"{place:05}") for place, (item, _) in enumerate(items))
-        store.add_samples(SourceSample(sample, row=row) for row, sample in enumerate(SAMPLES, 1))
+        store.add_samples(Item(sample, row=row) for row, sample in enumerate(SAMPLES, 1))
         store.set("per_item", per_item)
         if experts:
             store.add_experts(experts)

@@ -13,7 +13,8 @@ from tests.report.hostile import PAYLOADS
 from tests.web.conftest import Browse
 from tests.web.rounds import OURS, SAMPLES, labels_file
 
-from ragstone.labels import LabelStore, SourceSample
+from ragstone.datasets.tabular.items import Item
+from ragstone.labels import LabelStore
 from ragstone.types import Passage, Sample
 
 ODD = Sample(
@@ -25,7 +26,7 @@ ODD = Sample(
 def labels(tmp_path: Path) -> Path:
     path = labels_file(tmp_path / "labels.sqlite")
     with LabelStore.open(path) as store:
-        store.add_samples([SourceSample(ODD, row=3)])
+        store.add_samples([Item(ODD, row=3)])
     return path
 
 
@@ -199,7 +200,7 @@ def test_hostile_gold_is_text_in_every_field_and_version(browse: Browse, tmp_pat
         for at, evil in enumerate(PAYLOADS)
     ]  # fmt: skip
     with LabelStore.open(path) as store:
-        store.add_samples(SourceSample(sample, row=row) for row, sample in enumerate(samples, 10))
+        store.add_samples(Item(sample, row=row) for row, sample in enumerate(samples, 10))
     client = browse(tmp_path, labels=path)
     assert client.get("/gold", params={"lang": language}).status_code == 200
     for sample in samples:

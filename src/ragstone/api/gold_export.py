@@ -12,8 +12,9 @@ from ragstone.api.blocking import public
 from ragstone.api.open_run import is_run_file
 from ragstone.api.question_review import QuestionReview, review_of_store
 from ragstone.datasets.tabular import EvalData, read_eval_data
+from ragstone.datasets.tabular.items import Item
 from ragstone.errors import UsageError
-from ragstone.labels import LabelStore, SourceSample
+from ragstone.labels import LabelStore
 from ragstone.labels.records import edited
 from ragstone.labels.reviewed import reviews
 from ragstone.labels.settled import relevant_passages
@@ -67,14 +68,14 @@ def export_data(
         return _export(samples_of(data), store, data.mapping, path, source, relevant)
 
 
-def samples_of(data: EvalData) -> Iterator[SourceSample]:
+def samples_of(data: EvalData) -> Iterator[Item]:
     """The rows of data, for a file of labels."""
     for item in data.items:
-        yield SourceSample(item.sample, item.response, dict(item.extra), item.history, item.row, item.rest)
+        yield replace(item, where="", error="")
 
 
 def _export(
-    samples: Iterable[SourceSample], store: LabelStore | None, mapping: Any, path: Path, source: object, relevant: bool
+    samples: Iterable[Item], store: LabelStore | None, mapping: Any, path: Path, source: object, relevant: bool
 ) -> ExportedData:
     edits: dict[str, list[Any]] = {}
     for edit in store.edits() if store is not None else ():
@@ -117,7 +118,7 @@ def _gold(passages: tuple[Passage, ...], judged: Mapping[str, tuple[Passage, boo
     return (*kept, *(replace(passage, relevant=True) for passage, is_gold in judged.values() if is_gold))
 
 
-def _row(one: SourceSample, mapping: Mapping[str, str]) -> dict[str, Any]:
+def _row(one: Item, mapping: Mapping[str, str]) -> dict[str, Any]:
     """A row of the data set. The language is left out where it would be detected."""
     sample, response = one.sample, one.response
     columns = sample.meta.get("columns")

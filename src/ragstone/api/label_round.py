@@ -14,8 +14,9 @@ from ragstone.api.gold_export import samples_of
 from ragstone.api.open_run import benchmark_of, is_run_file, open_checked, viewed
 from ragstone.datasets.evidence import COLUMN, evidence_passages
 from ragstone.datasets.tabular import EvalData, read_eval_data
+from ragstone.datasets.tabular.items import Item
 from ragstone.errors import UsageError
-from ragstone.labels import LabelStore, SourceSample, Task, items_of, task_named
+from ragstone.labels import LabelStore, Task, items_of, task_named
 from ragstone.labels.items import candidates
 from ragstone.labels.sampling import By, assigned_evenly, draw
 from ragstone.messages import preferred_language
@@ -197,7 +198,7 @@ def _recorded(data: EvalData) -> Iterator[Record]:
         yield Record(RECORDED, Case(sample.id, sample, dict(item.extra), query), item.response, item.error or None)
 
 
-def _samples(records: Iterable[Record]) -> Iterator[SourceSample]:
+def _samples(records: Iterable[Record]) -> Iterator[Item]:
     """Each question once, in the order of the records. Data that have answers keep theirs."""
     seen: set[str] = set()
     for record in records:
@@ -205,9 +206,9 @@ def _samples(records: Iterable[Record]) -> Iterator[SourceSample]:
         if case.sample.id not in seen:
             seen.add(case.sample.id)
             recorded = record.system_id == RECORDED
-            yield SourceSample(
-                case.sample, record.response if recorded else None, case.condition if recorded else {},
-                case.query.history, len(seen),
+            yield Item(
+                case.sample, record.response if recorded else None, extra=case.condition if recorded else {},
+                row=len(seen), history=case.query.history,
             )  # fmt: skip
 
 

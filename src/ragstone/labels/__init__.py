@@ -10,12 +10,11 @@ from ragstone.labels.records import (
     Marked,
     Origin,
     Progress,
-    SourceSample,
 )  # fmt: skip
 from ragstone.labels.store import LabelStore
 from ragstone.labels.tasks import TASKS, Choice, Task, task_named
 
 __all__ = [
     "CANNOT_TELL", "TASKS", "Assigned", "Choice", "Edit", "Label", "LabelItem", "LabelStore", "Marked", "Origin",
-    "Progress", "SourceSample", "Task", "items_of", "task_named",
+    "Progress", "Task", "items_of", "task_named",
 ]  # fmt: skip

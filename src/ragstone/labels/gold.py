@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from ragstone.datasets.tabular.items import Item
 from ragstone.errors import UsageError
 from ragstone.labels.file import LabelFile
-from ragstone.labels.records import Edit, SourceSample, checked_name, edited
+from ragstone.labels.records import Edit, checked_name, edited
 from ragstone.structs import to_json
 
 _LONGEST = 200_000  # characters of a question, a reference or a reason
@@ -16,7 +17,7 @@ _LONGEST = 200_000  # characters of a question, a reference or a reason
 class GoldStore(LabelFile):
     """The part of a file of labels that keeps the questions of the data and the edits of them."""
 
-    def add_samples(self, samples: Iterable[SourceSample]) -> None:
+    def add_samples(self, samples: Iterable[Item]) -> None:
         """Keeps the questions of the data; one that is there stays as it is."""
         with self._writing():
             self._many(
@@ -24,17 +25,17 @@ class GoldStore(LabelFile):
                 ((source.sample.id, source.row, to_json(source)) for source in samples),
             )
 
-    def samples(self) -> Iterator[SourceSample]:
+    def samples(self) -> Iterator[Item]:
         """The questions of the data in their order, as they were before any edit."""
         for (payload,) in self._rows("SELECT payload FROM samples ORDER BY row, id"):
-            yield self._decoded(payload, SourceSample, "a question")
+            yield self._decoded(payload, Item, "a question")
 
-    def sample(self, sample_id: str, *, original: bool = False) -> SourceSample:
+    def sample(self, sample_id: str, *, original: bool = False) -> Item:
         """A question of the data, with all edits, or as it was before (`original`). Raises UsageError."""
         rows = self._rows("SELECT payload FROM samples WHERE id = ?", (sample_id,))
         if not rows:
             raise UsageError(f"{self.path} has no question with the id {sample_id[:60]!r}.")
-        source = self._decoded(rows[0][0], SourceSample, f"the question {sample_id}")
+        source = self._decoded(rows[0][0], Item, f"the question {sample_id}")
         if original:
             return source
         sample = source.sample

@@ -3,14 +3,13 @@
 import hashlib
 import math
 import re
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
-from ragstone.structs import Frozen, Scalar, to_json
-from ragstone.types import Passage, Response, Sample, Turn
+from ragstone.structs import Frozen, to_json
+from ragstone.types import Passage, Sample, Turn
 
 CANNOT_TELL = "cannot_tell"
 """The value of a label by which an expert says that the item cannot be judged."""
@@ -136,18 +135,6 @@ class Progress(Frozen, frozen=True):
     done: int
     total: int
     seconds: float = 0.0
-
-
-class SourceSample(Frozen, frozen=True):
-    """A question of the data that the items are from, with everything that the data say of it, for gold edits.
-    `row`: its place in the data, from 1. `rest`: lists and objects of its other columns."""
-
-    sample: Sample
-    response: Response | None = None
-    extra: dict[str, Scalar] = msgspec.field(default_factory=dict)
-    history: tuple[Turn, ...] = ()
-    row: int = 0
-    rest: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Edit(Frozen, frozen=True):

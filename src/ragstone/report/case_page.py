@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
+from ragstone.analysis.case_index_rows import status_of
 from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.case_course import course_html, prompt_html
@@ -33,16 +34,9 @@ from ragstone.types import Benchmark, Record, Template
 Part: TypeAlias = tuple[str, str, Markup]
 
 _LIMITS = Limits(
-    text=4_000,
-    answer=40_000,
-    passage=8_000,
-    plain=8_000,
-    reply=20_000,
-    sentences=200,
-    claims=200,
-    passages=60,
+    text=4_000, answer=40_000, passage=8_000, plain=8_000, reply=20_000, sentences=200, claims=200, passages=60,
     steps=60,
-)
+)  # fmt: skip
 _QUESTION, _TEXT, _LINE, _SCORES, _TURNS, _SLOTS, _NOTES, _OTHERS = 4_000, 2_000, 180, 60, 40, 20, 40, 60
 _JUDGED = "ragstone.report.sections.judged"  # whose texts the parts of a judged sample have
 _CARD = "ragstone.report.sections.worst_answers"  # and those of a card
@@ -77,13 +71,6 @@ class ShownCase:
     conditions: Sequence[LinkedRecord] = ()
     elsewhere: Sequence[LinkedRecord] = ()
     cause: Markup = field(default_factory=Markup)
-
-
-def status_of(record: Record, diagnosis: Diagnosis) -> str:
-    """right, wrong, unscored or failed."""
-    if record.error is not None or record.response is None:
-        return "failed"
-    return {True: "right", False: "wrong", None: "unscored"}[diagnosis.right]
 
 
 def case_parts(canvas: Canvas, case: ShownCase) -> list[Part]:

@@ -13,7 +13,7 @@ from ragstone.metrics.judge.record import judged_scores, requests_of
 from ragstone.metrics.traits import traits_of
 from ragstone.report.digest import OTHER, CaseKey, WorstCases, in_turn
 from ragstone.report.sanitize import one_line
-from ragstone.types import Record, Run, Score
+from ragstone.types import Record, Score
 
 BINS = 10
 JUDGED_CASES = 30  # the limit of samples that are shown claim by claim
@@ -64,17 +64,9 @@ class JudgedDigest:
     below: int = 0  # samples with a judged score below the best
 
 
-def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
-    """Read the run once and summarise what was judged, with at most `shown` of the worst samples."""
-    reader = JudgedReader(shown)
-    for record in run.records(texts=False):
-        reader.add(record)
-    return reader.digest()
-
-
 @dataclass
 class JudgedReader:
-    """The same, of records that somebody reads."""
+    """Summarises what was judged in the records that somebody reads, with at most `shown` of the worst samples."""
 
     shown: int
     _found: JudgedDigest = field(default_factory=JudgedDigest)

@@ -32,7 +32,7 @@ def condition_of(
     (`field_NAME`, `field_NAME_VALUE` in its messages)."""
     words = messages(_SHARED if benchmark is None else type(benchmark).__module__, language)
     for name, value in list(condition.items())[:_CONDITIONS]:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = _text(value)
         key = f"field_{text}" if isinstance(value, bool) else f"field_{name}_{text}"
         yield one_line(words.get(f"field_{name}", name), 80), one_line(words.get(key, text), _LINE)
 

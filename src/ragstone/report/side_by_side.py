@@ -6,9 +6,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.analysis.case_index_rows import status_of
 from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
-from ragstone.report.case_page import TONES, status_of
+from ragstone.report.case_page import TONES
 from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.number_format import number
 from ragstone.report.passage_path import changes, is_gold, prompted

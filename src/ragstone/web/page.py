@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES, checked_language, messages
+from ragstone.report.html import HTML_LANG
 from ragstone.report.page import Frame, Part, document
 from ragstone.report.section import Canvas
 from ragstone.web.assets import STATIC_VERSION
@@ -18,7 +19,6 @@ from ragstone.web.library import Library
 
 _KEYS = (("j", "down"), ("k", "up"), ("Enter", "open"), ("/", "search"), ("n", "next"), ("p", "previous"),
          ("u", "back"), ("c", "cases"), ("?", "help"))  # fmt: skip
-_HTML_LANG = {"en": "en", "zh": "zh-CN"}
 
 
 def library_of(request: Request) -> Library:
@@ -45,6 +45,12 @@ def parameter(request: Request, name: str) -> str:
     if value is None:
         raise UsageError(f"The address lacks {name}=…: open the page from a link.")
     return value
+
+
+def number_in(request: Request, name: str) -> int | None:
+    """The number in a parameter; None if it is missing or no number of a page."""
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else None
 
 
 def address(request: Request, path: str, pairs: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> str:
@@ -81,7 +87,7 @@ def _bar(request: Request, canvas: Canvas, words: Mapping[str, str], run: str) -
     pairs = [(name, value) for name, value in request.query_params.multi_items() if name != "lang"]
     values: dict[str, Any] = {
         "links": [(href, name, path == request.url.path) for path, name, href in links],
-        "other": f"{request.url.path}?{urlencode([*pairs, ('lang', other)])}", "other_lang": _HTML_LANG[other],
+        "other": f"{request.url.path}?{urlencode([*pairs, ('lang', other)])}", "other_lang": HTML_LANG[other],
         "keys": [(key, words[f"key_{what}"]) for key, what in _KEYS],
     }  # fmt: skip
     return canvas.html("web/bar.html", w=words, **values)

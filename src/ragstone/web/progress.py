@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
@@ -13,8 +13,6 @@ from ragstone.models.work import Pace, duration
 from ragstone.prices import Price
 from ragstone.report.section import Canvas
 from ragstone.types import Usage
-
-"""Of a million tokens of prompts and of answers."""
 
 _BUDGET_SECONDS = 0.2  # for the index, which counts the tokens
 
@@ -64,13 +62,12 @@ class ProgressWatch:
         """The progress now. The index counts the tokens."""
         plans = run.run.plans()
         asked = {name: count.records for name, count in run.run.counts().items()}
+        working = bool(run.run.owners())
         progress = RunProgress(
-            done=sum(asked.values()),
-            total=sum(plans[name].total if name in plans else done for name, done in asked.items()),
-            failed=sum(plan.failed for plan in plans.values()),
-            scores_left=sum(max(plan.unscored.values(), default=0) for plan in plans.values()),
-            working=bool(run.run.owners()),
-        )
+            sum(asked.values()), sum(plans[name].total if name in plans else done for name, done in asked.items()),
+            sum(plan.failed for plan in plans.values()),
+            sum(max(plan.unscored.values(), default=0) for plan in plans.values()), working,
+        )  # fmt: skip
         if self._left is None:
             self._pace = Pace(self.clock)
         else:
@@ -78,12 +75,10 @@ class ProgressWatch:
         self._left = progress.left
         index.update(_BUDGET_SECONDS)
         usage = sum(index.usage().values(), Usage())
-        cost = None if self.price is None else self.price.cost(usage)
-        rate = self._pace.rate if progress.working else None
-        left = self._pace.seconds_left(progress.left) if progress.working else None
-        return RunProgress(
-            progress.done, progress.total, progress.failed, progress.scores_left, progress.working, rate, left,
-            usage.prompt_tokens, usage.completion_tokens, cost,
+        return replace(
+            progress, rate=self._pace.rate if working else None, prompt_tokens=usage.prompt_tokens,
+            seconds_left=self._pace.seconds_left(progress.left) if working else None,
+            completion_tokens=usage.completion_tokens, cost=None if self.price is None else self.price.cost(usage),
         )  # fmt: skip
 
 

@@ -25,8 +25,8 @@ class Item(Frozen, frozen=True):
     """
 
     sample: Sample
-    response: Response | None
-    where: str
+    response: Response | None = None
+    where: str = ""
     extra: dict[str, Scalar] = msgspec.field(default_factory=dict)
     row: int = 0
     history: tuple[Turn, ...] = ()

@@ -12,12 +12,13 @@ from starlette.routing import Route
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseRow, Facet, IndexProgress
 from ragstone.messages import messages
+from ragstone.report.case_page import TONES
 from ragstone.report.html import lang_attribute
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.web.kept import is_large
-from ragstone.web.page import address, language_of, library_of, page, parameter
+from ragstone.web.page import address, language_of, library_of, number_in, page, parameter
 
 Pair: TypeAlias = tuple[str, str]
 """A parameter of an address, and its value."""
@@ -26,7 +27,6 @@ _SIZE = 50
 _BUDGET_SECONDS = 1.0  # for the index of a small run, while the page waits
 _FACETS, _CHIPS, _MORE_CHIPS, _SCORES = 14, 8, 40, 4
 _FIRST = ("status", "cause", "system", "group", "language")
-_STATUS_TONE = {"right": "good", "wrong": "bad", "failed": "bad", "unscored": ""}
 
 
 def _cases(request: Request) -> Response:
@@ -56,8 +56,7 @@ def _values(
         more = [("page", str(number))] if number > 1 else []
         return address(request, "/cases", [("run", name), *parse_qsl(chosen.query()), *more])
 
-    text = request.query_params.get("page", "1")
-    current = max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
+    current = max(1, number_in(request, "page") or 1)
     found = index.page(chosen, offset=(current - 1) * _SIZE, size=_SIZE, language=canvas.language)
     last = max(1, -(-found.total // _SIZE))
     facets = index.facets(chosen, language=canvas.language)
@@ -154,7 +153,7 @@ def _row(request: Request, canvas: Canvas, w: Mapping[str, str], name: str, chos
     return canvas.html(
         "web/case_row.html", w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),
         question=one_line(row.question, 200), answer=one_line(row.answer, 200), sample=one_line(row.sample_id, 80),
-        label=one_line(row.label, 120), system=one_line(row.system_id, 80), tone=_STATUS_TONE[row.status],
+        label=one_line(row.label, 120), system=one_line(row.system_id, 80), tone=TONES[row.status],
         scores=scores[:_SCORES],
     )  # fmt: skip
 

@@ -15,12 +15,13 @@ from ragstone.analysis.case_index import CaseIndex, CaseRow
 from ragstone.analysis.flips import CELLS, Cell, Flips, flips_of
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
+from ragstone.report.case_page import TONES
 from ragstone.report.flips import cell_label, differences_html, flips_html, flips_verdict, matrix_html
 from ragstone.report.html import lang_attribute
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.report.side_by_side import MOST, side_by_side
-from ragstone.web.page import address, language_of, library_of, page
+from ragstone.web.page import address, language_of, library_of, number_in, page
 from ragstone.web.pages._sides import Side, asked, beside_address, columns_of, current, named, sides_of
 from ragstone.web.pending import pending_of, waiting_html
 
@@ -155,8 +156,7 @@ def _list(
     """The cases of a cell, each a link to both answers side by side."""
     names = (named(sides)[0], named(sides)[1])
     places = flips.places[cell]
-    text = request.query_params.get("page", "1")
-    number = max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
+    number = max(1, number_in(request, "page") or 1)
     start = (number - 1) * _SIZE
     shown = places[start : start + _SIZE]
     found = [index.rows(shown[:, side].tolist()) for side, index in enumerate(indices)]
@@ -178,9 +178,6 @@ def _list(
     return ("compare", title, body)
 
 
-_TONES = {"right": "good", "wrong": "bad", "failed": "bad", "unscored": ""}
-
-
 def _row(
     request: Request, w: Mapping[str, str], sides: Sequence[Side], names: Sequence[str], rows: Sequence[CaseRow],
     cell: Cell, number: int,
@@ -189,7 +186,7 @@ def _row(
     return {
         "href": f"{href}&cell={cell}&n={number}", "question": one_line(rows[0].question, 200) or rows[0].sample_id,
         "lang": lang_attribute(rows[0].language), "id": one_line(rows[0].sample_id, 80),
-        "answers": [(one_line(name, 60), one_line(row.answer, 200), _TONES[row.status], w[row.status])
+        "answers": [(one_line(name, 60), one_line(row.answer, 200), TONES[row.status], w[row.status])
                     for name, row in zip(names, rows, strict=True)],
     }  # fmt: skip
 
@@ -216,15 +213,15 @@ def _neighbours(request: Request, sides: Sequence[Side]) -> dict[str, str]:
     links = {"previous": "", "next": "", "up": address(request, "/cases", {"run": sides[0].run})}
     if len({*sides}) == len(sides) > 1:
         links["up"] = address(request, "/compare", _pairs(sides))
-    cell, text = request.query_params.get("cell"), request.query_params.get("n", "")
-    if len(sides) != 2 or cell not in CELLS or not (text.isascii() and text.isdecimal() and len(text) < 9):
+    cell, place = request.query_params.get("cell"), number_in(request, "n")
+    if len(sides) != 2 or cell not in CELLS or place is None:
         return links
-    links["up"] = address(request, "/compare", [*_pairs(sides), ("cell", cell), ("page", str(int(text) // _SIZE + 1))])
+    links["up"] = address(request, "/compare", [*_pairs(sides), ("cell", cell), ("page", str(place // _SIZE + 1))])
     with ExitStack() as stack:
         indices = [stack.enter_context(library_of(request).index(side.run)) for side in sides]
         flips = _flips(request, sides, indices)
         places = flips.places[_cell(cell)] if flips is not None else ()
-        for name, number in (("previous", int(text) - 1), ("next", int(text) + 1)):
+        for name, number in (("previous", place - 1), ("next", place + 1)):
             if 0 <= number < len(places):
                 ((a,), (b,)) = (index.rows([int(place)]) for index, place in zip(indices, places[number], strict=True))
                 href = beside_address(request, [(sides[0], a.case_id), (sides[1], b.case_id)])

@@ -5,7 +5,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ragstone.labels import LabelStore, SourceSample, items_of, task_named
+from ragstone.datasets.tabular.items import Item
+from ragstone.labels import LabelStore, items_of, task_named
 from ragstone.labels.items import Candidate
 from ragstone.labels.sampling import PICKED
 from ragstone.messages import messages
@@ -49,7 +50,7 @@ def _pick(request: Request, form: Form) -> Response:
 def _add_sample(store: LabelStore, record: Record) -> None:
     case = record.case
     rows = [source.row for source in store.samples()]
-    store.add_samples([SourceSample(case.sample, None, {}, case.query.history, max(rows, default=0) + 1)])
+    store.add_samples([Item(case.sample, row=max(rows, default=0) + 1, history=case.query.history)])
 
 
 ROUTES = (Route("/annotate/case", posted(_pick), methods=["POST"]),)

@@ -16,7 +16,7 @@ from ragstone.messages import messages
 from ragstone.report.section import Canvas
 from ragstone.web.kept import is_large
 from ragstone.web.library import FoundRun
-from ragstone.web.page import address, language_of, library_of, page, parameter
+from ragstone.web.page import address, language_of, library_of, number_in, page, parameter
 from ragstone.web.progress import ProgressWatch, progress_html
 from ragstone.web.spark import spark_html
 
@@ -30,7 +30,7 @@ def _runs(request: Request) -> Response:
     canvas, w = Canvas(language), messages(__name__, language)
     q = request.query_params.get("q", "")[:200].strip()
     found = [run for run in library_of(request).runs().values() if _matches(request, run, language, q)]
-    number = _page_number(request, len(found))
+    number = max(1, min(number_in(request, "page") or 1, -(-len(found) // _SIZE)))
     shown = found[(number - 1) * _SIZE : number * _SIZE]
     ready = _read_some(request, shown, language)
     rows = [_row(request, canvas, run, full=run.name in ready) for run in shown]
@@ -58,12 +58,6 @@ def _read_some(request: Request, runs: Sequence[FoundRun], language: str) -> Col
             request.app.state.kept.of("figures", run.path, language)
         ready.add(run.name)
     return ready
-
-
-def _page_number(request: Request, count: int) -> int:
-    text = request.query_params.get("page", "1")
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
-    return max(1, min(number, -(-count // _SIZE)))
 
 
 def _matches(request: Request, run: FoundRun, language: str, q: str) -> bool:
