@@ -10,7 +10,7 @@ with the reason, unless requested.
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -193,20 +193,10 @@ def compare_runs(
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; available: {', '.join(names)}.")
     reasons = {} if judges == "different" else refused(a, b, scores_a, scores_b)
     selected = [name for name in dict.fromkeys([*primary, *(metrics or names)]) if name not in reasons]
-    rows: dict[Hashable, Difference] = {}
-    unpaired: dict[str, tuple[int, int]] = {}
-    for group, pairs in common.groups():
-        for name in [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]:
-            row, scores = _difference(name, group, pairs, better(name, b.run.meta))
-            row = replace(row, primary=not primary or name in primary)
-            if not row.n:
-                unpaired[row.label] = (row.failed_a, row.failed_b)
-            elif (equal := rows.get(key := (group, row.better, scores))) is not None:
-                rows[key] = replace(equal, aliases=(*equal.aliases, name))
-            else:
-                rows[key] = row
+    both = [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]
+    rows, unpaired = _differences(common, both, primary, b.run.meta)
     return Comparison(
-        a, b, corrected([*rows.values()]), len(common), (len(found.only_a), len(found.only_b)),
+        a, b, corrected(rows), len(common), (len(found.only_a), len(found.only_b)),
         {name: reason for name, reason in reasons.items() if not metrics or name in (*metrics, *primary)},
         unpaired=unpaired,
         one_sided=(
@@ -216,6 +206,26 @@ def compare_runs(
         unfinished=unfinished,
         commands=(str(a.run.meta.get("command", "")), str(b.run.meta.get("command", ""))),
     )  # fmt: skip
+
+
+def _differences(
+    common: Pairs, names: Sequence[str], primary: Sequence[str], meta: Mapping[str, Any]
+) -> tuple[list[Difference], dict[str, tuple[int, int]]]:
+    """The difference of each metric in each group of pairs, metrics with the same scores as one; and the failed pairs
+    in A and in B of those without a pair that has both scores."""
+    rows: dict[Hashable, Difference] = {}
+    unpaired: dict[str, tuple[int, int]] = {}
+    for group, pairs in common.groups():
+        for name in names:
+            row, scores = _difference(name, group, pairs, better(name, meta))
+            row = replace(row, primary=not primary or name in primary)
+            if not row.n:
+                unpaired[row.label] = (row.failed_a, row.failed_b)
+            elif (equal := rows.get(key := (group, row.better, scores))) is not None:
+                rows[key] = replace(equal, aliases=(*equal.aliases, name))
+            else:
+                rows[key] = row
+    return [*rows.values()], unpaired
 
 
 def _unfinished(side: Side, where: Mapping[str, str]) -> tuple[str, int, int] | None:
@@ -256,10 +266,7 @@ def _data_differ(
 
 
 def _difference(
-    name: str,
-    group: str,
-    pairs: Pairs,
-    direction: Literal["higher", "lower", "neither"],
+    name: str, group: str, pairs: Pairs, direction: Literal["higher", "lower", "neither"]
 ) -> tuple[Difference, bytes]:
     """The difference of one metric over these pairs, and a hash of the pairs with both scores and of these. If there
     are none, `n` is 0 and the other figures are placeholders."""
