@@ -25,7 +25,7 @@ from bench.cluster import nodes, workers_of
 from tests.api.test_evaluate import rows
 from tests.builders.test_questions import documents
 from tests.cli.test_eval import judging
-from tests.cli.tools import command, environment
+from tests.cli.tools import command, environment, untimed
 from tests.servers.threaded import ThreadedServer, serving
 
 from ragstone.api.cluster import Cluster
@@ -341,17 +341,6 @@ class Scenes:
                 seen += 1
                 found += [str(path)] if KEY.encode() in path.read_bytes() else []
         return {"found": found, "seen": seen}
-
-
-def untimed(lines: str) -> list[Any]:
-    """An export without the times of its answers, which no two runs share."""
-    records = [json.loads(line) for line in lines.splitlines()]
-    for record in records:
-        response = record["record"].get("response") or {}
-        for timed in (response, *response.get("steps", ())):
-            timed.pop("seconds", None)
-        record["record"].pop("system_id", None)
-    return records
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
 """`--shard`: several machines without a cluster, each with its part of the cases; their files merge into one run."""
 
 import asyncio
+import json
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.api.test_evaluate import rows
 from tests.cli.test_eval import ran
 from tests.cli.test_merge import exported
-from tests.cli.tools import SMALL, Told, command, environment, one_line
+from tests.cli.tools import ROOT, SMALL, Told, command, environment, one_line, untimed
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import bench as run_benchmark
@@ -25,7 +26,23 @@ NEEDLES = ("bench", "niah", "--model", "local/extractive", "--lengths", "400,600
 RGB = ("bench", "rgb", "--model", "local/extractive", "--fictional-size", "6", "--limit", "4", "--quiet")
 
 
-def in_parts(ragstone: Ragstone, words: tuple[str, ...], parts: int) -> tuple[str, str]:
+HANDBOOK = ROOT / "examples" / "handbook"
+UNSTABLE = """
+from pathlib import Path
+
+def ask(question):
+    asked = Path("asked")
+    with asked.open("a") as file:
+        file.write(question + "\\n")
+    number = question.removeprefix("What is ").removesuffix("?")
+    times = asked.read_text().splitlines().count(question)
+    if number == "7":
+        return "It is 7." if times % 2 else "Who knows."
+    return "It is wrong." if int(number) % 3 else f"It is {number}."
+"""
+
+
+def in_parts(ragstone: Ragstone, words: tuple[str, ...], parts: int, asked: str = "asked") -> tuple[str, str]:
     """The export of the merged parts, and of the same on one machine."""
     files = []
     for number in range(1, parts + 1):
@@ -35,7 +52,8 @@ def in_parts(ragstone: Ragstone, words: tuple[str, ...], parts: int) -> tuple[st
     assert ragstone(*words, "--run", "whole.run").code == 0
     told = ragstone("merge", *files, "-o", "merged.run")
     assert told.code == 0, told.err
-    assert ragstone(*words, "--run", "merged.run", "--json").document["asked"] == 0
+    again = ragstone(*words, "--run", "merged.run", "--json")
+    assert again.document["asked"] == 0 if asked == "asked" else "Nothing was asked" in again.err
     return exported(ragstone, "merged.run"), exported(ragstone, "whole.run")
 
 
@@ -60,6 +78,68 @@ def test_parts_of_questions_become_the_run_of_one_machine(ragstone: Ragstone) ->
     assert ragstone("merge", first, second, "-o", "m.run").code == 0
     with open_run(Path("m.run")) as run:
         assert sum(counts.records for counts in run.counts().values()) == 20
+
+
+@pytest.mark.parametrize("plan", ["adaptive", "full"])
+def test_parts_of_a_diagnosis_become_that_of_one_machine(ragstone: Ragstone, plan: str) -> None:
+    words = ("diagnose", str(HANDBOOK / "questions.csv"), "--corpus", str(HANDBOOK / "docs"), "--limit", "12", "--plan",
+             plan, "--quiet")  # fmt: skip
+    said = [ragstone(*words, "--shard", f"{number}/3", "--run", f"{number}.run") for number in (1, 2, 3)]
+    assert [told.code for told in said] == [0, 0, 0]
+    assert all(f"part {number} of 3" in told.out + told.err for number, told in enumerate(said, 1))
+    whole = ragstone(*words, "--run", "whole.run", "--json").document
+    assert ragstone("merge", "1.run", "2.run", "3.run", "-o", "merged.run").code == 0
+    assert untimed(exported(ragstone, "merged.run")) == untimed(exported(ragstone, "whole.run"))
+    again = ragstone(*words, "--run", "merged.run", "--json")
+    assert "Nothing was asked" in again.err
+    assert again.document["causes"] == whole["causes"]
+    assert len(whole["causes"]) == 12
+
+
+def test_a_part_of_a_diagnosis_without_a_question_merges(ragstone: Ragstone) -> None:
+    words = ("diagnose", str(HANDBOOK / "questions.csv"), "--corpus", str(HANDBOOK / "docs"), "--limit", "2", "--quiet")
+    merged, whole = in_parts(ragstone, words, 5, asked="causes")
+    assert untimed(merged) == untimed(whole)
+
+
+def test_a_diagnosis_of_a_system_that_changes_its_mind_is_complete_after_the_merge(ragstone: Ragstone) -> None:
+    """A part does not know that an answer of another part changed, so that it asks for fewer answers once more."""
+    Path("app.py").write_text(UNSTABLE)
+    Path("q.csv").write_text("id,question,reference\n" + "".join(f"q{at},What is {at}?,{at}\n" for at in range(12)))
+    words = ("diagnose", "q.csv", "--system", "app.py:ask", "--no-cache", "--quiet")
+    for number in (1, 2, 3):
+        assert ragstone(*words, "--shard", f"{number}/3", "--run", f"{number}.run").code == 0
+    assert ragstone("merge", "1.run", "2.run", "3.run", "-o", "merged.run").code == 0
+    parts = exported(ragstone, "merged.run").count("\n")
+    assert ragstone(*words, "--run", "merged.run").code == 0
+    Path("asked").unlink()
+    assert ragstone(*words, "--run", "whole.run").code == 0
+    merged, whole = (cases_of(exported(ragstone, name)) for name in ("merged.run", "whole.run"))
+    assert merged >= whole
+    assert len(merged) > parts
+    assert "Nothing was asked" in ragstone(*words, "--run", "merged.run").err
+
+
+def test_where_parts_have_no_meaning_one_line_says_what_to_do(ragstone: Ragstone) -> None:
+    Path("doc.txt").write_text("The plum harvest began late, in the year 1999, and ended in May.\n")
+    questions, docs = str(HANDBOOK / "questions.csv"), str(HANDBOOK / "docs")
+    build = ("build", "questions", "doc.txt", "-o", "out", "--model", "local/template")
+    one_line(ragstone(*build, "--shard", "1/2"), "--shard has no meaning for build", "Use --cluster")
+    one_line(ragstone(*build, "--shard="), "--shard has no meaning for build")
+    diagnose = ("diagnose", questions, "--corpus", docs, "--limit", "2", "--quiet")
+    one_line(ragstone(*diagnose, "--shard", "1/2", "--try", "k=2"), "--try needs the diagnosis of all questions")
+    one_line(ragstone(*diagnose, "--shard", "1/2", "--dry-run"), "--dry-run counts all cases")
+    one_line(ragstone(*diagnose, "--shard", "3/2"), "--shard 3/2: expected NUMBER/PARTS")
+    one_line(ragstone(*diagnose, "--shard="), "--shard '': expected NUMBER/PARTS")
+    assert not list(Path().glob("*.run"))
+    assert not Path("out").exists()
+    assert ragstone(*RGB, "--run", "a.run").code == 0
+    one_line(ragstone("diagnose", "a.run", "--shard", "1/2"), "--shard has no effect on a run file")
+
+
+def cases_of(lines: str) -> set[str]:
+    """The ids of the cases of an export."""
+    return {json.loads(line)["record"]["case"]["id"] for line in lines.splitlines()}
 
 
 def test_parts_of_answers_from_python_merge_too(tmp_path: Path) -> None:
@@ -118,7 +198,7 @@ def test_parts_are_of_like_size_and_do_not_change_with_the_lanes_of_a_grid() -> 
     found = [[*part.of(lambda: cases)()] for part in parts]
     assert sorted(case.id for part in found for case in part) == sorted(case.id for case in cases)
     assert all(50 < len(part) < 100 for part in found)
-    alone = [case for case in cases if Portion(1, 4).has(Case(case.id, case.sample, {}, case.query))]
+    alone = [case for case in cases if Portion(1, 4).has(case.id)]
     assert alone == found[0]
 
 

@@ -39,6 +39,7 @@ from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import Probe, probe_interventions
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
+from ragstone.text import detect
 from ragstone.types import Embedder, Metric, Model, Query, System
 
 if TYPE_CHECKING:
@@ -164,22 +165,23 @@ async def run_diagnosis(
     gates: Mapping[str, float] | None = None,
     shell: Shell | None = None,
 ) -> DiagnosisResult:
-    """Runs the plan into the file `run`, in rounds: each asks what the answers before it have shown to be needed."""
+    """Runs the plan into the file `run`, in rounds: each asks what the answers before it have shown to be needed. Of a
+    portion of the rows, all answers to a question are asked."""
     shell = shell or Shell()
     most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
     index = None
     if plan.corpus is not None:
         index = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
-    questions = await find_gold(plan.rows, index, plan.judging, options)
+    questions = await find_gold(plan.rows, index, plan.judging, options, shell.portion)
     if plan.recorded:
         questions = [dataclasses.replace(question, recorded=True) for question in questions]
     benchmark = Interventions(
-        questions, data_name=plan.data.name, sha256=plan.data.sha256, warnings=plan.warnings, full=plan.full,
-        corpus=plan.corpus.sha256 if plan.corpus is not None else "", gates=_correctness(gates),
+        questions, len(plan.rows), data_name=plan.data.name, sha256=plan.data.sha256, warnings=plan.warnings,
+        full=plan.full, corpus=plan.corpus.sha256 if plan.corpus is not None else "", gates=_correctness(gates),
     )  # fmt: skip
     question = {**benchmark.question, "system": "recorded" if plan.recorded else system_settings(plan.system)}
-    path = Path(run) if run is not None else default_name("diagnosis", question)
+    path = shell.path(run, lambda: default_name("diagnosis", question))
     price = price_in_batches(price, [plan.system, *plan.judging.judges], batch=options.batch is not None)
     info = prices_and_gates(price, gates)
     async with AsyncExitStack() as stack:
@@ -187,24 +189,32 @@ async def run_diagnosis(
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
         takes, notes = (
-            ({system.id: frozenset[str]()}, ()) if plan.recorded else await _allowed(system, path, questions[0].query)
+            ({system.id: frozenset[str]()}, ()) if plan.recorded else await _allowed(system, path, _query(plan.rows[0]))
         )  # fmt: skip
         benchmark = dataclasses.replace(benchmark, takes=takes, warnings=(*plan.warnings, *notes))
         if _has_begun(path):
             with open_run(path) as before:
                 benchmark = benchmark.grown(before, system.id)
+        rounds = dataclasses.replace(shell, portion=None)  # the benchmark has the questions of the portion alone
         for _ in range(_ROUNDS):
             asked = benchmark.size
             job = Job(
                 benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system]
             )
-            done = await execute(job, shell)
+            done = await execute(job, rounds)
             with open_run(path) as after:
                 grown = benchmark.grown(after, system.id)
             if done.outcome.interrupted or done.outcome.refused or grown.size == asked:
                 break
             benchmark = grown
-    return DiagnosisResult(path, done.outcome, benchmark.warnings, system=system.id)
+    warnings = (*benchmark.warnings, *filter(None, [shell.part()]))
+    return DiagnosisResult(path, done.outcome, warnings, system=system.id)
+
+
+def _query(row: RecordedRow) -> Query:
+    """The question of a row as it is asked."""
+    sample = row.sample
+    return Query(sample.question, None, row.history, sample.language or detect(sample.question))
 
 
 def _has_begun(path: Path) -> bool:
@@ -272,6 +282,7 @@ async def diagnose_async(
     gates: Mapping[str, float] | None = None,
     cluster: str = "",
     workers: int | None = None,
+    shard: str = "",
 ) -> DiagnosisResult:
     """Ask a system the user's questions under changed conditions, name the cause of each wrong answer, and price fixes.
 
@@ -281,6 +292,7 @@ async def diagnose_async(
     `metrics`: those that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan`
     "adaptive" asks only what can change a verdict, "full" every condition that the system allows. `budget`: the most
     that models may cost, in the currency of `price` ("IN/OUT[/CACHED]" per million tokens); a larger one resumes.
+    `shard`: "1/4" diagnoses that quarter of the questions, and `merge` joins the four run files.
     Raises `RagstoneError`s, one line each.
     """
     read_price(price, "price")
@@ -306,7 +318,7 @@ async def diagnose_async(
         most = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=most)
     model_options = limited(model_options, max_requests, budget, read_price(price))
-    shell = Shell.of(language=language, cluster=cluster, workers=workers)
+    shell = Shell.of(language=language, cluster=cluster, workers=workers, shard=shard)
     model_options = dataclasses.replace(model_options, spread=shell.cluster)
     return await run_diagnosis(
         planned, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell

@@ -88,6 +88,13 @@ class Shell:
         """Inside, the workers of the cluster, if there is one, go from one job to the next."""
         return contextlib.nullcontext() if self.cluster is None else self.cluster.staying()
 
+    def part(self) -> str:
+        """The note on a portion of the cases; "" if all are asked."""
+        if self.portion is None:
+            return ""
+        texts = messages(__name__, self.language or preferred_language())
+        return texts["part"].format(number=self.portion.number, parts=self.portion.parts)
+
     def path(self, run: str | Path | None, default: Callable[[], Path]) -> Path:
         """The run file: the one that was named, else the default, which says of which portion it is."""
         if run is not None:
@@ -173,13 +180,7 @@ async def execute(job: Job, shell: Shell) -> Executed:
 
         outcome = await in_rounds(job.model_options, run, shell.stop)
     note = export.note(shell.otlp) if export is not None else ""
-    part = "" if shell.portion is None else _part(shell.portion, shell.language)
-    return Executed(outcome, here.metrics, tuple(specs), tuple(filter(None, (note, part))))
-
-
-def _part(portion: Portion, language: str | None) -> str:
-    texts = messages(__name__, language or preferred_language())
-    return texts["part"].format(number=portion.number, parts=portion.parts)
+    return Executed(outcome, here.metrics, tuple(specs), tuple(filter(None, (note, shell.part()))))
 
 
 def default_name(name: str, question: object) -> Path:

@@ -11,10 +11,12 @@ from msgspec.structs import replace
 
 from ragstone.api.gold_documents import column_documents
 from ragstone.api.judging import Judging, open_tools
+from ragstone.api.portion import Portion
 from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.conditions import Question, StandIns
 from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
+from ragstone.benchmarks.row_names import row_name
 from ragstone.errors import Unfinished
 from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever
@@ -31,15 +33,20 @@ _SHORT = 8  # tokens of a reference that can be found word for word
 
 
 async def find_gold(
-    rows: Sequence[RecordedRow], corpus: CorpusIndex | None, judging: Judging, options: ModelOptions
-) -> list[Question]:
-    """The questions with their gold passages, and how they were found ("gold_found" of `Sample.meta`).
+    rows: Sequence[RecordedRow], corpus: CorpusIndex | None, judging: Judging, options: ModelOptions,
+    portion: Portion | None = None,
+) -> list[Question]:  # fmt: skip
+    """The questions with their gold passages, and how they were found ("gold_found" of `Sample.meta`); with a portion
+    those of its rows.
 
     Labels count first. Otherwise the chunks that BM25 ranks highest for question and reference are searched for the
     words of the reference; a reference of more words is given to the judge, who marks the chunks that help to reach it.
     `in_index` is noted where a corpus tells: not in the index is what the judge, or the labels, do not find there."""
     samples = [_labelled(row) for row in rows]
     questions, stand_ins = [], StandIns(samples)
+    if portion is not None:
+        kept_rows = [at for at, row in enumerate(rows) if portion.has(row_name(row.row))]
+        rows, samples = [rows[at] for at in kept_rows], [samples[at] for at in kept_rows]
     lacking = any(sample.references and not labelled(sample) for sample in samples)
     async with _searching(corpus if lacking else None, judging, options) as search:
         results = _whole(await asyncio.gather(*map(search, samples), return_exceptions=True))

@@ -34,11 +34,11 @@ class Portion:
 
     def of(self, cases: Callable[[], Iterable[Case]]) -> Callable[[], Iterator[Case]]:
         """These cases without those of the other portions."""
-        return lambda: (case for case in cases() if self.has(case))
+        return lambda: (case for case in cases() if self.has(case.id))
 
-    def has(self, case: Case) -> bool:
-        """Whether the case is of this portion."""
-        digest = blake2b(case.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    def has(self, name: str) -> bool:
+        """Whether what has this id is of this portion."""
+        digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.parts == self.number - 1
 
     def path(self, default: Path) -> Path:

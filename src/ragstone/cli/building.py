@@ -27,6 +27,7 @@ from ragstone.cli.options import (
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import failures_of, say_failures, say_run
+from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 
@@ -39,6 +40,15 @@ if TYPE_CHECKING:
 
 _BOUNDS = ("least", "likely", "most")
 _COLUMNS = {"requests": "requests", "prompt_tokens": "prompt_tokens", "reply_tokens": "completion_tokens"}
+
+
+def _refuse_shard(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        raise UsageError(
+            "--shard has no meaning for build: each pass needs the replies of the whole one before it. Use --cluster, "
+            "whose workers share every pass."
+        )
+
 
 building_options = both(
     click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR",
@@ -60,6 +70,7 @@ building_options = both(
                  help="Concurrent requests.  [default: 64; 4 if local]"),
     rate_options,
     cluster_options,
+    click.option("--shard", hidden=True, callback=_refuse_shard, expose_value=False),
     cache_option,
     batch_option,
     language_option,

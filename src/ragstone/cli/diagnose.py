@@ -20,8 +20,10 @@ from ragstone.cli.options import (
     metrics_option,
     model_options_of,
     once,
+    portion_of,
     report_option,
     run_option,
+    shard_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.run import question_options
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--plan", type=click.Choice(["adaptive", "full"]), default="adaptive", show_default=True,
               help="adaptive: ask only what can change a verdict; full: every condition.")  # fmt: skip
 @run_option
+@shard_option
 @report_option
 @click.option("--try", "changes", multiple=True, metavar="NAME=VALUE",
               help="Change to measure: k=10, retriever=…, chunk=…, template=strict, top=3, order=reversed, "
@@ -72,7 +75,11 @@ def command(**values: Any) -> int:
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
 
+    if portion_of(values) is not None and values["changes"]:
+        raise UsageError("--try needs the diagnosis of all questions: leave --shard out, and merge the parts first.")
     if is_run_file(values["questions"]):
+        if values["shard"]:
+            raise UsageError("--shard has no effect on a run file, of which nothing is asked: leave it out.")
         return _say_run(values)
     if values["max_cost"]:
         raise UsageError("--budget needs the price of a million tokens: add --price IN/OUT, such as 0.15/0.60.")
@@ -138,7 +145,10 @@ async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
 
     options, most = model_options_of(values), values["concurrency"]  # one budget for diagnosis and trials
     cluster = cluster_of(values)
-    async with opened_shell(quiet=values["quiet"], language=values["language"], cluster=cluster) as shell:
+    async with opened_shell(
+        quiet=values["quiet"], language=values["language"], cluster=cluster,
+        portion=portion_of(values),
+    ) as shell:  # fmt: skip
         result = await run_diagnosis(
             plan, run=values["run_file"], model_options=options, concurrency=most, price=values["price"],
             gates=thresholds_of(values), shell=shell,

@@ -44,7 +44,7 @@ def takes_of(meta: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 class Interventions(BaseBenchmark):
     """The cases of these questions. `wanted`: the conditions of each row besides as is, and `firsts` the answers as is,
     both from the run file; `grown` makes the benchmark of the next round. `takes`: what each system accepts.
-    `gates` decide what is right."""
+    `gates` decide what is right. `rows`: of the data, where `questions` are a part of them."""
 
     name: ClassVar[str] = "interventions"
     version: ClassVar[int] = 1
@@ -55,6 +55,7 @@ class Interventions(BaseBenchmark):
     reads_texts: ClassVar[bool] = False
 
     questions: Sequence[Question] = ()
+    rows: int = 0
     data_name: str = ""
     sha256: str = ""
     corpus: str = ""
@@ -106,7 +107,7 @@ class Interventions(BaseBenchmark):
     def options(self) -> Mapping[str, Any]:
         return {
             "data_name": self.data_name,
-            "rows": len(self.questions),
+            "rows": max(self.rows, len(self.questions)),
             "takes": {system: sorted(names) for system, names in self.takes.items()},
             "full": self.full,
         }
