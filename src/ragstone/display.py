@@ -1,6 +1,9 @@
 """What a page or a terminal shows of a run, as data: tables, charts, the summary that a reader sees first, and why an
 answer is right or wrong."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Literal
 
 from ragstone.structs import Frozen
@@ -117,7 +120,8 @@ class Bar(Frozen, frozen=True):
 
 class Dot(Frozen, frozen=True):
     """A metric of a system as a dot in [0, 1] with its interval. `text`: its figure; `gate`: its threshold; `bins`: the
-    number of scores in each tenth from 0 to 1; `lower`: lower is better; `samples`: the ids of the worst."""
+    number of scores in each tenth from 0 to 1; `lower`: lower is better; `samples`: the ids of the worst. `signed`: a
+    difference in [-1, 1], of which `tone` says whether it is seen to be good or bad."""
 
     label: str
     value: float
@@ -128,6 +132,8 @@ class Dot(Frozen, frozen=True):
     bins: tuple[int, ...] = ()
     lower: bool = False
     samples: tuple[str, ...] = ()
+    signed: bool = False
+    tone: Literal["", "good", "missed"] = ""
 
 
 class Action(Frozen, frozen=True):
@@ -175,3 +181,36 @@ class Diagnosis(Frozen, frozen=True):
     reason: str = ""
     weight: float = 0.0
     spans: tuple[Span, ...] = ()
+
+
+_WORD = re.compile(r"[^\s(),=;]+")
+_SUFFIX = re.compile(r"\.(?:py|jsonl?|csv|tsv|xlsx|parquet|run)(?=:|$)")
+_FOLDERS = 3  # tried before the whole id
+
+
+def short_names(ids: Iterable[str]) -> dict[str, str]:
+    """A label for each id of a system, a model or a run: without folders, provider and suffix. Of ids that would have
+    the same label, as many folders are kept as tell them apart, or the whole ids."""
+    kept = dict.fromkeys(ids, 0)
+    while True:
+        labels = {name: _short(name, folders) for name, folders in kept.items()}
+        found = Counter(labels.values())
+        alike = [name for name, label in labels.items() if label != name and found[label] > 1]
+        if not alike:
+            return labels
+        kept |= {name: kept[name] + 1 for name in alike}
+
+
+def _short(name: str, folders: int) -> str:
+    """The id with so many folders in each of its paths; an address keeps its path."""
+    if folders > _FOLDERS:
+        return name
+
+    def shorten(match: re.Match[str]) -> str:
+        word = match[0]
+        parts = [part for part in re.split(r"[/\\\\]", word) if part]
+        if "://" in word:
+            return word.removeprefix("http://").removeprefix("https://")
+        return _SUFFIX.sub("", "/".join(parts[-folders - 1 :])) if parts and word[-1] not in "/\\" else word
+
+    return _WORD.sub(shorten, name)

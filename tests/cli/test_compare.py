@@ -34,7 +34,7 @@ def test_a_comparison_says_differences_tests_and_flips(ragstone: Callable[..., T
     told = ragstone("compare", GOOD, BAD)
     assert told.code == 0, told.err
     for words in (
-        "Before: mine (good.run); after: mine (bad.run)",
+        "bad against good",
         "McNemar",
         "permutation",
         "Samples that flipped",
@@ -178,7 +178,8 @@ def test_no_difference_is_said_to_be_none_that_was_found(ragstone: Callable[...,
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
-    ("language", "words"), [("en", "16 of 20 questions worse, 0 better"), ("zh", "20 题中 16 题变差")]
+    ("language", "words"),
+    [("en", "answer_match is worse on 16 of 20 questions"), ("zh", "20 题中 16 题的 answer_match 变差")],
 )
 def test_a_comparison_is_one_page_that_fetches_nothing(
     ragstone: Callable[..., Told], language: str, words: str
@@ -190,9 +191,9 @@ def test_a_comparison_is_one_page_that_fetches_nothing(
     assert page.index(words) < page.index("answer_match</bdi></th>")  # the verdict, then the tables
     assert "mine (bad.run)" in page
     assert "<dd><bdi>ragstone " in page  # how it was made
-    assert page.index('<table class="flips">') < page.index('id="t1"')  # the picture, too
+    assert page.index('<table class="flips">') < page.index('id="metrics"')  # the picture, too
     lost = re.findall(r'<td class="lost"><a href="#cases-lost"><b>(\d+)</b>', page)
-    cards = page.partition('<h3 id="cases-lost">')[2].partition('<h3 id="cases-')[0]
+    cards = page.partition('<div id="cases-lost">')[2].partition('<div id="cases-')[0]
     assert lost == [str(cards.count('<details class="case">'))]
     assert "<script" not in page
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)

@@ -13,10 +13,10 @@ from tests.report.test_side_by_side import columns
 
 from ragstone.analysis.case_index import Outcomes
 from ragstone.analysis.flips import CELLS, Flips, flips_of
-from ragstone.display import Cell, Row, Table
+from ragstone.display import Action, Cell, Dot, Row, Summary, Table
 from ragstone.messages import LANGUAGES
-from ragstone.report.comparison import render
-from ragstone.report.flips import differences_html, flips_html, flips_verdict, matrix_html
+from ragstone.report.comparison import FOLDED, render
+from ragstone.report.flips import differences_html, flips_html, flips_todo, flips_verdict, matrix_html
 from ragstone.report.page import document
 from ragstone.report.section import Canvas
 
@@ -49,21 +49,30 @@ def test_an_empty_cell_is_no_link() -> None:
     assert re.findall(r'<a href="(/\w)"', html) == ["/y"]
 
 
-@pytest.mark.parametrize(("won", "lost", "told"), [
-    (18, 7, "B is better than A: right answers B − A = +11.0 points [+"), (7, 18, "A is better than B"),
-    (10, 9, "No difference seen between A and B"),
+@pytest.mark.parametrize(("won", "lost", "told", "todo"), [
+    (18, 7, "B gives more right answers than A: by 11 points [", "Use B, but first read what only A has right (7):"),
+    (7, 18, "A gives more right answers than B: by 11 points [", "Use A, but first read what only B has right (7):"),
+    (18, 0, "B gives more right answers than A", "Use B: it is right wherever A is."),
+    (10, 9, "The data cannot tell yet whether B or A gives more right answers: 1.1 points [−", "Ask about "),
+    (9, 9, "No difference is seen between B and A", "Let price and speed decide"),
 ])  # fmt: skip
-def test_the_sentence_says_who_is_better_or_that_nobody_is_seen_to_be(won: int, lost: int, told: str) -> None:
-    sentence = flips_verdict(flips(won, lost), ("A", "B"), "en")
-    assert sentence.startswith(told)
-    assert f"only B answered {won} right, only A {lost}" in sentence
+def test_a_comparison_says_who_is_better_or_what_would_decide_and_what_to_do(
+    won: int, lost: int, told: str, todo: str
+) -> None:
+    found = flips(won, lost)
+    assert flips_verdict(found, ("A", "B"), "en").startswith(told)
+    links = {cell: f"#{cell}" for cell in CELLS}
+    (first, _), *_, (both, where) = flips_todo(found, ("A", "B"), "en", links)
+    assert first.startswith(todo)
+    assert (both, where) == ("Neither is right on 25: these need another change.", [("#both_wrong", "wrong by both")])
 
 
-def test_long_names_are_letters_with_a_key() -> None:
-    long = ("rag(retriever=bm25, model=local/extractive, k=5)", "b")
-    assert flips_verdict(flips(), long, "en").startswith("B is better than A")
+def test_names_that_do_not_fit_are_letters_with_a_key() -> None:
+    long = ("rag(retriever=bm25, model=qwen-plus-latest, k=5)", "b")
+    assert flips_verdict(flips(), long, "en").startswith("B gives more right answers than A")
     text = text_of(str(flips_html(Canvas("en"), flips(), long)))
-    assert "A rag(retriever=bm25, model=local/extractive, k=5) B b" in text
+    assert "A rag(retriever=bm25, model=qwen-plus-latest, k=5) B b" in text
+    assert "right only by A" in text_of(str(flips_html(Canvas("en"), flips(), ("diag_retriever", "diag_rewriter"))))
 
 
 def test_the_matrix_names_the_system_that_is_better_than_most() -> None:
@@ -92,20 +101,43 @@ def test_the_picture_and_the_matrix_read_as_before(language: str) -> None:
     golden(f"report/flips-{language}", "\n".join([flips_verdict(found, ("A", "B"), language), *map(markup, parts)]))
 
 
-def test_the_report_of_a_comparison_opens_with_the_picture_and_every_sample_is_a_link(opened: Open) -> None:
+@pytest.mark.parametrize(("language", "width"), [("en", 1280), ("zh", 390)])
+def test_the_report_of_a_comparison_opens_with_verdict_picture_and_what_to_do(
+    opened: Open, language: str, width: int
+) -> None:
     one, other = columns()
-    table = Table("t", "Flipped", ("Metric", "Sample", "n"), (Row((Cell("f1"), Cell("lamp/7 é"), Cell("1"))),), keys=2)
-    html = render("A", "B", ["B is better."], [], [table], {"a": ["x"], "b": ["y"]}, flips=flips(),
+    table = Table("t", "Scores", ("Metric", "Sample", "n"), (Row((Cell("f1"), Cell("lamp/7 é"), Cell("1"))),), keys=2)
+    moved = Table(FOLDED[0], "Moved", ("Metric", "Sample"), (Row((Cell("f1"), Cell("lamp/7 é"))),) * 200)
+    dot = Dot("f1", -0.5, -0.8, -0.2, "−0.10 [−0.2, −0.1]", signed=True, tone="missed")
+    summary = Summary("", "f1 fell.", dots=(dot,), actions=(Action("f1 is worse."),))
+    html = render(("old", "new"), summary, [table, moved], {"a": ["x"], "b": ["y"]}, flips=flips(), language=language,
                   cases=[("won", one, other), ("lost", other, one)])  # fmt: skip
-    seen = opened(html)
+    seen = opened(html, width=width)
     page = seen.page
-    assert page.locator("table.flips").bounding_box()["y"] < 800
-    page.get_by_role("link", name="7 right only by A").click()
+    tops = [page.locator(what).first.bounding_box()["y"] for what in (".verdict", "table.flips", ".todo li")]
+    assert tops == sorted(tops) if width < 400 else max(tops) < 400
+    assert tops[2] < 844
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.scrollHeight") < 3_000
+    page.locator("table.flips td.lost a").click()
     assert page.url.endswith("#cases-lost")
-    page.locator("#t1").get_by_role("link", name="lamp/7 é").click()
-    assert page.locator("details:has(:target)").get_attribute("open") is not None
+    assert page.locator("details:has(:target)").first.get_attribute("open") is not None
+    page.locator("#metrics").get_by_role("link", name="lamp/7 é").first.click()
     assert page.locator(":target mark.only").first.is_visible()
+    assert page.locator("#metrics path.dot.missed").count() == 1
     assert seen.quiet(), seen.console
+
+
+def test_a_comparison_without_right_and_wrong_opens_with_its_differences() -> None:
+    dots = (Dot("f1", 0.5, 0.2, 0.8, "+0.10 [0.1, 0.2]", signed=True, tone="good"),
+            Dot("cost", 0.5, None, None, "+5", lower=True, signed=True))  # fmt: skip
+    summary = Summary("", "f1 rose by 0.10.", dots=dots, actions=(Action("Ask about 7 more questions."),))
+    html = render(("old", "new"), summary, [], {"a": ["x"], "b": ["y"]})
+    assert re.findall(r'class="dot (\w*)"', html) == ["good", ""]
+    assert re.findall(r'<path d="M([\d.]+) 6h.01"', html) == ["75.0", "25.0"]  # right is good
+    text = text_of(html)
+    assert text.index("Comparison: new against old") < text.index("f1 rose by 0.10.") < text.index("lower is better")
+    assert text.index("lower is better") < text.index("What to do Ask about 7 more questions.")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

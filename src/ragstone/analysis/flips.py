@@ -5,12 +5,13 @@ columns are compared, so that a million pairs take a fraction of a second.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ragstone.analysis.case_index import Outcomes
+from ragstone.analysis.power import spread_of
 from ragstone.stats import difference_interval
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ CELLS: tuple[Cell, ...] = get_args(Cell)
 
 @dataclass(frozen=True)
 class Gain:
-    """The mean of both sides over `n` pairs, and the mean difference, B − A, with its 95% interval (None for a single
-    sample)."""
+    """The mean of both sides over `n` pairs of so many `questions`, and the mean difference, B − A, with its 95%
+    interval (None for a single question). `needed`: where the interval has 0, the questions that would show the
+    difference; 0 without one."""
 
     n: int
     a: float
@@ -32,12 +34,14 @@ class Gain:
     difference: float
     low: float | None = None
     high: float | None = None
+    questions: int = 0
+    needed: int = 0
 
     @property
     def turned(self) -> "Gain":
         """The same as A − B."""
         low, high = (None if end is None else -end for end in (self.high, self.low))
-        return Gain(self.n, self.b, self.a, -self.difference, low, high)
+        return replace(self, a=self.b, b=self.a, difference=-self.difference, low=low, high=high)
 
     @property
     def decided(self) -> bool:
@@ -82,11 +86,11 @@ def flips_of(a: Outcomes, b: Outcomes) -> Flips:
     before, after = (side > 0.5 for side in right)
     cells = (~before & after, before & ~after, before & after, ~before & ~after)
     masks = {cell: mask & known for cell, mask in zip(CELLS, cells, strict=True)}
-    scores = {name: _gain(*sides(a.scores[name], b.scores[name]), units) for name in a.scores if name in b.scores}
+    scores = {name: gain_of(*sides(a.scores[name], b.scores[name]), units) for name in a.scores if name in b.scores}
     return Flips(
         {cell: int(mask.sum()) for cell, mask in masks.items()},
         {cell: places[mask] for cell, mask in masks.items()},
-        _gain(*right, units), {name: gain for name, gain in scores.items() if gain is not None},
+        gain_of(*right, units), {name: gain for name, gain in scores.items() if gain is not None},
         int((~known).sum()), (len(keys_a) - len(common), len(keys_b) - len(common)),
     )  # fmt: skip
 
@@ -99,7 +103,7 @@ def _means(values: "NDArray[np.float64]", groups: "NDArray[np.int64]", size: int
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _gain(a: "NDArray[np.float64]", b: "NDArray[np.float64]", units: "NDArray[np.int64]") -> Gain | None:
+def gain_of(a: "NDArray[np.float64]", b: "NDArray[np.float64]", units: "NDArray[np.int64]") -> Gain | None:
     """The mean difference over the pairs that have both values, with the interval of `compare`: the pairs of a sample
     (`units`) count as one. None without a pair. Scores that are no shares have no interval here."""
     known = ~np.isnan(a) & ~np.isnan(b)
@@ -108,4 +112,9 @@ def _gain(a: "NDArray[np.float64]", b: "NDArray[np.float64]", units: "NDArray[np
         return None
     shares = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 1
     ends = difference_interval(b - a, groups=units) if shares else None
-    return Gain(len(a), float(a.mean()), float(b.mean()), float((b - a).mean()), *(ends or (None, None)))
+    means = (float(a.mean()), float(b.mean()), float((b - a).mean()))
+    low, high = ends or (None, None)
+    gain = Gain(len(a), *means, low, high, len(np.unique(units)))
+    if low is None or gain.decided or not gain.difference:
+        return gain
+    return replace(gain, needed=spread_of(a, b, units).needed(gain.difference))

@@ -9,14 +9,14 @@ from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Rea
 from ragstone.analysis.pairwise import compare_pairwise
 from ragstone.api.blocking import public
 from ragstone.api.open_run import open_checked, viewed
-from ragstone.display import Cell, Row, Table
+from ragstone.display import Cell, Row, Table, short_names
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.runs import RunReader
 
 __all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides", "system_of"]
 
-_LONGEST_NAME = 12  # longer names of systems stand in the title instead of the column heads
+_LONGEST_NAME = 16  # longer names of systems stand in the title instead of the column heads
 
 
 @public
@@ -101,6 +101,16 @@ def opened_sides(
         )
 
 
+def labels_of(comparison: Comparison) -> tuple[str, str]:
+    """Short names of the sides for a reader: of the systems, or of the files where it is the same system."""
+    sides = (comparison.a, comparison.b)
+    names = [side.system for side in sides]
+    if names[0] == names[1]:
+        names = [str(side.path) if side.path and not side.axis else side.name for side in sides]
+    labels = short_names(names)
+    return labels[names[0]], labels[names[1]]
+
+
 def system_of(run: RunReader, path: Path, requested: str | None, option: str) -> str:
     """The requested system of a run, or its only one. Raises UsageError if it must be named or does not exist."""
     names = list(run.systems)
@@ -132,7 +142,7 @@ def comparison_tables(
         ))
         for row in comparison.rows
     ]  # fmt: skip
-    names = (comparison.a.name, comparison.b.name)
+    names = labels_of(comparison)
     long = max(map(len, names)) > _LONGEST_NAME
     columns = (
         texts["metric"], *([texts["group"]] if grouped else []),

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragstone.analysis.compare import Comparison, Difference
-from ragstone.api.compare import comparison_tables
+from ragstone.api.compare import comparison_tables, labels_of
 from ragstone.api.open_run import check_target
-from ragstone.display import Chart, Table
+from ragstone.display import Action, Chart, Dot, Summary, Table
 from ragstone.messages import messages
 from ragstone.optional import load
 from ragstone.storage import write_file
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragstone.report.side_by_side import Column
 
 _NAMED = 4  # metrics named in the verdict
+_SENTENCES, _DOTS = 2, 6  # of a page
 
 Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", "nothing"]
 
@@ -59,6 +60,41 @@ def comparison_verdict(comparison: Comparison, *, language: str = "en") -> list[
     return lines or [words["nothing"]]
 
 
+def comparison_summary(comparison: Comparison, *, judged: bool = False, language: str = "en") -> Summary:
+    """What the page of a comparison opens with: two sentences, the differences by metric as dots (what differs
+    first), and what to do about metrics that are worse or, unless right answers are compared (`judged`), that more
+    questions would decide."""
+    words = messages(__name__, language)
+    rows = sorted((row for row in comparison.rows if row.primary), key=lambda row: not row.significant())
+    ends = [abs(end) for row in rows for end in (row.difference, row.low, row.high) if end is not None]
+    scale = max(ends, default=0.0) or 1.0
+    worse = [row for row in rows if row.regressed()]
+    actions = [
+        words["worse"].format(label=row.label, worse=f"{row.worsened:,}", samples=f"{row.samples:,}") for row in worse
+    ]
+    undecided = [(row.needed(row.difference) - row.samples, row.label) for row in rows if row.difference]
+    if not judged and not any(row.significant() for row in rows) and undecided and min(undecided)[0] > 0:
+        more, label = min(undecided)
+        actions = [words["ask_more"].format(more=f"{more:,}", label=label)]
+    return Summary(
+        "", "\n".join(comparison_verdict(comparison, language=language)[:_SENTENCES]),
+        dots=tuple(_dot(row, scale) for row in rows[:_DOTS]), actions=tuple(map(Action, actions[:_SENTENCES])),
+    )  # fmt: skip
+
+
+def _dot(row: Difference, scale: float) -> Dot:
+    """The difference of a metric on an axis that ends at `scale`."""
+    low, high = (None if end is None else end / scale for end in (row.low, row.high))
+    tone: Literal["", "good", "missed"] = ""
+    if row.significant() and row.better != "neither":
+        tone = "good" if row.gain > 0 else "missed"
+    sign = "+" if row.difference > 0 else ""
+    text = f"{sign}{_signed(row.difference)} [{_signed(row.low)}, {_signed(row.high)}]"
+    return Dot(
+        row.label, row.difference / scale, low, high, text, lower=row.better == "lower", signed=True, tone=tone
+    )  # fmt: skip
+
+
 def _moved(row: Difference, words: Mapping[str, str]) -> str:
     return words["unjudged" if row.better == "neither" else "moved"].format(
         label=row.label, way=words["rose" if row.difference > 0 else "fell"], size=abs(row.difference),
@@ -89,16 +125,16 @@ def write_comparison(
     tables and charts; `flips`: what opens the page as a picture, with the cases behind it. Needs the extra `report`."""
     check_target(target)
     module = load("ragstone.report.comparison", extra="report", purpose="The HTML report")
-    names = (comparison.a.name, comparison.b.name)
+    names = labels_of(comparison)
     facts = {
-        key: [name, *command.splitlines()] for key, name, command in zip("ab", names, comparison.commands, strict=True)
-    }
+        key: [side.name, *command.splitlines()]
+        for key, side, command in zip("ab", (comparison.a, comparison.b), comparison.commands, strict=True)
+    }  # fmt: skip
     page: str = module.render(
-        comparison.a.name, comparison.b.name, comparison_verdict(comparison, language=language),
-        comparison_notices(comparison, language=language),
+        names, comparison_summary(comparison, judged=flips is not None, language=language),
         [*comparison_tables(comparison, language=language), *more], facts,
-        charts=charts, flips=None if flips is None else flips.flips, cases=_cases(flips, names, language),
-        language=language,
+        notices=comparison_notices(comparison, language=language), charts=charts,
+        flips=None if flips is None else flips.flips, cases=_cases(flips, names, language), language=language,
     )  # fmt: skip
     return write_file(Path(target), page, parents=True)
 

@@ -7,31 +7,30 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.analysis.flips import Cell, Flips
-from ragstone.display import Chart, Table
+from ragstone.display import Chart, Summary, Table
 from ragstone.messages import checked_language, messages
-from ragstone.report.flips import cell_label, flips_html
+from ragstone.report.flips import cell_label, flips_html, flips_todo, flips_verdict
 from ragstone.report.html import figures_html, table_html
-from ragstone.report.page import CASE_BYTES, document
+from ragstone.report.page import CASE_BYTES, Part, document
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
+from ragstone.report.sections.opening import block_of, dots_html, opening_html
 from ragstone.report.sections.worst_answers import free_anchor
 from ragstone.report.side_by_side import Column, side_by_side
 
-_VERDICT = """
-{% for line in notices %}
-<p class="notice" role="note"><bdi>{{ line }}</bdi></p>
-{% endfor %}
-{% for line in lines %}
-<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ line }}</bdi></p>
-{% endfor %}
-"""
-
+FOLDED = ("compare-flips", "compare-power")
+METRICS = "metrics"
+_NAME = 60
+_TODO = 3
+_FOLDED = """<details class="figures"><summary>{{ title }}</summary>{{ body }}</details>"""
 _CASES = """
 {% for cell, title, cards in groups %}
-<h3 id="cases-{{ cell }}">{{ title }} <small>{{ cards | length }}</small></h3>
+<details class="figures"><summary><h3>{{ title }} <small>{{ cards | length }}</small></h3></summary>
+<div id="cases-{{ cell }}">
 {% for card in cards %}<details class="case"><summary><span class="q"><bdi>{{ card.question }}</bdi></span> <span class="who"><b class="mono"><bdi>{{ card.id }}</bdi></b></span></summary>
 <div class="in" id="{{ card.at }}">{{ card.body }}</div></details>
 {% endfor %}
+</div></details>
 {% endfor %}
 """  # noqa: E501  a template
 
@@ -45,29 +44,54 @@ _FACTS = """
 
 
 def render(
-    a: str, b: str, lines: Sequence[str], notices: Sequence[str], tables: Sequence[Table],
-    facts: Mapping[str, Sequence[str]], *, charts: Sequence[Chart] = (), flips: Flips | None = None,
+    names: tuple[str, str], summary: Summary, tables: Sequence[Table], facts: Mapping[str, Sequence[str]], *,
+    notices: Sequence[str] = (), charts: Sequence[Chart] = (), flips: Flips | None = None,
     cases: Sequence[tuple[Cell, Column, Column]] = (), language: str = "en",
 ) -> str:  # fmt: skip
-    """The page. `a` and `b` are the names of the sides, `lines` the verdict, `notices` the warnings above it; `facts`
-    describes the sides "a" and "b"; `charts` follow the verdict. `flips`: opens the page as a picture, whose cells
-    lead to `cases`."""
+    """The page. `names`: the sides, A and B. `summary`: the differences by metric; `flips`: which side has more right
+    answers, which the page then opens with, and whose cells lead to `cases`. `notices`: warnings above it; `facts`
+    describes the sides "a" and "b"; `charts` follow the verdict. The first table is that of all metrics, below which
+    those of `FOLDED` are."""
     canvas, words = Canvas(checked_language(language)), messages(__name__, language)
-    pairs = [(words[side], text) for side in ("a", "b") for text in facts[side]]
-    verdict = canvas.html(_VERDICT, lines=lines, notices=notices)
-    cards, links, cells = _cards(canvas, (a, b), cases)
-    if flips is not None:
-        verdict += flips_html(canvas, flips, (a, b), cells)
-    sections: list[tuple[str, str, Markup | str]] = [("verdict", words["verdict"], verdict)]
+    cards, links, cells = _cards(canvas, names, cases)
+    sections: list[Part] = [("verdict", words["verdict"], _opening(canvas, names, summary, notices, flips, cells))]
     if charts:
         sections.append(("charts", words["charts"], Markup().join(figures_html(canvas, enumerate(charts)))))
-    sections += [
-        (f"t{number}", table.title, table_html(canvas, table, links)) for number, table in enumerate(tables, 1)
-    ]
     if cards:
         sections.append(("cases", words["cases"], cards))
-    sections.append(("made", words["provenance"], canvas.html(_FACTS, facts=pairs)))
-    return document(canvas, sections, heading=words["heading"], systems=[a, b])
+    metrics = dots_html(canvas, summary.dots) if flips is not None and summary.dots else Markup()
+    for number, table in enumerate(tables, 1):
+        body = table_html(canvas, table, links)
+        if number == 1:
+            metrics += body
+        elif table.id in FOLDED:
+            metrics += canvas.html(_FOLDED, title=table.title, body=body)
+        else:
+            sections.append((f"t{number}", table.title, body))
+    place = next((at for at, (part, _, _) in enumerate(sections) if part.startswith("t")), len(sections))
+    sections.insert(place, (METRICS, words["metrics"], metrics))
+    pairs = [(words[side], text) for side in ("a", "b") for text in facts[side]]
+    folded: list[Part] = [("sides", words["heading"], canvas.html(_FACTS, facts=pairs))]
+    heading = words["pair"].format(a=one_line(names[0], _NAME), b=one_line(names[1], _NAME))
+    return document(canvas, sections, folded, heading=heading, systems=names)
+
+
+def _opening(
+    canvas: Canvas, names: tuple[str, str], summary: Summary, notices: Sequence[str], flips: Flips | None,
+    cells: Mapping[Cell, str],
+) -> Markup:  # fmt: skip
+    """The verdict, the picture of flips with the differences by metric, and what to do."""
+    sentences = summary.verdict.splitlines()
+    pictures = [dots_html(canvas, summary.dots)] if summary.dots and flips is None else []
+    where = (f"#{METRICS}", messages(__name__, canvas.language)["metrics"])
+    todo = [(action.text, [where]) for action in summary.actions]
+    if flips is not None:
+        sentences = [flips_verdict(flips, names, canvas.language)]
+        pictures = [flips_html(canvas, flips, names, cells)]
+        first, *others = flips_todo(flips, names, canvas.language, cells)
+        todo = [first, *todo, *others]
+    block = block_of(sentences, pictures, todo[:_TODO], heading=canvas.words["to_do"])
+    return opening_html(canvas, [block], unfinished=notices)
 
 
 def _cards(

@@ -10,11 +10,12 @@ from ragstone.display import Cell as TableCell
 from ragstone.display import Row, Table
 from ragstone.messages import messages
 from ragstone.report.html import table_html
+from ragstone.report.opening import better_line
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 
 _NAME = 60
-_SHORT = 26  # characters: longer names of systems are A and B in sentences and cells, with a key below the picture
+_SHORT, _SHORTEST = 40, 12  # characters: longer names are A and B in sentences, or in cells, with a key below
 
 _FLIPS = """
 <table class="flips"><caption class="unseen">{{ w.caption.format(a=a, b=b) }}</caption>
@@ -23,7 +24,7 @@ _FLIPS = """
 {% for head, cells in rows %}<tr><th scope="row">{{ head }} <bdi>{{ a }}</bdi></th>{% for cell in cells %}<td class="{{ cell.name }}">{% if cell.href and cell.count %}<a href="{{ cell.href }}">{% endif %}<b>{{ "{:,}".format(cell.count) }}</b> <span>{{ cell.label }}</span>{% if cell.href and cell.count %}</a>{% endif %}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table>
-{% if key %}<dl class="facts">{% for letter, name in key %}<dt>{{ letter }}</dt><dd><bdi>{{ name }}</bdi></dd>{% endfor %}</dl>{% endif %}
+{% if key %}<p class="legend">{% for letter, name in key %}<b>{{ letter }}</b> <bdi>{{ name }}</bdi> {% endfor %}</p>{% endif %}
 {% if notes %}<p class="legend">{% for note in notes %}{{ note }} {% endfor %}</p>{% endif %}
 """  # noqa: E501  a template
 
@@ -38,29 +39,51 @@ _MATRIX = """
 
 
 def flips_verdict(flips: Flips, names: tuple[str, str], language: str) -> str:
-    """The sentence that a comparison opens with: which side has more right answers, or that none is seen to."""
+    """The sentence that a comparison opens with: which side has more right answers, or how many questions would
+    tell."""
+    if flips.right is None:
+        return messages(__name__, language)["undecided"]
+    return better_line(flips.right, _short(names), messages(better_line.__module__, language))
+
+
+def flips_todo(
+    flips: Flips, names: tuple[str, str], language: str, links: Mapping[Cell, str]
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What to do: sentences, each with links to the cells whose cases are to be read."""
     w, gain = messages(__name__, language), flips.right
     if gain is None:
-        return w["undecided"]
+        return [(w["undecided_todo"], [])]
     a, b = _short(names)
-    better, worse = (b, a) if gain.difference > 0 else (a, b)
-    key = "better" if gain.decided else "no_difference"
-    won, lost = flips.counts["won"], flips.counts["lost"]
-    return w[key].format(
-        better=better, worse=worse, a=a, b=b, difference=_points(gain.difference), interval=_interval(gain),
-        won=f"{won:,}", lost=f"{lost:,}", n=f"{gain.n:,}",
-    )  # fmt: skip
+
+    def item(key: str, *cells: Cell, **values: str) -> tuple[str, list[tuple[str, str]]]:
+        n = sum(flips.counts[cell] for cell in cells)
+        return w[key].format(n=f"{n:,}", **values), [
+            (links[cell], cell_label(cell, names, language)) for cell in cells if flips.counts[cell] and cell in links
+        ]
+
+    found = []
+    if gain.decided:
+        cell: Cell = "lost" if gain.difference > 0 else "won"
+        better, worse = (b, a) if cell == "lost" else (a, b)
+        found.append(item("take_but" if flips.counts[cell] else "take", cell, better=better, worse=worse))
+    elif gain.needed > gain.questions:
+        found.append(item("ask_more", more=f"{gain.needed - gain.questions:,}"))
+    else:
+        found.append(item("either"))
+    if flips.counts["won"] + flips.counts["lost"] and not gain.decided:
+        found.append(item("differ", "lost", "won"))
+    return [*found, item("both", "both_wrong")] if flips.counts["both_wrong"] else found
 
 
-def cell_label(cell: Cell, names: tuple[str, str], language: str) -> str:
+def cell_label(cell: Cell, names: tuple[str, str], language: str, most: int = _SHORT) -> str:
     """What a cell has: what A and B got right and wrong."""
-    a, b = _short(names)
+    a, b = _short(names, most)
     return messages(__name__, language)[cell].format(a=a, b=b)
 
 
-def _short(names: tuple[str, str]) -> tuple[str, str]:
+def _short(names: tuple[str, str], most: int = _SHORT) -> tuple[str, str]:
     a, b = (one_line(name, _NAME) for name in names)
-    return (a, b) if max(len(a), len(b)) <= _SHORT else ("A", "B")
+    return (a, b) if max(len(a), len(b)) <= most else ("A", "B")
 
 
 def flips_html(
@@ -68,10 +91,10 @@ def flips_html(
 ) -> Markup:  # fmt: skip
     """The 2 × 2 table: what A and B have right and wrong. `links`: the address of the cases of each cell."""
     w, links = messages(__name__, canvas.language), links or {}
-    a, b = _short(names)
+    a, b = _short(names, _SHORTEST)
     cells = {
         name: {"name": name, "count": flips.counts[name], "href": links.get(name, ""),
-               "label": cell_label(name, names, canvas.language)}
+               "label": cell_label(name, names, canvas.language, _SHORTEST)}
         for name in CELLS
     }  # fmt: skip
     rows = [(w["right_by"], [cells["both_right"], cells["lost"]]), (w["wrong_by"], [cells["won"], cells["both_wrong"]])]

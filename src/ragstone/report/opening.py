@@ -4,15 +4,15 @@ frequent causes of wrong answers, and systems that gave no answer."""
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
 from ragstone.analysis.expert_agreement import ExpertFindings
-from ragstone.analysis.power import spread_of
+from ragstone.analysis.flips import Gain, gain_of
 from ragstone.display import Action, Summary
 from ragstone.messages import messages
 from ragstone.report.digest import Digest, ErrorKind, SystemDigest
 from ragstone.report.expert_tables import calibrated_line
-from ragstone.stats import Estimate
 from ragstone.types import Benchmark, Run
 
 _ACTIONS = 3
@@ -117,22 +117,28 @@ def _better(digest: Digest, words: Mapping[str, str]) -> str:
         return ""
     first, second = sorted(decided, key=lambda name: -_share(decided[name]))[:2]
     a, b, groups = _paired(decided[second], decided[first])
-    gain = Estimate.of_difference([y - x for x, y in zip(a, b, strict=True)], groups=groups)
-    if gain.known is None:
-        return ""
-    value, low, high = gain.known
-    values = {"a": first, "b": second, "n": f"{len({*groups}):,}", "gain": _points(value, value),
-              "low": _points(low, value), "high": _points(high, value)}  # fmt: skip
-    if low > 0 or high < 0:
+    gain = gain_of(np.array(a), np.array(b), np.array(groups))
+    return "" if gain is None or gain.low is None else better_line(gain, (second, first), words)
+
+
+def better_line(gain: Gain, names: tuple[str, str], words: Mapping[str, str]) -> str:
+    """Which of A and B has more right answers, by how many points, or how many questions would tell. `words`: of this
+    module."""
+    (b, a), low, high = names, gain.low or 0.0, gain.high or 0.0
+    if gain.difference < 0:
+        a, b, low, high = b, a, -high, -low
+    size = abs(gain.difference)
+    values = {"a": a, "b": b, "n": f"{gain.questions:,}", "gain": points(size, size), "low": points(low, size),
+              "high": points(high, size), "needed": f"{gain.needed:,}"}  # fmt: skip
+    if gain.decided:
         return words["better"].format(**values)
-    needed = spread_of(a, b, groups).needed(value) if value else 0
     too_few = "too_few" if high - low > _VAGUE else "no_difference"
-    return words["cannot_tell" if needed > len({*groups}) else too_few].format(**values, needed=f"{needed:,}")
+    return words["cannot_tell" if gain.needed > gain.questions else too_few].format(**values)
 
 
-def _points(points: float, size: float) -> str:
+def points(share: float, size: float) -> str:
     """Percentage points, with a decimal only where the difference is below 10 of them."""
-    text = f"{100 * points:.{int(abs(size) < 0.1)}f}"
+    text = f"{100 * share:.{int(abs(size) < 0.1)}f}"
     return text.replace("-", "−") if float(text) else text.lstrip("-")
 
 

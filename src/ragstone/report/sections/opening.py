@@ -1,6 +1,6 @@
 """The opening of a page: for each system the verdict, its picture and what to do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -10,7 +10,7 @@ from ragstone.report.histogram import histogram_html
 from ragstone.report.html import figures_html, table_html
 from ragstone.report.opening import blocks, heading_of
 from ragstone.report.sanitize import one_line
-from ragstone.report.section import Section, View
+from ragstone.report.section import Canvas, Section, View
 from ragstone.report.sections.configuration import notices_of
 from ragstone.report.sections.worst_answers import cards
 from ragstone.report.unfinished import unfinished_lines
@@ -54,12 +54,12 @@ _FALL = """
 _DOTS = """
 <ol class="fall dots">
 {% for dot in dots %}
-<li><span><bdi>{{ dot.label }}</bdi>{% if dot.lower %} <small>{{ words.lower_turned }}</small>{% endif %}</span>
+<li><span><bdi>{{ dot.label }}</bdi>{% if dot.note %} <small>{{ dot.note }}</small>{% endif %}</span>
 <svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><path d="M0 6H100" class="axis"/>
 {% if dot.gate is not none %}<path d="M{{ dot.gate }} 0V12" class="gate"/>{% endif %}
-{% if dot.low is not none %}<path d="M{{ dot.low }} 6H{{ dot.high }}" class="span"/>{% endif %}<path d="M{{ dot.x }} 6h.01" class="dot{{ ' missed' if dot.missed }}"/></svg>
+{% if dot.low is not none %}<path d="M{{ dot.low }} 6H{{ dot.high }}" class="span {{ dot.tone }}"/>{% endif %}<path d="M{{ dot.x }} 6h.01" class="dot {{ dot.tone }}"/></svg>
 <b>{{ dot.value }}{% if dot.interval %} <small>{{ dot.interval }}</small>{% endif %}{% if dot.missed %} <small class="bad">✗ {{ words.gate_line }}</small>{% elif dot.open %} <small>{{ words.gate_open }}</small>{% endif %}</b>
-<span class="strip">{{ dot.strip }}{% if dot.links %} <small>{{ words.worst_few }}:{% for at, name in dot.links %} <a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</small>{% endif %}</span></li>
+{% if dot.strip or dot.links %}<span class="strip">{{ dot.strip }}{% if dot.links %} <small>{{ words.worst_few }}:{% for at, name in dot.links %} <a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</small>{% endif %}</span>{% endif %}</li>
 {% endfor %}
 </ol>
 """  # noqa: E501  a template
@@ -77,11 +77,33 @@ def _body(view: View) -> Markup | None:
     if not view.summaries and not view.run.systems:
         return None
     tables = [table for table in view.tables if table.id in view.benchmark.leads] if opens_with_tables(view) else []
-    return view.html(
-        _TEMPLATE, words=view.words, unfinished=unfinished_lines(view.run, language=view.language),
-        blocks=list(_blocks(view)), notices=notices_of(view),
-        tables=[(table.title, table_html(view, table)) for table in tables],
+    return opening_html(
+        view, list(_blocks(view)), unfinished=unfinished_lines(view.run, language=view.language),
+        notices=notices_of(view), tables=[(table.title, table_html(view, table)) for table in tables],
     )  # fmt: skip
+
+
+def opening_html(
+    canvas: Canvas, blocks: Sequence[Mapping[str, Any]], *, unfinished: Sequence[str] = (),
+    notices: Sequence[str] = (), tables: Sequence[tuple[str, Markup]] = (),
+) -> Markup:  # fmt: skip
+    """What every page opens with, from blocks of `block_of`: what is `unfinished` above them, notices and tables
+    below."""
+    return canvas.html(_TEMPLATE, unfinished=unfinished, blocks=blocks, notices=notices, tables=tables)
+
+
+def block_of(
+    sentences: Sequence[str], pictures: Sequence[Markup], actions: Sequence[tuple[str, Sequence[tuple[str, str]]]],
+    *, heading: str, notes: str = "", charts: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Sentences with their pictures and what to do: a text with its links as (address, name). Beside `charts` only the
+    first sentence stands as a heading."""
+    charts = charts and bool(pictures)
+    heads = 1 if charts else len(sentences)
+    return {
+        "heads": sentences[:heads], "lines": sentences[heads:], "pictures": pictures, "actions": actions,
+        "charts": charts, "heading": heading, "notes": notes,
+    }  # fmt: skip
 
 
 def opens_with_tables(view: View) -> bool:
@@ -101,20 +123,16 @@ def _blocks(view: View) -> Iterator[dict[str, Any]]:
 def _block(
     view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup], *, charts: bool = False
 ) -> dict[str, Any]:
-    """Beside charts only the first sentence stands as a heading."""
     sentences = [line for *_, summary in numbered for line in summary.verdict.splitlines()]
-    heads = 1 if charts and pictures else len(sentences)
     actions = [
         (action.text, _links(view, number, system, action))
         for number, system, summary in numbered
         for action in summary.actions
     ]
-    return {
-        "heads": sentences[:heads], "lines": sentences[heads:], "pictures": list(pictures), "actions": actions,
-        "charts": charts and bool(pictures),
-        "heading": view.words[heading_of([summary for *_, summary in numbered])],
-        "notes": " ".join(note for *_, summary in numbered for note in summary.notes),
-    }  # fmt: skip
+    return block_of(
+        sentences, pictures, actions, heading=view.words[heading_of([summary for *_, summary in numbered])],
+        notes=" ".join(note for *_, summary in numbered for note in summary.notes), charts=charts,
+    )  # fmt: skip
 
 
 def _links(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
@@ -149,27 +167,38 @@ def _picture(view: View, number: int, system: str, summary: Summary) -> Markup:
     if summary.bars:
         kinds = [kind for kind in ("level", "gain", "loss", "rest") if any(bar.kind == kind for bar in summary.bars)]
         return view.html(_FALL, words=view.words, bars=list(_bars(summary.bars, number)), kinds=kinds)
-    if summary.dots:
-        return view.html(_DOTS, words=view.words, dots=[_dot(view, system, dot) for dot in summary.dots])
-    return Markup()
+    return dots_html(view, summary.dots, lambda dot: _samples(view, system, dot.samples)) if summary.dots else Markup()
 
 
-def _dot(view: View, system: str, dot: Dot) -> dict[str, Any]:
+def dots_html(
+    canvas: Canvas, dots: Sequence[Dot], links: Callable[[Dot], list[tuple[str, str]]] = lambda _: []
+) -> Markup:  # fmt: skip
+    """Metrics as dots, each with the first `links` to its worst cases."""
+    return canvas.html(_DOTS, words=canvas.words, dots=[_dot(canvas, dot, links(dot)) for dot in dots])
+
+
+def _dot(canvas: Canvas, dot: Dot, links: list[tuple[str, str]]) -> dict[str, Any]:
     """Where a dot, its interval and its gate are, in percent of the width; right is good."""
 
     def at(value: float | None) -> str | None:
-        return None if value is None else f"{100 * (1 - value if dot.lower else value):.1f}"
+        if value is None:
+            return None
+        share = (1 + value) / 2 if dot.signed else value
+        return f"{100 * (1 - share if dot.lower else share):.1f}"
 
     value, _, interval = dot.text.partition(" ")
     short = dot.gate is not None and (dot.value > dot.gate if dot.lower else dot.value < dot.gate)
     end = dot.low if dot.lower else dot.high  # the gate fails where the whole interval is on the wrong side
     missed = short and (end is None or dot.gate is None or (end > dot.gate if dot.lower else end < dot.gate))
     return {
-        "label": one_line(dot.label, 80), "lower": dot.lower, "x": at(dot.value), "low": at(dot.low),
-        "high": at(dot.high), "gate": at(dot.gate), "value": value, "interval": interval, "missed": missed,
-        "open": short and not missed,
-        "strip": histogram_html(view, dot.bins, view.words["bins"].format(counts=", ".join(map(str, dot.bins)))),
-        "links": _samples(view, system, dot.samples)[:3],
+        "label": one_line(dot.label, 80),
+        "note": canvas.words["lower_better" if dot.signed else "lower_turned"] if dot.lower else "",
+        "x": at(dot.value), "low": at(dot.low), "high": at(dot.high), "gate": at(0.0 if dot.signed else dot.gate),
+        "value": value, "interval": interval, "missed": missed, "open": short and not missed,
+        "tone": "missed" if missed else dot.tone,
+        "strip": histogram_html(canvas, dot.bins, canvas.words["bins"].format(counts=", ".join(map(str, dot.bins))))
+        if dot.bins else "",
+        "links": links[:3],
     }  # fmt: skip
 
 

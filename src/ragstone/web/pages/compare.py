@@ -16,10 +16,11 @@ from ragstone.analysis.flips import CELLS, Cell, Flips, flips_of
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
-from ragstone.report.flips import cell_label, differences_html, flips_html, flips_verdict, matrix_html
+from ragstone.report.flips import cell_label, differences_html, flips_html, flips_todo, flips_verdict, matrix_html
 from ragstone.report.html import lang_attribute
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
+from ragstone.report.sections.opening import block_of, opening_html
 from ragstone.report.side_by_side import MOST, side_by_side
 from ragstone.web.page import address, language_of, library_of, number_in, page
 from ragstone.web.pages._sides import Side, asked, beside_address, columns_of, current, named, sides_of
@@ -29,11 +30,9 @@ _SIZE = 25  # cases of a page
 _LARGE = 50_000  # answers: a page does not wait for more
 _WAIT_LARGE, _WAIT = 0.1, 60.0  # seconds
 
-_PAIR = """<p class="verdict"><bdi>{{ verdict }}</bdi></p>
-{% if behind %}<p class="notice" role="status">{{ behind }}</p>{% endif %}
-<div class="opening"><div>{{ flips }}</div><div><h3>{{ w.next }}</h3><ol class="todo">{% for text, href in todo %}<li><a href="{{ href }}"><bdi>{{ text }}</bdi></a></li>{% endfor %}</ol>
-<p class="legend">{{ w.command }} <code>{{ command }}</code></p></div></div>
-"""  # noqa: E501  a template
+_PAIR = """
+<p class="legend"><a href="{{ swapped }}">{{ w.swap }}</a> · {{ w.command }} <code>{{ command }}</code></p>
+"""
 
 _LIST = """<p class="count"><b>{{ count }}</b> <a data-up href="{{ up }}">{{ w.back }}</a></p>
 {% if rows %}<ol class="cases" start="{{ start }}">{% for row in rows %}<li data-row><a href="{{ row.href }}"><span class="q"{{ row.lang }}><bdi>{{ row.question }}</bdi></span></a>
@@ -111,16 +110,13 @@ def _pair(
     }  # fmt: skip
     states = [index.progress() for index in indices]
     done, total = sum(state.done for state in states), sum(state.total for state in states)
-    todo = [
-        (f"{cell_label(cell, names, canvas.language)}: {flips.counts[cell]:,}", links[cell])
-        for cell in ("lost", "won", "both_wrong") if flips.counts[cell]
-    ]  # fmt: skip
-    swapped = address(request, "/compare", _pairs(sides[::-1]))
-    body = canvas.html(
-        _PAIR, w=w, verdict=flips_verdict(flips, names, canvas.language), flips=flips_html(canvas, flips, names, links),
-        todo=[*todo, (w["swap"], swapped)], command=_command(sides),
-        behind=w["behind"].format(done=f"{done:,}", total=f"{total:,}") if done < total else "",
-    )  # fmt: skip
+    todo = flips_todo(flips, names, canvas.language, links)
+    behind = [w["behind"].format(done=f"{done:,}", total=f"{total:,}")] if done < total else []
+    block = block_of([flips_verdict(flips, names, canvas.language)], [flips_html(canvas, flips, names, links)], todo,
+                     heading=canvas.words["to_do"])  # fmt: skip
+    body = opening_html(canvas, [block], unfinished=behind) + canvas.html(
+        _PAIR, w=w, command=_command(sides), swapped=address(request, "/compare", _pairs(sides[::-1]))
+    )
     parts = [("compare", w["heading"], body)]
     if table := differences_html(canvas, flips.scores, names):
         parts.append(("metrics", w["metrics"], table))
