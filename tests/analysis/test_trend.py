@@ -1,6 +1,7 @@
 """What a trend says of runs: changes, what else changed, what is not tested."""
 
 import math
+from array import array
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec import structs
 from tests.analysis.trends import moved, night, nights, records, trend
 
 from ragstone.analysis.pairing import Side
-from ragstone.analysis.trend import Curve, Trend
+from ragstone.analysis.trend import Curve, Trend, trend_of
 from ragstone.analysis.trend_reading import moment_of, read_by_time, read_whole
 from ragstone.errors import UsageError
 from ragstone.stats import Estimate, wilson
@@ -194,7 +195,7 @@ def test_a_run_without_a_start_has_the_time_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.touch()
     side = night(0, records([1.0]), started="yesterday")
-    reading = read_whole(side, path, {}, {}, None)
+    reading = read_whole(side, path, {}, None)
     assert not reading.dated
     assert reading.when == datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
@@ -220,15 +221,15 @@ def test_one_run_is_split_by_the_day_or_the_week_of_its_records() -> None:
         for one in records([1.0, 0.0], first=10 * day, Start_Time=f"2026-11-{day + 1:02}T23:00:00+02:00")
     ]
     side = night(0, [*held, *records([1.0], first=500)])
-    days, undated = read_by_time(side, "day", "", {}, {}, None)
+    days, undated = read_by_time(side, "day", "", {}, None)
     assert ([one.name for one in days][:2], len(days), undated) == (["2026-11-01", "2026-11-02"], 10, 1)
     assert days[0].cases == 2
-    weeks, _ = read_by_time(side, "week", "Start_Time", {}, {}, None)
+    weeks, _ = read_by_time(side, "week", "Start_Time", {}, None)
     assert [(one.name, one.cases) for one in weeks] == [("2026-10-26", 2), ("2026-11-02", 14), ("2026-11-09", 4)]
     with pytest.raises(
         UsageError, match=r"No record of n00\.run has a time in column 'when'; its columns are Start_Time"
     ):
-        read_by_time(side, "day", "when", {}, {}, None)
+        read_by_time(side, "day", "when", {}, None)
 
 
 def test_recorded_answers_have_times_and_tokens_in_columns() -> None:
@@ -238,3 +239,15 @@ def test_recorded_answers_have_times_and_tokens_in_columns() -> None:
     assert {one.name: one.points[0].value for one in found.curves if one.kind != "metric"} == {
         "latency p50": 2.5, "latency p95": 2.5, "tokens": 100, "cost": pytest.approx(130 / 1e6),
     }  # fmt: skip
+
+
+def test_questions_are_numbered_in_the_order_in_which_they_first_come_in_a_few_bytes_each(tmp_path: Path) -> None:
+    sides = [night(at, records([1.0, 0.0, 1.0], first=at)) for at in (2, 0)]
+    readings = [read_whole(side, tmp_path, {}, None) for side in sides]
+    trend_of(readings)
+    assert [reading.errors.units.tolist() for reading in readings] == [[0, 1, 2], [3, 4, 0]]
+    assert [reading.metrics["faithfulness"].units for reading in readings] == [
+        reading.errors.units for reading in readings
+    ]
+    assert {type(reading.data) for reading in readings} == {array}
+    assert len(readings[0].questions) == 3

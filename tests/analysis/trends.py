@@ -1,7 +1,7 @@
 """Series of runs in memory, for the tests of trends."""
 
 import random
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,7 @@ def nights(count: int = 14, *, at: int = 9, fall: float = 0.12, questions: int =
 
 def trend(sides: Sequence[Side], *metrics: str, **options: Any) -> Trend:
     """The trend of runs, with prices."""
-    numbers: dict[Hashable, int] = {}
-    readings = [read_whole(side, Path(__file__), numbers, {}, PRICE) for side in sides]
+    readings = [read_whole(side, Path(__file__), {}, PRICE) for side in sides]
     for reading in readings:
         reading.path = f"nightly/{reading.name}"
     return trend_of(readings, metrics, **options)

@@ -9,21 +9,22 @@ comparable: the place is marked, and changes are looked for on either side of it
 of the runs, each run is taken as a sample of one stream of questions. Unfinished runs are shown and not tested.
 """
 
+import itertools
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from ragstone.analysis.change_points import LEAST_FIGURES, LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
 from ragstone.analysis.comparable import Reason, check_same_benchmark, refused
-from ragstone.analysis.trend_reading import Reading, Values, chosen
+from ragstone.analysis.trend_reading import Reading, Values, chosen, renumber
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.runs.config import differences
-from ragstone.stats import Estimate, apart, holm
+from ragstone.stats import Estimate, Indices, apart, holm
 
 Kind = Literal["metric", "errors", "tokens", "cost", "latency_p50", "latency_p95"]
 _STREAM = 3  # runs, from which questions that change at most of them are a stream
@@ -128,6 +129,8 @@ class Trend:
 def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: str = "", undated: int = 0) -> Trend:
     """The trend of these runs. `metrics`: follow only these (all by default). UsageError for fewer than two runs, runs
     of different benchmarks, and a metric that no run has."""
+    if not by:  # else they have the numbers of their order in the run
+        renumber(readings, np.concatenate([np.asarray(reading.errors.units) for reading in readings]))
     ordered = sorted(readings, key=lambda reading: (reading.when, reading.name))
     if len(ordered) < 2:
         what = f"all records are of one {by}" if by else "one was given; --by day splits a run by its records' time"
@@ -154,10 +157,11 @@ def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: st
 def _data_marks(readings: Sequence[Reading], finished: list[int], *, streamed: bool) -> tuple[list[Mark], bool]:
     """Where the questions changed, and whether they are those of a stream."""
     marks = []
-    for before, after in pairwise(finished):
-        old, new = readings[before].data, readings[after].data
-        if old != new:
-            marks.append(Mark(after, "data", shared=len(old & new), total=len(new)))
+    for before, after in itertools.pairwise(finished):
+        old, new = readings[before].questions, readings[after].questions
+        if not np.array_equal(old, new):
+            shared = len(np.intersect1d(old, new, assume_unique=True))
+            marks.append(Mark(after, "data", shared=shared, total=len(new)))
     if streamed or (len(finished) >= _STREAM and len(marks) > (len(finished) - 1) / 2):
         return [], True
     return marks, False
@@ -165,7 +169,7 @@ def _data_marks(readings: Sequence[Reading], finished: list[int], *, streamed: b
 
 def _ruler_marks(readings: Sequence[Reading], finished: list[int], names: Sequence[str]) -> list[Mark]:
     marks = []
-    for before, after in pairwise(finished):
+    for before, after in itertools.pairwise(finished):
         old, new = readings[before], readings[after]
         by_reason: dict[Reason, list[str]] = {}
         for name, reason in refused(old.side, new.side, old.scores, new.scores).items():
@@ -177,7 +181,7 @@ def _ruler_marks(readings: Sequence[Reading], finished: list[int], names: Sequen
 
 def _system_marks(readings: Sequence[Reading], finished: list[int]) -> list[Mark]:
     marks = []
-    for before, after in pairwise(finished):
+    for before, after in itertools.pairwise(finished):
         old, new = readings[before].side, readings[after].side
         changed = differences(old.run.systems[old.system], new.run.systems[new.system])
         changed.pop("data", None)  # the recorded answers are others in every run
@@ -234,8 +238,11 @@ def _quantile(share: float) -> Callable[[Sequence[Values]], Estimate]:
     return of
 
 
-def _joined(parts: Sequence[Values]) -> tuple[list[float], list[int]]:
-    return [value for part in parts for value in part.values], [unit for part in parts for unit in part.units]
+def _joined(parts: Sequence[Values]) -> "tuple[array[float], Indices]":
+    if len(parts) == 1:
+        return parts[0].values, np.asarray(parts[0].units)
+    values = array("d", itertools.chain.from_iterable(part.values for part in parts))
+    return values, np.concatenate([np.asarray(part.units) for part in parts])
 
 
 def _tested(
@@ -282,7 +289,7 @@ def _scanner(column: _Column, part: Sequence[int], tests: int) -> Callable[[int,
         if curve.kind.startswith("latency"):
             figures = [max(estimate([run]).value or 0.0, 1e-9) for run in runs]
             return scan_figures([float(np.log(figure)) for figure in figures]) if len(runs) >= LEAST_FIGURES else None
-        scores = [RunScores(np.array(run.units, dtype=np.int64), np.array(run.values)) for run in runs]
+        scores = [RunScores(np.asarray(run.units), np.asarray(run.values)) for run in runs]
         return scan_scores(scores, level=LEVEL / tests)
 
     return scan
@@ -291,7 +298,7 @@ def _scanner(column: _Column, part: Sequence[int], tests: int) -> Callable[[int,
 def _changes(column: _Column, part: Sequence[int], found: Sequence[tuple[int, float]]) -> list[Change]:
     curve, values, estimate = column
     ends = [0, *(cut for cut, _ in found), len(part)]
-    levels = [estimate([values[place] for place in part[low:high]]) for low, high in pairwise(ends)]
+    levels = [estimate([values[place] for place in part[low:high]]) for low, high in itertools.pairwise(ends)]
     return [
         Change(part[cut], levels[number], levels[number + 1], p, curve.better)
         for number, (cut, p) in enumerate(found)
@@ -303,7 +310,7 @@ def _steps(curve: Curve, parts: Sequence[Sequence[int]]) -> tuple[Estimate, ...]
     10: Zou and Donner 2008 for means)."""
     steps = [Estimate()] * len(curve.points)
     for part in parts:
-        for before, after in pairwise(part):
+        for before, after in itertools.pairwise(part):
             old, new = curve.points[before], curve.points[after]
             if old.value is None or new.value is None:
                 continue

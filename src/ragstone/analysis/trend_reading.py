@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,11 +10,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from ragstone.analysis.pair_columns import SideScores
 from ragstone.analysis.pairing import Side, case_digest, selected
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.prices import Price
+from ragstone.stats import Indices
 from ragstone.structs import to_json
 from ragstone.types import Case, Record
 
@@ -38,7 +41,7 @@ _LONGEST = 64  # characters of a time
 
 @dataclass
 class Values:
-    """The values of one quantity and the number of each value's question; `failed`: scores that failed."""
+    """The values of one quantity and a number for each value's question; `failed`: scores that failed."""
 
     units: "array[int]" = field(default_factory=lambda: array("q"))
     values: "array[float]" = field(default_factory=lambda: array("d"))
@@ -52,8 +55,8 @@ class Values:
 @dataclass
 class Reading:
     """What one run, or one period of a run, has. `cases`: its records; `asked` of `planned` cases where it is
-    unfinished. `data`: a digest of each question, with its references and given passages. `dated`: whether the run says
-    when it was started; otherwise `when` is the time of its file."""
+    unfinished. `data`: a hash of each record's question, with its references and given passages. `dated`: whether the
+    run says when it was started; otherwise `when` is the time of its file."""
 
     name: str
     side: Side
@@ -67,7 +70,7 @@ class Reading:
     seconds: Values = field(default_factory=Values)
     tokens: Values = field(default_factory=Values)
     cost: Values = field(default_factory=Values)
-    data: set[int] = field(default_factory=set)
+    data: "array[int]" = field(default_factory=lambda: array("q"))
     judged: set[str] = field(default_factory=set)
 
     @property
@@ -75,9 +78,19 @@ class Reading:
         """The names of the metrics, for `comparable.refused`."""
         return SideScores(metrics={name: array("d") for name in self.metrics}, judged=self.judged)
 
+    @property
+    def questions(self) -> Indices:
+        """`data` without what comes again, sorted."""
+        return np.unique(np.asarray(self.data))
+
+    @property
+    def quantities(self) -> list[Values]:
+        """The values of every quantity."""
+        return [*self.metrics.values(), self.errors, self.seconds, self.tokens, self.cost]
+
     def add(self, record: Record, unit: int, price: Price | None) -> None:
         self.cases += 1
-        self.data.add(hash((record.case.sample.id, case_digest(record.case))))
+        self.data.append(hash((record.case.sample.id, case_digest(record.case))))
         self.errors.add(unit, float(record.error is not None))
         for name, score in record.scores.items():
             values = self.metrics.setdefault(name, Values())
@@ -103,15 +116,13 @@ class Reading:
             self.cost.add(unit, price.of_tokens(*tokens))
 
 
-def read_whole(
-    side: Side, path: Path, numbers: dict[Hashable, int], where: Mapping[str, str], price: Price | None
-) -> Reading:
-    """A run as one point of the trend. `numbers`: of the questions, over all runs."""
+def read_whole(side: Side, path: Path, where: Mapping[str, str], price: Price | None) -> Reading:
+    """A run as one point of the trend."""
     started = moment_of(side.run.meta.get("started"))
     when = started or datetime.fromtimestamp(path.stat().st_mtime, UTC)
     reading = Reading(side.name, side, when, str(path), started is not None)
     for record, _ in selected(side, where):
-        reading.add(record, _number(record.case, numbers), price)
+        reading.add(record, _hash(record.case), price)
     plan = side.run.plans().get(side.system)
     if plan is not None and plan.asked < plan.total:
         reading.unfinished = (plan.asked, plan.total)
@@ -121,12 +132,12 @@ def read_whole(
 
 
 def read_by_time(
-    side: Side, by: By, column: str, numbers: dict[Hashable, int], where: Mapping[str, str],
-    price: Price | None,
-) -> tuple[list[Reading], int]:  # fmt: skip
+    side: Side, by: By, column: str, where: Mapping[str, str], price: Price | None
+) -> tuple[list[Reading], int]:
     """The periods of a run, in order, and how many records have no time. `column`: the column with the time of a record
     ("": one of the usual names). UsageError if no record has one."""
     periods: dict[datetime, Reading] = {}
+    hashes = array("q")
     undated, columns = 0, dict[str, None]()
     for record, _ in selected(side, where):
         known = _columns(record.case)
@@ -138,17 +149,30 @@ def read_by_time(
         start = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
         start -= timedelta(days=start.weekday() if by == "week" else 0)
         reading = periods.setdefault(start, Reading(f"{start:%Y-%m-%d}", side, start))
-        reading.add(record, _number(record.case, numbers), price)
+        hashes.append(_hash(record.case))
+        reading.add(record, hashes[-1], price)
     if not periods:
         names = f"column {column!r}" if column else "one of the columns time, timestamp, start_time, created_at, date"
         there = f"; its columns are {', '.join([*columns][:20])}" if columns else ""
         raise UsageError(f"No record of {side.name} has a time in {names}{there}. --time-column names another.")
+    renumber(periods.values(), np.asarray(hashes))
     return [periods[start] for start in sorted(periods)], undated
 
 
-def _number(case: Case, numbers: dict[Hashable, int]) -> int:
+def renumber(readings: Iterable[Reading], numbers: Indices) -> None:
+    """Counts the questions from 0 in the order in which they first come in `numbers`, which has those of every record:
+    what is drawn at random of them then depends on nothing else."""
+    known, first = np.unique(numbers, return_index=True)
+    places = np.empty(len(known), dtype=np.int64)
+    places[np.argsort(first)] = np.arange(len(known))
+    for reading in readings:
+        for values in reading.quantities:
+            values.units = array("q", places[np.searchsorted(known, np.asarray(values.units))].tobytes())
+
+
+def _hash(case: Case) -> int:
     text = to_json([case.sample.id, case.sample.question, case.sample.references])
-    return numbers.setdefault(blake2b(text.encode(), digest_size=16).digest(), len(numbers))
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), signed=True)
 
 
 def _columns(case: Case) -> Mapping[str, Any]:

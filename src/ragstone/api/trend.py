@@ -1,7 +1,7 @@
 """`trend`: runs over time, or the periods of one run."""
 
 import contextlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -124,17 +124,16 @@ def trend(
         for path in _distinct([runs] if isinstance(runs, str | Path) else runs):
             run = stack.enter_context(open_checked(path))
             sides.append((path, Side(run, system_of(run, path, system, "--system"), path.name)))
-        numbers: dict[Hashable, int] = {}
         readings: list[Reading] = []
         undated = 0
         if by and len(sides) != 1:
             raise UsageError(f"--by {by} splits one run by the time of its records: {len(sides)} were given.")
         for path, side in sides:
             if by:
-                split, undated = read_by_time(side, by, time_column, numbers, where or {}, read_price(price))
+                split, undated = read_by_time(side, by, time_column, where or {}, read_price(price))
                 readings += split
             else:
-                readings.append(read_whole(side, path, numbers, where or {}, read_price(price)))
+                readings.append(read_whole(side, path, where or {}, read_price(price)))
         found = trend_of(readings, names, by=by, undated=undated)
         return TrendResult(found, language_of(sides[-1][1].run.meta))
 

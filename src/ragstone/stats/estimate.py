@@ -61,7 +61,7 @@ class Estimate:
         return cls(mean, *_ends(mean_interval(values, groups=groups)), len(values), total)
 
     @classmethod
-    def of_amount(cls, values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> "Estimate":
+    def of_amount(cls, values: Sequence[float], *, groups: Groups | None = None) -> "Estimate":
         """The mean of amounts without an upper end (tokens, money), with Student's interval."""
         if not values:
             return cls()

@@ -58,6 +58,7 @@ def serve(app: Starlette, listener: socket.socket, *, ready: Callable[[], None])
     try:
         asyncio.run(_serve(app, listener, ready))
     finally:
+        app.state.pending.close()
         app.state.kept.close()
         app.state.library.close()
 

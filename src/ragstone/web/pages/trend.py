@@ -1,5 +1,6 @@
 """`/trend`: runs over time, those of the address or all of the folder that are of one benchmark and system."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -34,7 +35,8 @@ def _trend(request: Request) -> Response:
     paths = [library.path(run) for run in names]
     key = ("trend", system, *((run, library.found(run).size, library.found(run).modified) for run in names))
     large = sum(library.found(run).size for run in names) > _AT_ONCE_BYTES
-    made = pending_of(request).of(key, lambda: trend(paths, system=system), wait=_WAIT_LARGE if large else _WAIT)
+    pending, make = pending_of(request), partial(trend, paths, system=system)
+    made = pending.of(key, partial(pending.apart, make) if large else make, wait=_WAIT_LARGE if large else _WAIT)
     others = [
         (other, address(request, "/trend", [*(("run", run) for run in chosen), ("system", other)]))
         for other in systems if other != system

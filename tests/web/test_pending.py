@@ -1,0 +1,56 @@
+"""What takes longer than a page may."""
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.waiting import until_elsewhere
+from tests.web.conftest import Browse
+
+import ragstone
+from ragstone.errors import UsageError
+from ragstone.web.pages import trend as trend_page
+from ragstone.web.pending import Pending
+
+
+def test_what_is_made_apart_is_made_by_another_process_and_its_error_is_told() -> None:
+    pending = Pending()
+    assert pending.apart(os.getpid) != os.getpid()
+    with pytest.raises(UsageError, match="at least two runs"):
+        pending.apart(partial(ragstone.trend, []))
+    pending.close()
+
+
+def test_closing_ends_what_never_ends_and_starts_nothing_more() -> None:
+    pending = Pending()
+    endless = partial(pending.apart, signal.pause)
+    assert pending.of("a", endless, wait=0.0) is None
+    until_elsewhere(lambda: len(pending._processes) == 1)
+    pending.close()
+    with pytest.raises(UsageError, match="was ended: load the page again"):
+        pending.of("a", endless, wait=60.0)
+    with pytest.raises(UsageError, match="was ended"):
+        pending.apart(os.getpid)
+
+
+def test_a_trend_of_large_runs_is_read_by_another_process(
+    browse: Browse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"question": f"{n}?", "answer": f"in {n}", "reference": f"in {n}"} for n in range(12)]
+    for name in "ab":
+        ragstone.evaluate(rows, "answer_match", run=tmp_path / "runs" / f"{name}.run", name="recorded")
+    monkeypatch.setattr(trend_page, "_AT_ONCE_BYTES", 0)
+    monkeypatch.setattr(trend_page, "_WAIT_LARGE", 60.0)
+    apart, made = Pending.apart, list[Any]()
+
+    def noted(self: Pending, make: Any) -> Any:
+        made.append(make)
+        return apart(self, make)
+
+    monkeypatch.setattr(Pending, "apart", noted)
+    page = browse(tmp_path / "runs").get("/trend").text
+    assert len(made) == 1
+    assert "answer_match" in page
