@@ -9,13 +9,10 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragstone.errors import StorageError, UsageError
-from ragstone.storage import GroupWriter, Layout, connect
-
-if TYPE_CHECKING:
-    from asyncio import Future
+from ragstone.storage import GroupWriter, Layout, Written, connect
 
 log = logging.getLogger(__name__)
 
@@ -105,16 +102,16 @@ class KeyedFile:
             self._give_up(error)
             return
         self._pending.update(rows)
-        done.add_done_callback(lambda future: self._written(rows, future))
+        done.then(lambda written: self._written(rows, written))
 
     def _write(self, connection: sqlite3.Connection, groups: Sequence[Sequence[tuple[bytes, Any]]]) -> Sequence[None]:
         connection.executemany(self._insert, [row for rows in groups for row in rows])
         return [None] * len(groups)
 
-    def _written(self, rows: Sequence[tuple[bytes, Any]], done: "Future[None]") -> None:
+    def _written(self, rows: Sequence[tuple[bytes, Any]], written: Written[None]) -> None:
         for key, _ in rows:
             self._pending.pop(key, None)
-        if not done.cancelled() and (error := done.exception()):
+        if error := written.exception():
             self._give_up(error)
 
     def _give_up(self, error: BaseException) -> None:

@@ -4,11 +4,13 @@ they are there."""
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from ragstone.runs.entries import CaseResult
 from ragstone.runs.store import RunFile
+from ragstone.storage import Written
 from ragstone.types import Record
 
 # A worker is free as soon as its answer would survive the process; this many answers may wait for their commit before
@@ -33,8 +35,8 @@ class Commits:
 
     def __init__(self, file: RunFile, counted: Callable[[Record, bool], None], late: Callable[[], None]) -> None:
         self._file, self._counted, self._late = file, counted, late
-        self._written: asyncio.Queue[tuple[asyncio.Future[list[bool]], Sequence[Done]] | None] = asyncio.Queue()
         self._uncommitted, self._committed = 0, asyncio.Event()
+        self._ending, self._all_counted = False, asyncio.get_running_loop().create_future()
         self._batch: list[Done] = []
         self._batch_size = 0  # characters
         self._begun = 0.0  # of the batch, in seconds
@@ -67,29 +69,42 @@ class Commits:
             batch, self._batch, self._batch_size = self._batch, [], 0
             await self.put(self._file.write([done.result for done in batch], again=True), batch)
 
-    async def put(self, writing: "asyncio.Future[list[bool]]", batch: Sequence[Done]) -> None:
+    async def put(self, writing: Written[list[bool]], batch: Sequence[Done]) -> None:
         """Takes over what is being written; waits if the disk is too far behind."""
         while self._uncommitted >= UNCOMMITTED:
             self._committed.clear()
             self._file.hurry()
             await self._committed.wait()
         self._uncommitted += len(batch)
-        self._written.put_nowait((writing, batch))
+        writing.then(partial(self._count, batch))
 
     async def end(self) -> None:
         """Nothing more comes: `acknowledge` returns when all is counted."""
         await self.flush()
         self._file.hurry()
-        self._written.put_nowait(None)
+        self._ending = True
+        self._check_end()
 
     async def acknowledge(self) -> None:
-        """Counts each result after its commit has returned."""
-        while (item := await self._written.get()) is not None:
-            writing, batch = item
-            for kept, done in zip(await writing, batch, strict=True):
+        """Returns after `end`, when each result was counted. Raises what a write or the counting raised."""
+        await self._all_counted
+
+    def _count(self, batch: Sequence[Done], written: Written[list[bool]]) -> None:
+        """Counts these results, whose commit has returned."""
+        try:
+            for kept, done in zip(written.result(), batch, strict=True):
                 if kept:
                     self._counted(done.record, done.free)
                 else:
                     self._late()
-            self._uncommitted -= len(batch)
-            self._committed.set()
+        except Exception as error:
+            if not self._all_counted.done():
+                self._all_counted.set_exception(error)
+            return
+        self._uncommitted -= len(batch)
+        self._committed.set()
+        self._check_end()
+
+    def _check_end(self) -> None:
+        if self._ending and not self._uncommitted and not self._all_counted.done():
+            self._all_counted.set_result(None)

@@ -163,11 +163,11 @@ def check_numbers(value: object) -> None:
             raise ValueError(f"a score of {value.value:g} is beyond {LARGEST_SCORE:g}")
         return
     if isinstance(value, Response):
-        for seconds in (value.seconds, *(step.seconds for step in value.steps)):
+        for seconds in (value.seconds, *[step.seconds for step in value.steps]):
             if seconds is not None and not abs(seconds) <= LARGEST_SECONDS:
                 raise ValueError(f"a time of {seconds:g} seconds is beyond {LARGEST_SECONDS:g}")
         counts = () if value.usage is None else msgspec.structs.astuple(value.usage)
-        if not all(abs(count) <= LARGEST_COUNT for count in counts):
+        if counts and not max(map(abs, counts)) <= LARGEST_COUNT:
             raise ValueError(f"a count of tokens is beyond {LARGEST_COUNT:,}")
 
 

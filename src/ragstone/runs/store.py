@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, UsageError
 from ragstone.runs.config import differences, keep_old_names, plain, replaced
@@ -21,13 +21,10 @@ from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
 from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.schema import LAYOUT, decode, key_of
-from ragstone.storage import GATHER_SECONDS, GroupWriter
+from ragstone.storage import GATHER_SECONDS, GroupWriter, Written
 from ragstone.structs import JSON, from_json, to_json
 from ragstone.text.redaction import redact_all
 from ragstone.types import Completion
-
-if TYPE_CHECKING:
-    import asyncio
 
 
 class RunFile:
@@ -197,9 +194,9 @@ class RunFile:
         last: bool = True,
         again: bool = False,
         replies: "CaseReplies | None" = None,
-    ) -> "asyncio.Future[list[bool]]":
-        """Writes these results; the future is done when they are on the disk, but even a kill right after this call
-        loses nothing. False: another process answered this case first (this one was suspended for longer than its
+    ) -> Written[list[bool]]:
+        """Writes these results, which are on the disk when it has ended; but even a kill right after this call loses
+        nothing. False: another process answered this case first (this one was suspended for longer than its
         lease), and that answer is kept. `last` False: more scores of these cases follow. `again`: they cost nothing and
         can be had again, so that a kill before the commit may lose them. `replies` are dropped afterwards."""
         if last:
@@ -209,17 +206,17 @@ class RunFile:
         except StorageError:
             self._writer.check_there()  # its folder may be gone
             raise
-        future = self._writer.submit_item(write_batches, results)
+        writing = self._writer.submit_item(write_batches, results)
         if again:
-            return future
+            return writing
 
-        def committed(future: "asyncio.Future[list[bool]]") -> None:
-            if not future.cancelled() and future.exception() is None:
+        def committed(written: Written[list[bool]]) -> None:
+            if written.exception() is None:
                 for file in (*files, *(replies.files if replies is not None else ())):
                     self._outbox.done(file)
 
-        future.add_done_callback(committed)
-        return future
+        writing.then(committed)
+        return writing
 
     def hurry(self) -> None:
         """Somebody waits for what was written: it is committed now, and not when more has come."""

@@ -44,31 +44,26 @@ _REFERENCE = re.compile(r'"text":(?<=[{,]"text":)"texts:([0-9]{1,12}):([0-9a-f]{
 def intern(payload: str, texts: dict[str, str], digests: dict[str, str]) -> str:
     """The payload (of `to_json`) with references for its long texts, which go into `texts`: digest → JSON string. In
     `digests`, the other way round, are those of payloads before, because many have the same texts."""
-    parts, end_of_last, key = list[str](), 0, payload.find(_KEY)
-    while key >= 0:
-        start = key + len(_KEY) - 1
-        end = _end(payload, start + 1)
-        long = end - start - 2 > SHORTEST or payload.startswith(_MARK, start + 1)
-        if long and payload[key - 1] in _BEFORE:
-            text = payload[start:end]
+    parts = payload.split(_KEY)  # after the first, each begins with the content of the string
+    for place in range(1, len(parts)):
+        part = parts[place]
+        end = part.index('"')
+        while part[end - 1] == "\\" and _is_escaped(part, end):
+            end = part.index('"', end + 1)
+        if (end > SHORTEST or part.startswith(_MARK)) and parts[place - 1][-1:] in _BEFORE:
+            text = f'"{part[:end]}"'
             if (digest := digests.get(text)) is None:
                 digest = digests[text] = blake2b(text.encode("ascii"), digest_size=12).hexdigest()
                 texts[digest] = text
-            parts += payload[end_of_last:start], f'"{_MARK}{len(text)}:{digest}"'
-            end_of_last = end
-        key = payload.find(_KEY, end)
-    return "".join([*parts, payload[end_of_last:]]) if parts else payload
+            parts[place] = f"{_MARK}{end + 2}:{digest}{part[end:]}"
+    return _KEY.join(parts) if len(parts) > 1 else payload
 
 
-def _end(payload: str, start: int) -> int:
-    """The position after the closing quote of the string whose content begins at `start`."""
-    while True:
-        begin = quote = payload.index('"', start)
-        while payload[begin - 1] == "\\":
-            begin -= 1
-        start = quote + 1
-        if (quote - begin) % 2 == 0:
-            return start
+def _is_escaped(text: str, quote: int) -> bool:
+    begin = quote
+    while begin and text[begin - 1] == "\\":
+        begin -= 1
+    return (quote - begin) % 2 == 1
 
 
 def references(payload: object) -> dict[str, int]:

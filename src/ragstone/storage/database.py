@@ -11,6 +11,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -268,7 +269,7 @@ def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[
         size = min(_LARGEST_INSERT, 1 << ((len(rows) - start).bit_length() - 1))
         marks = ",".join(["(" + ",".join("?" * len(rows[start])) + ")"] * size)
         part = rows[start : start + size]
-        count += connection.execute(statement.format(marks), [value for row in part for value in row]).rowcount
+        count += connection.execute(statement.format(marks), list(chain.from_iterable(part))).rowcount
         start += size
     return count
 
