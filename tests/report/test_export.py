@@ -87,6 +87,18 @@ def test_xlsx_keeps_numbers_guards_formulas_and_has_a_sheet_a_table(tmp_path: Pa
     assert not [cell.value for cell in cells if isinstance(cell.value, str) and cell.value[:1] in {"=", "+", "-", "@"}]
 
 
+def test_xlsx_goes_on_on_further_sheets_where_a_sheet_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    xlsx = pytest.importorskip("ragstone.report.xlsx")
+    monkeypatch.setattr(xlsx, "_MOST_ROWS", 10)
+    book = openpyxl.load_workbook(written("xlsx", tmp_path))
+    sheets = [sheet for sheet in book if sheet.title.startswith("records")]
+    assert [sheet.title for sheet in sheets[:3]] == ["records", "records 2", "records 3"]
+    assert {sheet["A1"].value for sheet in sheets} == {"system"}
+    assert [sheet.max_row - 1 for sheet in sheets[:-1]] == [10] * (len(sheets) - 1)
+    assert sum(sheet.max_row - 1 for sheet in sheets) == TOTAL
+
+
 def test_jsonl_gives_every_record_back(tmp_path: Path) -> None:
     for hostile in (False, True):
         run = hostile_run()[0] if hostile else RUN
@@ -94,6 +106,19 @@ def test_jsonl_gives_every_record_back(tmp_path: Path) -> None:
         assert "谁获得了" in text or hostile
         lines = text.splitlines()
         assert [from_json(json.dumps(json.loads(line)["record"]), Record) for line in lines] == list(run.records())
+
+
+def test_parquet_has_a_row_group_for_many_batches_not_one_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    writer = pytest.importorskip("ragstone.report.parquet")
+    whole = parquet.read_table(written("parquet", tmp_path))
+    monkeypatch.setattr(writer, "_BATCH", 2)
+    assert parquet.ParquetFile(written("parquet", tmp_path)).num_row_groups == 1
+    monkeypatch.setattr(writer, "_GROUP", 1)
+    assert parquet.ParquetFile(written("parquet", tmp_path)).num_row_groups == -(-TOTAL // 2)
+    assert parquet.read_table(written("parquet", tmp_path)).equals(whole)
 
 
 def test_parquet_has_typed_columns(tmp_path: Path) -> None:

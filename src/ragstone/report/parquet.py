@@ -14,7 +14,8 @@ from ragstone.types import Benchmark, Run
 if TYPE_CHECKING:
     from ragstone.structs import Scalar
 
-_BATCH = 1_000  # rows in memory at a time
+_BATCH = 1_000  # rows that are in memory as Python objects
+_GROUP = 16 * 2**20  # bytes of a row group: a million rows would have a thousand groups, each with its own statistics
 _INTEGERS = ("planned", "prompt_tokens", "completion_tokens", "cached_tokens")
 
 
@@ -25,13 +26,17 @@ def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: s
     schema = pa.schema([(readable(name), _ARROW[casts[name]]()) for name in columns.names], {MARK: ""})
     with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         batch: list[Mapping[str, Scalar | None]] = []
+        group: list[pa.Table] = []
         for row in rows_of(run, benchmark, columns, language):
             batch.append({readable(name): None if value is None else casts[name](value) for name, value in row.items()})
             if len(batch) == _BATCH:
-                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                group.append(pa.Table.from_pylist(batch, schema=schema))
                 batch = []
-        if batch:
-            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                if sum(table.nbytes for table in group) >= _GROUP:
+                    writer.write_table(pa.concat_tables(group))
+                    group = []
+        if batch or group:
+            writer.write_table(pa.concat_tables([*group, pa.Table.from_pylist(batch, schema=schema)]))
 
 
 _ARROW: Mapping[type, Callable[[], Any]] = {str: pa.string, float: pa.float64, int: pa.int64, bool: pa.bool_}

@@ -95,15 +95,13 @@ class RecordPages:
 
     def found(self, keys: Sequence[Key], *, texts: bool = True) -> Iterator[tuple[Key, Record]]:
         """Streams those of these keys that have a record, each once, in their order."""
-        wanted = list(dict.fromkeys(keys))
+        wanted, start = list(dict.fromkeys(keys)), 0
         query = f"SELECT {_COLUMNS} {_OF_KEYS.format('records')} {_WITH_CASE}"
-        while wanted:
-            batch = wanted[:PAGE_RECORDS]
+        while batch := wanted[start : start + PAGE_RECORDS]:
             page = self._page(query, (json.dumps(batch),), texts=texts)
             yield from zip([(row[0], row[1]) for row in page], self._records(page, _OF_KEYS, texts=texts), strict=True)
             # A page ends early where its records are large; what was not found up to there does not exist.
-            last = batch.index((page[-1][0], page[-1][1])) + 1 if page else len(batch)
-            wanted = wanted[last:]
+            start += batch.index((page[-1][0], page[-1][1])) + 1 if page else len(batch)
 
     def check_condition(self, fields: object, what: str) -> None:
         """`DataError` if these fields of a condition are not of the expected types."""
