@@ -29,7 +29,7 @@ RagstoneError
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextvars import ContextVar
 from typing import Any
 
@@ -107,6 +107,12 @@ class UnknownName(UsageError):
             message += f" There are: {', '.join(names[:20])}{'…' if len(names) > 20 else ''}."
         super().__init__(message)
         self.kind, self.name, self.suggestion = kind, name, (near[0] if near else None)
+
+
+def check_name(kind: str, name: str, known: Collection[str], *, hint: str = "") -> None:
+    """Raises UnknownName unless `name` is one of the `known` ones."""
+    if name not in known:
+        raise UnknownName(kind, name, known, hint=hint)
 
 
 class DataError(UsageError):

@@ -15,7 +15,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from ragstone.errors import UnknownName
+from ragstone.errors import check_name
 
 LANGUAGES = ("en", "zh")
 # No line begins with a closing mark or ends with an opening one.
@@ -24,8 +24,7 @@ _TOKEN = re.compile(r"\s+|[（《「\[]*(?:[^\s\u2e80-\uffef]+|[\u2e80-\uffef])[
 
 def checked_language(language: str) -> str:
     """The language itself; `UnknownName` if ragstone does not support it."""
-    if language not in LANGUAGES:
-        raise UnknownName("language", language, LANGUAGES)
+    check_name("language", language, LANGUAGES)
     return language
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import platformdirs
 
-from ragstone.errors import ModelError, UnknownName, UsageError
+from ragstone.errors import ModelError, UsageError, check_name
 from ragstone.models import PROVIDERS, ModelOptions, Provider
 from ragstone.models.batches import Batch, BatchStore
 from ragstone.models.batches.interfaces import open_remote
@@ -36,8 +36,7 @@ async def cancel(name: str) -> Batch:
     """Cancels the batch of this id at its provider. Replies that it has by then are kept and paid for."""
     with _store() as store:
         known = {batch.remote: batch for batch in store.all() if batch.remote and batch.state not in OVER}
-        if name not in known:
-            raise UnknownName("unfinished batch", name, known, hint="`ragstone batch list` shows them.")
+        check_name("unfinished batch", name, known, hint="`ragstone batch list` shows them.")
         batch = known[name]
         async with _remote(batch) as remote:
             await remote.cancel(batch)

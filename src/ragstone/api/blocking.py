@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar, cast
 
-from ragstone.errors import NAME_FLAGS, UnknownName, UsageError
+from ragstone.errors import NAME_FLAGS, UsageError, check_name
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,8 +64,7 @@ def public(function: Callable[P, R], /) -> Callable[P, R]:
 
     def check(options: Iterable[str]) -> None:
         for option in options:
-            if option not in known:
-                raise UnknownName(f"option of {name}", option, known)
+            check_name(f"option of {name}", option, known)
 
     if inspect.iscoroutinefunction(function):
 

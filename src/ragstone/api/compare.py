@@ -10,7 +10,7 @@ from ragstone.analysis.pairwise import compare_pairwise
 from ragstone.api.blocking import public
 from ragstone.api.open_run import open_checked, viewed
 from ragstone.display import Cell, Row, Table, short_names
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages
 from ragstone.runs import RunReader
 
@@ -115,8 +115,7 @@ def system_of(run: RunReader, path: Path, requested: str | None, option: str) ->
     """The requested system of a run, or its only one. Raises UsageError if it must be named or does not exist."""
     names = list(run.systems)
     if requested is not None:
-        if requested not in names:
-            raise UnknownName("system", requested, names, hint=f"{path} has: {', '.join(names)}.")
+        check_name("system", requested, names, hint=f"{path} has: {', '.join(names)}.")
         return requested
     if len(names) != 1:
         raise UsageError(f"{path} has {len(names)} systems: name one with {option}; it has: {', '.join(names)}.")

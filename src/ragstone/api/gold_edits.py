@@ -6,7 +6,7 @@ from typing import Any
 
 from ragstone.api.blocking import public
 from ragstone.display import Cell, Row, Table
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.labels import Edit, LabelStore
 from ragstone.labels.exchange import iso
 from ragstone.messages import messages
@@ -31,8 +31,7 @@ def edit_gold(
     with LabelStore.open(labels) as store:
         passages = known_passages(store, question_id)
         for name in gold:
-            if name not in passages:
-                raise UnknownName(f"passage of {question_id[:40]!r}", name, passages)
+            check_name(f"passage of {question_id[:40]!r}", name, passages)
         slots = tuple(tuple(alias.strip() for alias in part.split("|")) for part in references)
         edit = Edit(
             question_id, by, why.strip(), question, slots or None,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.errors import DataError, UsageError, check_name
 from ragstone.metrics.judge.prompts import LANGUAGES, NAMES, Prompt, Prompts, prompt_text, read_prompt, user_files
 from ragstone.storage import write_file
 from ragstone.structs import Frozen
@@ -103,9 +103,7 @@ def _checked(path: Path, name: str, language: str) -> CheckedPrompt:
 
 def _chosen(names: Sequence[str], languages: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     for name in names:
-        if name not in NAMES:
-            raise UnknownName("prompt", name, NAMES, hint="`ragstone prompts show` lists them.")
+        check_name("prompt", name, NAMES, hint="`ragstone prompts show` lists them.")
     for language in languages:
-        if language not in LANGUAGES:
-            raise UnknownName("language of prompts", language, LANGUAGES)
+        check_name("language of prompts", language, LANGUAGES)
     return names or NAMES, languages or LANGUAGES

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import NameList, Pairs, both, json_option, language_option, once
+from ragstone.cli.options import NameList, Pairs, both, json_option, language_option, map_option, once
 from ragstone.cli.output import ask, say, say_json
 from ragstone.cli.shell import keeping
 from ragstone.cli.view import serve, server_options
@@ -52,8 +52,7 @@ round_options = both(
                  help="cause, language, a column of the data or a condition."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample and of the order."),
     click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system (repeatable)."),
-    click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
-                 help="Meaning of a column of the data (repeatable)."),
+    map_option("Meaning of a column of the data (repeatable)."),
 )  # fmt: skip
 
 
@@ -81,12 +80,11 @@ def command(source: Path | None, **values: Any) -> int:
     chosen = values.pop("language")
     language = chosen or preferred_language()
     expert, labels = values.pop("expert"), values.pop("labels")
-    mapping = once(values.pop("mapping"), "--map")
     adjudicate = values.pop("adjudicate")
     names = ("as_json", "export", "import_", "kind", "rename", "replace", "force")
     files = {name: values.pop(name) for name in names}
     web, server = values.pop("web"), {name: values.pop(name) for name in ("port", "host", "token", "open_browser")}
-    with label_round(labels, source, mapping=mapping, **values) as store:
+    with label_round(labels, source, **values) as store:
         if files["import_"] is not None or files["export"] is not None:
             return _exchange(store, expert, values["tasks"], language, files)
         if adjudicate:

@@ -14,8 +14,8 @@ from ragstone.cli.options import (
     batch_option,
     both,
     cache_option,
-    cluster_of,
     cluster_options,
+    dry_run_option,
     json_option,
     judge_options,
     judging_of,
@@ -80,9 +80,7 @@ model_options = both(
 run_options = both(
     run_option,
     metrics_option("Additional metrics (repeatable); `ragstone metrics` lists them."),
-    click.option(
-        "--dry-run", is_flag=True, help="Print the number of cases, requests and tokens and the cost, then stop."
-    ),
+    dry_run_option("cases, requests and tokens"),
     click.option(
         "--price",
         type=PriceText(),
@@ -157,13 +155,7 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
 async def _bench(plan: "BenchPlan", values: Mapping[str, Any]) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
 
-    async with opened_shell(
-        quiet=values["quiet"],
-        language=values["language"],
-        otlp=values["otlp"],
-        cluster=cluster_of(values),
-        portion=portion_of(values),
-    ) as shell:
+    async with opened_shell(values) as shell:
         result = await run_bench(plan, run=values["run_file"], concurrency=values["concurrency"], shell=shell)
     return _say_result(result, values)
 

@@ -10,7 +10,7 @@ from ragstone.cli.build_questions import command as questions
 from ragstone.cli.build_rgb import command as rgb
 from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
 from ragstone.cli.output import say
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UnknownName, UsageError, check_name
 from ragstone.messages import messages, preferred_language
 
 
@@ -56,11 +56,9 @@ def fictional(
     if not output.strip():
         raise UsageError("-o is empty: pass the folder to write to.")
     folder = Path(output)
-    if kind not in ("rgb", "mirage"):
-        raise UnknownName("format", kind, ["rgb", "mirage"])
+    check_name("format", kind, ("rgb", "mirage"))
     for language in languages:
-        if language not in ("en", "zh"):
-            raise UnknownName("language", language, ("en", "zh"))
+        check_name("language", language, ("en", "zh"))
     languages = tuple(dict.fromkeys(languages))
     others: dict[str, dict[str, object]] = {
         "rgb": {"--multi-hop": multi_hop, "--chunks": chunks},

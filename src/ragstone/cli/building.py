@@ -15,8 +15,8 @@ from ragstone.cli.options import (
     batch_option,
     both,
     cache_option,
-    cluster_of,
     cluster_options,
+    dry_run_option,
     json_option,
     language_option,
     max_requests_option,
@@ -58,7 +58,7 @@ building_options = both(
     click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: DIR/build.run]"),
     click.option("--base-url", type=Address(), multiple=True,
                  help="Address of the endpoint of both models; several share their requests."),
-    click.option("--dry-run", is_flag=True, help="Print the number of requests and tokens and the cost, then stop."),
+    dry_run_option("requests and tokens"),
     click.option("--price", type=PriceText(), default="",
                  help="Price per million tokens: prompts, answers, cached prompts."),
     click.option("--max-cost", type=Number(0, min_open=True),
@@ -144,8 +144,7 @@ async def run_build(
 ) -> int:
     """Runs a construction and prints its tables, or what `document` makes of its result."""
     options = replace(model_options_of(values), base_url=values["base_url"])
-    cluster = cluster_of(values)
-    async with opened_shell(quiet=values["quiet"], language=values["language"], cluster=cluster) as shell:
+    async with opened_shell(values) as shell:
         result = await build(options, shell)
     with result.open() as run:
         language, failures = run.language, failures_of(run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import NameList, Number, json_option, language_option, metrics_option, once, where_option
+from ragstone.cli.options import NameList, Number, json_option, language_option, metrics_option, where_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.errors import UsageError
 from ragstone.messages import messages
@@ -117,7 +117,7 @@ def _compared(
     from ragstone.api.compare_flips import flip_reader  # noqa: PLC0415
     from ragstone.api.compare_tables import benchmark_charts, benchmark_tables  # noqa: PLC0415
 
-    where, by = once(values["where"], "--where"), values["by"] or ""
+    where, by = values["where"], values["by"] or ""
     with opened_sides(a, b, values["system_a"], values["system_b"], within=bool(by)) as sides:
         flipped = flip_reader(sides, language=language) if values["report_file"] is not None and not by else None
         comparison = compare_sides(

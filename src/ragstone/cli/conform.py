@@ -8,7 +8,7 @@ import click
 
 from ragstone.cli.options import Number, json_option, language_option, quiet_option
 from ragstone.cli.output import say, say_json, say_tables
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -96,12 +96,10 @@ def _chosen(cases: "Iterable[Case]", names: tuple[str, ...], metrics: tuple[str,
     cases = list(cases)
     ids = {case.id for case in cases} | {case.id.rpartition("/")[0] for case in cases}
     for name in names:
-        if name not in ids:
-            raise UnknownName("case", name, sorted(ids))
+        check_name("case", name, ids)
     known = {metric for case in cases for metric in case.expect}
     for metric in metrics:
-        if metric not in known:
-            raise UnknownName("metric", metric, sorted(known))
+        check_name("metric", metric, known)
     return [case for case in cases if not names or {case.id, case.id.rpartition("/")[0]} & set(names)]
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.evaluate import file_options
-from ragstone.cli.options import Number, Pairs, json_option, language_option, once
+from ragstone.cli.options import Number, json_option, language_option, map_option
 from ragstone.cli.output import say, say_json, say_tables
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
     from ragstone.datasets.pull import pull as fetch  # noqa: PLC0415
     from ragstone.datasets.sources import SOURCES  # noqa: PLC0415
 
-    if name not in SOURCES:
-        raise UnknownName("data set", name, SOURCES)
+    check_name("data set", name, SOURCES)
     if mirror is not None and not mirror.strip():
         raise UsageError("--from is empty: pass a URL, a folder or a zip archive, or omit it.")
     source, folder = SOURCES[name], to or data_folder(name)
@@ -93,7 +92,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     are compared with the contents of its passages."""
     from ragstone.api.data_check import CheckedAnswers, check_data  # noqa: PLC0415
 
-    checked, problems = check_data(paths, **{**values, "mapping": once(values["mapping"], "--map")})
+    checked, problems = check_data(paths, **values)
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
         document = {"files": checked, "problems": problems} if checked else problems
@@ -114,8 +113,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The JSONL file to write.")
 @click.option("--labels", type=click.Path(path_type=Path), help="The file of labels with the edits, for a data file.")
 @click.option("--relevant", is_flag=True, help="Passages that experts judged relevant become gold passages.")
-@click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
-              help="Meaning of a column of the data (repeatable).")  # fmt: skip
+@map_option("Meaning of a column of the data (repeatable).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def export(source: Path, output: Path, as_json: bool, **values: Any) -> None:
@@ -125,7 +123,7 @@ def export(source: Path, output: Path, as_json: bool, **values: Any) -> None:
     new data set show."""
     from ragstone.api.gold_export import export_data  # noqa: PLC0415
 
-    done = export_data(source, output, **{**values, "mapping": once(values["mapping"], "--map")})
+    done = export_data(source, output, **values)
     if as_json:
         review = None if done.review is None else done.review.as_json()
         say_json({**dataclasses.asdict(done), "review": review, "version": done.version})

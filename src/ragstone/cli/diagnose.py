@@ -11,7 +11,7 @@ from ragstone.cli.options import (
     Number,
     PriceText,
     asking_options,
-    cluster_of,
+    data_of,
     json_option,
     judge_options,
     judging_of,
@@ -19,7 +19,6 @@ from ragstone.cli.options import (
     max_requests_option,
     metrics_option,
     model_options_of,
-    once,
     portion_of,
     report_option,
     run_option,
@@ -72,7 +71,6 @@ def command(**values: Any) -> int:
     recorded, the answers in the data are diagnosed as far as that needs no asking. So is a run file of MIRAGE, given
     in place of QUESTIONS."""
     from ragstone.api.diagnose import plan_diagnosis  # noqa: PLC0415
-    from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
 
     if portion_of(values) is not None and values["changes"]:
@@ -88,11 +86,7 @@ def command(**values: Any) -> int:
     language = values["data_language"] or ""
     judging = judging_of(values, language=language)
     judging.check(values["metrics"])
-    reading = {name: values[name] for name in ("sheet", "split", "references", "seed") if values[name] is not None}
-    data = read_data(
-        values["questions"], mapping=once(values["mapping"], "--map"), limit=values["limit"], sample=values["sample"],
-        **reading,
-    )  # fmt: skip
+    data = data_of(values["questions"], values)
     corpus = values["corpus"]
     if corpus is not None and values["system"] and not values["system"].startswith("rag("):
         values["corpus"] = None  # the documents of a system of the user's own
@@ -144,11 +138,7 @@ async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
     from ragstone.api.diagnose import run_diagnosis  # noqa: PLC0415
 
     options, most = model_options_of(values), values["concurrency"]  # one budget for diagnosis and trials
-    cluster = cluster_of(values)
-    async with opened_shell(
-        quiet=values["quiet"], language=values["language"], cluster=cluster,
-        portion=portion_of(values),
-    ) as shell:  # fmt: skip
+    async with opened_shell(values) as shell:
         result = await run_diagnosis(
             plan, run=values["run_file"], model_options=options, concurrency=most, price=values["price"],
             gates=thresholds_of(values), shell=shell,

@@ -12,31 +12,33 @@ from ragstone.cli.options import (
     MOST_REPEATS,
     NameList,
     Number,
-    Pairs,
     PriceText,
     batch_option,
     both,
     cache_option,
-    cluster_of,
     cluster_options,
+    columns_option,
+    data_of,
+    dry_run_option,
     json_option,
     judge_options,
+    judge_protocol_option,
     judging_of,
     language_option,
     limit_options,
     metrics_option,
     model_options_of,
     no_judge,
-    once,
     otlp_option,
     portion_of,
     quiet_option,
     rate_options,
     references_option,
     report_option,
+    rows_options,
     run_option,
-    seed_option,
     shard_option,
+    table_options,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
@@ -49,30 +51,18 @@ if TYPE_CHECKING:
     from ragstone.api.open_run import OpenRun
 
 file_options = both(
-    click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
-                 help="Meaning of a column, such as reference=gold_answer (repeatable)."),
+    columns_option,
     click.option("--sep", metavar="TEXT", help="Separator of several contexts in one cell."),
-    click.option("--sheet", metavar="NAME", help="Sheet of a spreadsheet."),
-    click.option("--split", metavar="NAME", help="Split of a Hugging Face data set."),
+    table_options,
     click.option("--qrels", type=click.Path(path_type=Path), help="Relevance labels of a TREC or BEIR run file."),
     click.option("--corpus", type=click.Path(path_type=Path), help="Documents of a TREC or BEIR run file."),
     references_option,
 )  # fmt: skip
 
-data_options = both(
-    file_options,
-    click.option("--sample", type=click.IntRange(1), help="Number of rows, drawn at random with --seed."),
-    seed_option,
-    click.option("--limit", type=click.IntRange(1), help="Use only the first rows."),
-    click.option("--data-language", type=click.Choice(["en", "zh"]),
-                 help="Language of all rows.  [default: each row's own]"),
-)  # fmt: skip
-
 metric_options = both(
     metrics_option("Metrics and groups to score (repeatable); `ragstone metrics` lists them."),
     judge_options,
-    click.option("--judge-protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
-                 help="matrix: two requests per sample; ragas: metric by metric, for comparison."),
+    judge_protocol_option,
     click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
                  help="How often the judge scores each sample, to measure its variance."),
     click.option("--system-model", default="", metavar="NAME", help="The model that answered, if the data do not say."),
@@ -94,15 +84,14 @@ call_options = both(
 
 @click.command(name="eval")
 @click.argument("data", type=click.Path(path_type=Path))
-@data_options
+@file_options
+@rows_options("rows")
 @metric_options
 @click.option("--group-by", type=NameList(), default=(), help="Columns to group the tables by.")
 @click.option("--name", default="", help="Name of the system.  [default: the file's name]")
 @run_option
 @report_option
-@click.option(
-    "--dry-run", is_flag=True, help="Print the number of samples, requests and tokens and the cost, then stop."
-)
+@dry_run_option("samples, requests and tokens")
 @click.option(
     "--price",
     "--judge-price",
@@ -123,7 +112,7 @@ def command(**values: Any) -> int:
     The columns of ragas, deepeval, RAGChecker, BEIR and TREC are known, and traces of OpenTelemetry (OpenInference and
     the GenAI conventions), LangSmith and Langfuse; `ragstone data check` tells what is seen. Without --judge only what
     needs none is scored."""
-    from ragstone.api.evaluate import default_run, plan_evaluation, read_data  # noqa: PLC0415
+    from ragstone.api.evaluate import default_run, plan_evaluation  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
 
     if values["report_file"] and not values["dry_run"]:
@@ -134,18 +123,10 @@ def command(**values: Any) -> int:
     if judging.model is None and values["repeat"] > 1:
         raise no_judge(["--repeat"])
     judging.check(values["metrics"])
-    names = ("sep", "sheet", "split", "qrels", "corpus", "references", "seed")
-    reading = {name: values[name] for name in names if values[name] is not None}
-    data = read_data(
-        values["data"],
-        mapping=once(values["mapping"], "--map"),
-        limit=values["limit"],
-        sample=values["sample"],
-        **reading,
-    )
     plan = plan_evaluation(
-        data, values["metrics"], judging, name=values["name"], data_language=language,
-        group_by=values["group_by"], repeat=values["repeat"], system_model=values["system_model"],
+        data_of(values["data"], values, "sep", "qrels", "corpus"), values["metrics"], judging, name=values["name"],
+        data_language=language, group_by=values["group_by"], repeat=values["repeat"],
+        system_model=values["system_model"],
     )  # fmt: skip
     check_gate_options(values, None if (values["run_file"] or default_run(plan)).exists() else _names(plan))
     if values["dry_run"]:
@@ -162,14 +143,7 @@ def _names(plan: "EvalPlan") -> list[str] | None:
 async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
     from ragstone.api.evaluate import run_evaluation  # noqa: PLC0415
 
-    cluster = cluster_of(values)
-    async with opened_shell(
-        quiet=values["quiet"],
-        language=values["language"],
-        otlp=values["otlp"],
-        cluster=cluster,
-        portion=portion_of(values),
-    ) as shell:
+    async with opened_shell(values) as shell:
         result = await run_evaluation(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], gates=thresholds_of(values), shell=shell,

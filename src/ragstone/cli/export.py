@@ -9,7 +9,7 @@ import click
 
 from ragstone.cli.options import language_option
 from ragstone.cli.output import to_stdout
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 
 
 @click.command()
@@ -25,8 +25,7 @@ def command(run_file: Path, kind: str, output: Path | None, language: str | None
     from ragstone.api.open_run import read_run  # noqa: PLC0415
     from ragstone.report import FORMATS  # noqa: PLC0415
 
-    if kind not in FORMATS:
-        raise UnknownName("export format", kind, FORMATS)
+    check_name("export format", kind, FORMATS)
     if output is None and FORMATS[kind].binary and sys.stdout.isatty():
         raise UsageError(f"{kind} is no text: name a file with -o FILE.")
     with read_run(run_file) as run:

@@ -80,7 +80,7 @@ def _gates(
     from ragstone.api.gates import gates_of  # noqa: PLC0415
 
     under, over = once(values["fail_under"], "--fail-under"), once(values["fail_over"], "--fail-over")
-    return gates_of(under, over, meta, where=once(values.get("where", ()), "--where"), project=of_project)
+    return gates_of(under, over, meta, where=values.get("where", {}), project=of_project)
 
 
 def thresholds_of(values: dict[str, Any]) -> dict[str, float]:

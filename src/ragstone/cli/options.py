@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
     from ragstone.api.judging import Judging
     from ragstone.api.portion import Portion
+    from ragstone.datasets.tabular import EvalData
     from ragstone.models import ModelOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -189,9 +190,10 @@ def portion_of(values: Mapping[str, Any]) -> "Portion | None":
     """The portion of the cases that `--shard` names. Raises UsageError, also for a dry run, which counts all cases."""
     from ragstone.api.portion import Portion  # noqa: PLC0415
 
-    if values["shard"] and values["dry_run"]:
+    shard = values.get("shard", "")
+    if shard and values["dry_run"]:
         raise UsageError("--dry-run counts all cases: leave --shard out.")
-    return Portion.read(values["shard"])
+    return Portion.read(shard)
 
 
 def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":
@@ -272,19 +274,67 @@ def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ..
     return tuple(dict.fromkeys(name for names in value for name in names))
 
 
+def _as_dict(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, V], ...]) -> dict[str, V]:
+    return once(value, param.opts[0])
+
+
 where_option = click.option(
-    "--where", type=Pairs(), multiple=True, metavar="NAME=VALUE",
+    "--where", type=Pairs(), multiple=True, metavar="NAME=VALUE", callback=_as_dict,
     help="Only cases with this value of a condition, column or derived field; 12..20 is a range (repeatable).",
 )  # fmt: skip
 references_option = click.option(
     "--references", type=click.Path(path_type=Path),
     help="File with the references of the questions, joined by question or id.",
 )  # fmt: skip
+
+
+def map_option(help_text: str) -> Callable[[F], F]:
+    """`--map WORD=COLUMN`, repeatable, as a dict."""
+    return click.option(
+        "--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN", callback=_as_dict, help=help_text
+    )
+
+
+columns_option = map_option("Meaning of a column, such as reference=gold_answer (repeatable).")
+table_options = both(
+    click.option("--sheet", metavar="NAME", help="Sheet of a spreadsheet."),
+    click.option("--split", metavar="NAME", help="Split of a Hugging Face data set."),
+)
 otlp_option = click.option(
     "--otlp", metavar="URL", default="",
     help="Send spans of the answers with their scores to this OTLP/HTTP endpoint.",
 )  # fmt: skip
 seed_option = click.option("--seed", type=int, help="Seed of --sample.  [default: 0]")
+
+
+def rows_options(rows: str) -> Callable[[F], F]:
+    """Which rows are used, and their language. `rows`: what they are called."""
+    return both(
+        click.option("--sample", type=click.IntRange(1), help=f"Number of {rows}, drawn at random with --seed."),
+        seed_option,
+        click.option("--limit", type=click.IntRange(1), help=f"Use only the first {rows}."),
+        click.option("--data-language", type=click.Choice(["en", "zh"]),
+                     help="Language of all rows.  [default: each row's own]"),
+    )  # fmt: skip
+
+
+def data_of(source: Path, values: Mapping[str, Any], *more: str) -> "EvalData":
+    """The user's data, read as the options say, those of `more` among them. Raises UsageError and DataError."""
+    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+
+    names = ("mapping", "limit", "sample", "seed", "sheet", "split", "references", *more)
+    return read_data(source, **{name: values[name] for name in names})
+
+
+def dry_run_option(counted: str) -> Callable[[F], F]:
+    """`--dry-run`, which counts `counted`."""
+    return click.option("--dry-run", is_flag=True, help=f"Print the number of {counted} and the cost, then stop.")
+
+
+judge_protocol_option = click.option(
+    "--judge-protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
+    help="matrix: two requests per sample; ragas: metric by metric, for comparison.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
 language_option = click.option(
     "--language",

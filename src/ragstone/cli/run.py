@@ -14,26 +14,28 @@ from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
     NameList,
-    Pairs,
     PriceText,
     asking_options,
     both,
-    cluster_of,
+    columns_option,
+    data_of,
+    dry_run_option,
     json_option,
     judge_options,
+    judge_protocol_option,
     judging_of,
     language_option,
     limit_options,
     metrics_option,
     model_options_of,
-    once,
     otlp_option,
     portion_of,
     references_option,
     report_option,
+    rows_options,
     run_option,
-    seed_option,
     shard_option,
+    table_options,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
@@ -42,18 +44,7 @@ from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 
-question_options = both(
-    click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
-                 help="Meaning of a column, such as reference=gold_answer (repeatable)."),
-    click.option("--sheet", metavar="NAME", help="Sheet of a spreadsheet."),
-    click.option("--split", metavar="NAME", help="Split of a Hugging Face data set."),
-    references_option,
-    click.option("--sample", type=click.IntRange(1), help="Number of questions, drawn at random with --seed."),
-    seed_option,
-    click.option("--limit", type=click.IntRange(1), help="Use only the first questions."),
-    click.option("--data-language", type=click.Choice(["en", "zh"]),
-                 help="Language of all rows.  [default: each row's own]"),
-)  # fmt: skip
+question_options = both(columns_option, table_options, references_option, rows_options("questions"))
 
 
 @click.command(name="run", cls=Configured)
@@ -62,16 +53,13 @@ question_options = both(
 @question_options
 @metrics_option("Metrics and groups to score (repeatable); `ragstone metrics` lists them.")
 @judge_options
-@click.option("--judge-protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
-              help="matrix: two requests per sample; ragas: metric by metric, for comparison.")  # fmt: skip
+@judge_protocol_option
 @click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
               help="How often the system is asked each question.")  # fmt: skip
 @click.option("--group-by", type=NameList(), default=(), help="Columns to group the tables by.")
 @run_option
 @report_option
-@click.option(
-    "--dry-run", is_flag=True, help="Print the number of questions, requests and tokens and the cost, then stop."
-)
+@dry_run_option("questions, requests and tokens")
 @click.option("--price", type=PriceText(), default="",
               help="Price of the system's models per million tokens: prompts, answers, cached prompts.")  # fmt: skip
 @click.option("--judge-price", type=PriceText(), default="", help="The judge's price, likewise.  [default: --price]")
@@ -88,7 +76,6 @@ def command(**values: Any) -> int:
     QUESTIONS is CSV, JSONL, JSON, TSV, XLSX or Parquet with a column `question`; a column `reference` makes answers
     right or wrong. The system is Python code (app.py:ask), an HTTP address, or a model. The table [run] of
     ragstone.toml has defaults of all options; `ragstone init` writes one."""
-    from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.questions import plan_questions  # noqa: PLC0415
 
@@ -101,14 +88,9 @@ def command(**values: Any) -> int:
     language = values["data_language"] or ""
     judging = judging_of(values, protocol=values["judge_protocol"], language=language, price=judge_price)
     judging.check(values["metrics"])
-    reading = {name: values[name] for name in ("sheet", "split", "references", "seed") if values[name] is not None}
-    data = read_data(
-        values["questions"], mapping=once(values["mapping"], "--map"), limit=values["limit"], sample=values["sample"],
-        **reading,
-    )  # fmt: skip
     plan = plan_questions(
-        data, system_of(values), values["metrics"], judging, data_language=language, group_by=values["group_by"],
-        repeat=values["repeat"],
+        data_of(values["questions"], values), system_of(values), values["metrics"], judging, data_language=language,
+        group_by=values["group_by"], repeat=values["repeat"],
     )  # fmt: skip
     check_gate_options(values, None)
     if values["dry_run"]:
@@ -120,14 +102,7 @@ def command(**values: Any) -> int:
 async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
     from ragstone.api.questions import run_questions  # noqa: PLC0415
 
-    async with opened_shell(
-        quiet=values["quiet"],
-        language=values["language"],
-        otlp=values["otlp"],
-        arguments=arguments,
-        cluster=cluster_of(values),
-        portion=portion_of(values),
-    ) as shell:
+    async with opened_shell(values, arguments) as shell:
         result = await run_questions(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], judge_price=values["judge_price"], gates=thresholds_of(values), shell=shell,

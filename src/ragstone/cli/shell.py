@@ -3,38 +3,31 @@
 import contextlib
 import shlex
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragstone.cli.options import cluster_of, portion_of
 from ragstone.cli.output import say
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.api.cluster import Cluster
     from ragstone.api.execute import Shell
-    from ragstone.api.portion import Portion
 
 
 @contextlib.asynccontextmanager
-async def opened_shell(
-    *,
-    quiet: bool,
-    language: str | None,
-    otlp: Any = None,
-    arguments: Sequence[str] | None = None,
-    cluster: "Cluster | None" = None,
-    portion: "Portion | None" = None,
-) -> AsyncIterator["Shell"]:
-    """The shell while the block runs: a signal finishes what is in flight, a second one leaves. `arguments`: the words
-    of the command for the run file, by default those of this process."""
+async def opened_shell(values: Mapping[str, Any], arguments: Sequence[str] | None = None) -> AsyncIterator["Shell"]:
+    """The shell of a command with these options while the block runs: a signal finishes what is in flight, a second one
+    leaves. `arguments`: the words of the command for the run file, by default those of this process."""
     from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))
+    language, cluster, portion = values["language"], cluster_of(values), portion_of(values)
     with keeping(language):
         async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-            yield Shell(called, make_progress(quiet=quiet, language=language), stop, language, otlp, cluster, portion)
+            progress = make_progress(quiet=values["quiet"], language=language)
+            yield Shell(called, progress, stop, language, values.get("otlp", ""), cluster, portion)
 
 
 @contextlib.contextmanager

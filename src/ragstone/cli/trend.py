@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PriceText, json_option, language_option, metrics_option, once, where_option
+from ragstone.cli.options import PriceText, json_option, language_option, metrics_option, where_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.messages import messages
 
@@ -45,7 +45,7 @@ def command(runs: tuple[Path, ...], **values: Any) -> int:
         check_target(values["report_file"])
     result = trend(
         runs, metrics=values["metrics"], by=values["by"] or "", time_column=values["time_column"],
-        system=values["system"], where=once(values["where"], "--where"), price=values["price"],
+        system=values["system"], where=values["where"], price=values["price"],
     )  # fmt: skip
     language = values["language"] or result.language
     code = 0

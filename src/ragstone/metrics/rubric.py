@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from msgspec.structs import replace
 
-from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.errors import DataError, UsageError, check_name
 from ragstone.metrics import Maker, Tools
 from ragstone.metrics._passages import NO_PASSAGES
 from ragstone.metrics._references import NO_REFERENCE
@@ -304,8 +304,7 @@ def _good(metric: RubricMetric, score: Score) -> float:
 
 def rubric_text(name: str) -> str:
     """The text of the file of a ready rubric: what a user copies and changes. Raises UnknownName."""
-    if name not in READY:
-        raise UnknownName("rubric", name, READY, hint=_HINT)
+    check_name("rubric", name, READY, hint=_HINT)
     return (files("ragstone.metrics") / "rubrics" / f"{name}.toml").read_text(encoding="utf-8")
 
 

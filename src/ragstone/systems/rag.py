@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.models import ModelOptions
 from ragstone.responses.stages import search_response, stage_step
 from ragstone.retrieval import check_retriever, code_of, open_retriever, parse, retriever_name
@@ -101,8 +101,7 @@ def rag_target(text: str, corpus: str | Path | Corpus) -> RagTarget:
     known = {item.name: item for item in fields(RagTarget) if item.name != "corpus"}
     values: dict[str, Any] = {}
     for key, value in spec.options.items():
-        if key not in known:
-            raise UnknownName("option of rag", key, known)
+        check_name("option of rag", key, known)
         if known[key].type in (int, "int"):
             if not (value.isascii() and value.isdecimal()):
                 raise UsageError(f"rag({key}={value}): {key} should be a whole number.")

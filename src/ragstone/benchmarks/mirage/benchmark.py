@@ -24,7 +24,7 @@ from ragstone.benchmarks.mirage.retrieval_pass import LABELS, NEGATIVES, RANKED,
 from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
 from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.display import Chart, Diagnosis, Summary, Table
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.rank import RankMetric
@@ -110,14 +110,12 @@ class MIRAGE(BaseBenchmark):
 
     def __post_init__(self) -> None:
         for name in self.settings:
-            if name not in SETTINGS:
-                raise UnknownName("setting", name, SETTINGS)
+            check_name("setting", name, SETTINGS)
         if self.limit is not None and self.limit < 1:
             raise UsageError(f"A limit of {self.limit} questions: expected 1 or more.")
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= _MOST:
             raise UsageError(f"--top-k takes numbers from 1 to {_MOST:,}.")
-        if self.labels not in LABELS:
-            raise UnknownName("kind of label", self.labels, LABELS)
+        check_name("kind of label", self.labels, LABELS)
         if self.pool is not None:
             self.search.labels = self.labels
             self.search.chunking.check(self.chunks)

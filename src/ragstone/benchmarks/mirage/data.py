@@ -10,7 +10,7 @@ from ragstone.datasets.pool_files import MIRAGE_FILES, read_any_pool, read_mirag
 from ragstone.datasets.pools import Pool
 from ragstone.datasets.pull import data_folder, known_hashes
 from ragstone.datasets.sources import SOURCES
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
 from ragstone.structs import Frozen
 
@@ -31,8 +31,7 @@ def load_pool(
     `split`: of a BEIR folder. Raises UsageError or DataError."""
     if split and data in ("fictional", "official"):
         raise UsageError(f"--split {split}: the {data} data have no splits; a BEIR folder has.")
-    if language not in ("en", "zh"):
-        raise UnknownName("language", language, ("en", "zh"))
+    check_name("language", language, ("en", "zh"))
     if data == "fictional":
         from ragstone.datasets.fictional.pools import fictional_pool  # noqa: PLC0415  (the vocabulary of a world)
 

@@ -23,7 +23,7 @@ from ragstone.benchmarks.niah.word_lists import ListSource
 from ragstone.benchmarks.options import fields_of
 from ragstone.benchmarks.plugin import Context
 from ragstone.datasets.haystack import haystack
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.models import ModelOptions
 from ragstone.models.tokenizers import ESTIMATE, TOKENIZERS, open_counter
 from ragstone.retrieval import check_retriever, parse
@@ -109,8 +109,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
 
 
 def _suite(name: str) -> Suite:
-    if name not in SUITES:
-        raise UnknownName("suite", name, SUITES)
+    check_name("suite", name, SUITES)
     return SUITES[name]
 
 
@@ -119,8 +118,7 @@ def _kinds_of(suite: Suite, needles: Sequence[str] | None) -> list[Kind]:
     kinds = {kind.name: kind for kind in suite.kinds}
     names = list(kinds) if needles is None else dict.fromkeys(needles)
     for name in names:
-        if name not in kinds:
-            raise UnknownName("task", name, kinds)
+        check_name("task", name, kinds)
     return [kinds[name] for name in names]
 
 
@@ -129,8 +127,7 @@ def _kinds(options: "NeedleOptions") -> Iterator[Kind]:
     for hops that do not fit into a context."""
     file_needles = read_needles(options.needle_file) if options.needle_file is not None else ()
     for name in dict.fromkeys((_KIND,) if options.needles is None else options.needles):
-        if name not in KINDS:
-            raise UnknownName("needle", name, KINDS)
+        check_name("needle", name, KINDS)
         if name == "multi":
             given = {"keys": options.keys, "values": options.values, "queries": options.queries}
             variant = ",".join(f"{key}={value}" for key, value in given.items())
@@ -166,8 +163,7 @@ def _check(
 ) -> None:
     """Raises UsageError for impossible options, before any token is counted."""
     for name in languages:
-        if name not in ("en", "zh"):
-            raise UnknownName("language", name, ("en", "zh"))
+        check_name("language", name, ("en", "zh"))
     if window is not None and longest > window:
         raise UsageError(f"A length of {longest:,} tokens exceeds the window of {window:,} (--window).")
     if (total := cells * len(languages) * len(kinds) * repeat) > _MOST_CELLS:

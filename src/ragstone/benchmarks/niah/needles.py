@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.structs import Frozen
 
 T = TypeVar("T")
@@ -147,8 +147,7 @@ def make_needle(
         name = rng.choice(texts.people)
         needle, question = rng.choice(texts.paraphrase)
         return NeedleQuestion(question, (needle.format(name=name),), ((name,),))
-    if kind not in KINDS:
-        raise UnknownName("needle", kind, KINDS)
+    check_name("needle", kind, KINDS)
     _check_counts(kind, texts, len(cities(language)), keys, values, queries, distractors, hops)
     per_city = values if kind == "multi" else 1
     city_count = {"multi": keys, "distractor": 1 + distractors, "chain": 1 + distractors}.get(kind, 1)

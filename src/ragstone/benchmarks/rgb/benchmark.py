@@ -28,7 +28,7 @@ from ragstone.benchmarks.rgb.selection import SELECTIONS, PassageChoice, Selecti
 from ragstone.datasets.rgb import Kind, RGBRow, RGBSet
 from ragstone.datasets.sources import GENERATED_LICENSE
 from ragstone.display import Chart, Diagnosis, Summary, Table
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.error_detection import ErrorDetection
 from ragstone.metrics.refusal import Refusal
@@ -255,8 +255,7 @@ class RGB(BaseBenchmark):
         return blocks
 
     def _single(self, name: str) -> _Block:
-        if name not in self.sets:
-            raise UnknownName("data set", name, self.sets)
+        check_name("data set", name, self.sets)
         if self.noise_ratios is not None and len(self.noise_ratios) != 1:
             raise UsageError(f"dataset={name!r} has one case per question: give a single noise ratio.")
         ratio = self.noise_ratios[0] if self.noise_ratios else 0.0
@@ -348,8 +347,7 @@ _OPTIONS = tuple(field.name for field in dataclasses.fields(RGB) if field.name !
 def _known_names(kind: str, names: Sequence[str], known: Collection[str]) -> tuple[Any, ...]:
     """The distinct names. Raises UnknownName for the first unknown one."""
     for name in names:
-        if name not in known:
-            raise UnknownName(kind, name, known)
+        check_name(kind, name, known)
     return tuple(dict.fromkeys(names))
 
 

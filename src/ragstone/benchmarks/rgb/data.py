@@ -11,7 +11,7 @@ from ragstone.datasets.pull import blob_id, data_folder
 from ragstone.datasets.rgb import NAMES, RGBSet, name_of, read_rgb, rgb_files, rgb_set
 from ragstone.datasets.sources import RGB
 from ragstone.datasets.tabular.words import is_question
-from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.errors import DataError, UnknownName, UsageError, check_name
 from ragstone.storage import check_regular
 
 LANGUAGES = ("en", "zh")
@@ -34,8 +34,7 @@ def load_rgb(
     are, so that they can be compared with the published figures. Raises UsageError or DataError, one line each.
     """
     for language in languages:
-        if language not in LANGUAGES:
-            raise UnknownName("language", language, LANGUAGES)
+        check_name("language", language, LANGUAGES)
     if data == "fictional":
         names = (
             [dataset] if dataset else [f"{lang}{part}" for lang in languages for part in ("_refine", "_int", "_fact")]
@@ -82,8 +81,7 @@ def _read(
     if not files:
         raise UsageError(f"{where} contains no RGB file (*.json, JSON lines). See `ragstone data check {where}`.")
     if dataset is not None:
-        if dataset not in files:
-            raise UnknownName("data set", dataset, files, hint=f"{where} has: {', '.join(sorted(files))}.")
+        check_name("data set", dataset, files, hint=f"{where} has: {', '.join(sorted(files))}.")
         return {dataset: read_rgb(files[dataset])}, [files[dataset]]
     all_sets = {name: read_rgb(path) for name, path in files.items()}
     sets = {name: rgb_set for name, rgb_set in all_sets.items() if rgb_set.language in languages}

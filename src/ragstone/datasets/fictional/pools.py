@@ -26,7 +26,7 @@ from ragstone.datasets.fictional.language import Language
 from ragstone.datasets.fictional.parts import Collected, DuplicateEvent, GeneratedItem, Unmet, seeded, weighted
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, mirage_pool
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UsageError, check_name
 
 # Questions of the paper by source and by supporting chunks (Park et al. 2025, dataset.json).
 _SHARES = {"public": 3578, "business": 3075, "culture": 584, "science": 248, "sport": 75}
@@ -99,8 +99,7 @@ def fictional_pool(
 
 
 def _check(questions: int, code: str, chunks: int, share: float) -> None:
-    if code not in LANGUAGES:
-        raise UnknownName("language", code, LANGUAGES)
+    check_name("language", code, LANGUAGES)
     if questions < 1:
         raise UsageError(f"A pool cannot have {questions} questions; ask for 1 or more.")
     if not 0 <= share <= 1:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.tabular.rows import DataRow, Raw
-from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.errors import DataError, UsageError, check_name
 from ragstone.optional import load
 
 _BATCH = 1024
@@ -43,8 +43,7 @@ def dataset_folder(folder: Path, *, split: str | None = None) -> Raw | None:
 
 def _chosen(folder: Path, splits: Mapping[str, Any], split: str | None) -> Any:
     if split is not None:
-        if split not in splits:
-            raise UnknownName("split", split, splits)
+        check_name("split", split, splits)
         return splits[split]
     if len(splits) > 1:
         raise UsageError(f"{folder} holds the splits {', '.join(map(repr, splits))}; choose one with --split NAME.")

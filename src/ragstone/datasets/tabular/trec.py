@@ -14,7 +14,7 @@ from ragstone.datasets.tabular.problems import CellError, Problems, warning
 from ragstone.datasets.tabular.rows import DataRow, Raw, Rows
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question, plain_name
-from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.errors import DataError, UsageError, check_name
 
 Qrels = dict[str, dict[str, int]]
 """Query → document → grade; a grade above 0 is relevant."""
@@ -156,8 +156,7 @@ def _qrels_in(folder: Path, split: str | None) -> tuple[Path | None, tuple[str, 
     paths = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     paths |= {path.stem: path for path in sorted(folder.glob("qrels*.*")) if path.is_file()}
     if split is not None:
-        if split not in paths:
-            raise UnknownName("split", split, paths)
+        check_name("split", split, paths)
         return paths[split], ()
     if len(paths) <= 1:
         return next(iter(paths.values()), None), ()

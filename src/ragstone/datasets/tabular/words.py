@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragstone.datasets.tabular.problems import warning
-from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.errors import DataError, UnknownName, UsageError, check_name
 from ragstone.structs import Frozen
 
 WORDS = {
@@ -202,8 +202,7 @@ def _user_mapping(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[st
         if column not in columns:
             near = {plain_name(name): name for name in columns}
             column = near.get(plain_name(column), column)  # noqa: PLW2901
-        if column not in columns:
-            raise UnknownName("column", column, columns, hint=f"The columns are: {_listed(columns)}.")
+        check_name("column", column, columns, hint=f"The columns are: {_listed(columns)}.")
         if word in chosen:
             raise UsageError(f"--map names {word!r} twice: {chosen[word]!r} and {column!r}. Keep one of them.")
         chosen[word] = column

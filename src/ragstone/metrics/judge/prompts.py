@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from ragstone.errors import DataError, UnknownName
+from ragstone.errors import DataError, check_name
 from ragstone.metrics.judge.envelope import enclosed
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with, with_reasons
 from ragstone.structs import JSON, Frozen, to_json
@@ -131,10 +131,8 @@ class Prompts:
 
     def get(self, name: str, language: str) -> Prompt:
         """The prompt of a step, in "en" or "zh". Raises UnknownName."""
-        if language not in LANGUAGES:
-            raise UnknownName("language of prompts", language, LANGUAGES)
-        if name not in NAMES:
-            raise UnknownName("prompt", name, NAMES, hint="`ragstone prompts show` lists them.")
+        check_name("language of prompts", language, LANGUAGES)
+        check_name("prompt", name, NAMES, hint="`ragstone prompts show` lists them.")
         return self._found[name, language]
 
     def names(self) -> tuple[str, ...]:
@@ -173,8 +171,7 @@ def user_files(folder: Path) -> list[tuple[str, str, Path]]:
     for path in sorted([*folder.glob("*.toml"), *folder.glob("*/*.toml")]):
         if path.parent == folder or path.parent.name not in LANGUAGES:
             raise DataError(path, f"a prompt lies in {folder / 'en'} or {folder / 'zh'}, as NAME.toml.")
-        if path.stem not in NAMES:
-            raise UnknownName("prompt", path.stem, NAMES, hint=f"{path} should be called as one of ours.")
+        check_name("prompt", path.stem, NAMES, hint=f"{path} should be called as one of ours.")
         files_found.append((path.stem, path.parent.name, path))
     if not files_found:
         advice = "`ragstone prompts copy DIR` puts ours there."
