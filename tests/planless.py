@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ragstone.types import Plan
+from ragstone.plans import Plan
 
 __all__ = ["Planless"]
 

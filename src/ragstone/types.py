@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_che
 import msgspec
 
 from ragstone.display import Chart, Diagnosis, Summary, Table
-from ragstone.structs import JSON, Frozen, Scalar
+from ragstone.plans import Plan, RequestPlan, RetrievalCost
+from ragstone.structs import JSON, Frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -259,15 +260,6 @@ class Retriever(Protocol):
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]: ...
 
 
-class Tokenizer(Protocol):
-    """Turns text into token ids and back."""
-
-    @property
-    def id(self) -> str: ...
-    def encode(self, text: str, /) -> list[int]: ...
-    def decode(self, ids: Sequence[int], /) -> str: ...
-
-
 class Template(Protocol):
     """How a question and its passages become messages, with the sampling that the protocol publishes.
 
@@ -288,34 +280,6 @@ class Resources(Frozen, frozen=True):
     cache: str = ""
 
 
-class PlanCell(Frozen, frozen=True):
-    """Planned and recorded cases of one condition. `condition` holds only the axes of the benchmark's grid."""
-
-    condition: dict[str, Scalar]
-    total: int
-    asked: int = 0
-
-
-class Plan(Frozen, frozen=True):
-    """The planned cases of one system, over all commands on a run. Of `total` cases, `asked` have a record, of which
-    `failed` are errors; `cells` is the grid; `unscored` counts, by metric, the answers that still lack that score."""
-
-    total: int
-    asked: int = 0
-    failed: int = 0
-    cells: tuple[PlanCell, ...] = ()
-    unscored: dict[str, int] = {}
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether cases remain to be asked or answers to be scored."""
-        return self.asked < self.total or bool(self.unscored)
-
-    def scored(self, metric: str) -> int:
-        """Number of answers with a score of this metric, including failed ones."""
-        return self.asked - self.failed - self.unscored.get(metric, 0)
-
-
 class Run(Protocol):
     """A run to read: what was asked (`meta`), of whom (`systems`: id to spec), and every record, streamed in a fixed
     order (by system id, then by case id) that does not depend on when each was finished.
@@ -334,24 +298,6 @@ class Run(Protocol):
     ) -> Iterator[Record]: ...
     def plans(self) -> Mapping[str, Plan]: ...
     def unasked(self, system: str, /) -> Iterator[str]: ...
-
-
-class RetrievalCost(Frozen, frozen=True):
-    """Work that the retrievers of a run need from one model: `tokens` to embed, or `requests` with `tokens` of prompts
-    in total. Retrievers with the same `key` over one pool share it, because vectors and replies are cached."""
-
-    model: str
-    tokens: int
-    requests: int = 0
-    key: str = ""
-
-
-class RequestPlan(Frozen, frozen=True):
-    """How to send long prompts so that they share prefixes: at least `window` tokens of context, and `lanes` sequences
-    of cases in parallel, each in order."""
-
-    window: int
-    lanes: int
 
 
 Expand: TypeAlias = Callable[[Query], Awaitable[Query]]

@@ -11,7 +11,8 @@ from ragstone.analysis.gates import LEAST, Gate, check_gates, gates_of
 from ragstone.api.gates import check_gates as from_python
 from ragstone.api.gates import project_gates
 from ragstone.errors import DataError, UsageError
-from ragstone.types import Plan, PlanCell, Record, Score
+from ragstone.plans import Plan, PlanCell
+from ragstone.types import Record, Score
 
 
 def run(*values: float, failed: int = 0, not_applicable: int = 0, metric: str = "faithfulness") -> MemoryRun:

@@ -12,8 +12,9 @@ from tests.benchmarks.recorded.memory_run import MemoryRun
 from ragstone.analysis.pairing import Side
 from ragstone.analysis.trend import Trend, trend_of
 from ragstone.analysis.trend_reading import read_whole
+from ragstone.plans import Plan
 from ragstone.prices import Price
-from ragstone.types import Case, Plan, Query, Record, Response, Sample, Score, Usage
+from ragstone.types import Case, Query, Record, Response, Sample, Score, Usage
 
 __all__ = ["START", "night", "nights", "records", "trend"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from ragstone.errors import UsageError
+from ragstone.plans import RetrievalCost
 from ragstone.retrieval.cost_estimate import TextCount, estimate_cost, query_tokens
 from ragstone.text import estimate_tokens
-from ragstone.types import RetrievalCost
 
 POOL, ASKED = TextCount(1000, 300_000), TextCount(10, 150)
 

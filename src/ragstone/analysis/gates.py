@@ -18,8 +18,9 @@ from ragstone.messages import messages
 from ragstone.metrics import better, find_metric
 from ragstone.metrics.catalogue import entry
 from ragstone.metrics.elements import element_scores
+from ragstone.plans import Plan
 from ragstone.stats import Interval, decisive_interval
-from ragstone.types import Plan, Record, Run, Score
+from ragstone.types import Record, Run, Score
 
 Verdict = Literal["passed", "warned", "failed", "unknown"]
 GateReason: TypeAlias = tuple[str, Mapping[str, Any]]  # a key of the messages, and its values

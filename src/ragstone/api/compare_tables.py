@@ -9,7 +9,8 @@ from ragstone.analysis.pairing import Side
 from ragstone.analysis.selection import matches
 from ragstone.api.open_run import benchmark_of
 from ragstone.display import Chart, Table
-from ragstone.types import Benchmark, Plan, Record, Run
+from ragstone.plans import Plan
+from ragstone.types import Benchmark, Record, Run
 
 
 def benchmark_tables(

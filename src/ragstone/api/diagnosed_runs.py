@@ -15,7 +15,8 @@ from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
 from ragstone.display import Table
 from ragstone.errors import UsageError
-from ragstone.types import Plan, Record, Run
+from ragstone.plans import Plan
+from ragstone.types import Record, Run
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.metrics import steps_of
 from ragstone.metrics.traits import estimate_of, traits_of
 from ragstone.models import ModelOptions
+from ragstone.plans import RetrievalCost
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
@@ -25,7 +26,7 @@ from ragstone.systems import is_registered, system_name
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
 from ragstone.systems.template import prompt_template
 from ragstone.text import estimate_tokens
-from ragstone.types import Case, Completion, Metric, Passage, Request, Response, RetrievalCost, Template, Usage
+from ragstone.types import Case, Completion, Metric, Passage, Request, Response, Template, Usage
 
 ANSWER_TOKENS = 60  # of an answer that is not there yet
 _PASSAGES, _PASSAGE_TOKENS = 5, 200  # that a system returns, if nothing is known about its documents

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ragstone.benchmarks.verdicts import asked, score
 from ragstone.display import Cell, Chart, Diagnosis, Row, Summary, Table
 from ragstone.messages import messages
+from ragstone.plans import RequestPlan, RetrievalCost
 from ragstone.structs import to_json
-from ragstone.types import Aggregate, Case, Expand, Record, RequestPlan, Resources, RetrievalCost, Run
+from ragstone.types import Aggregate, Case, Expand, Record, Resources, Run
 
 _METRICS = 4  # in the verdict
 

@@ -4,7 +4,8 @@ from msgspec.structs import replace
 
 from ragstone.display import Table
 from ragstone.messages import messages
-from ragstone.types import Benchmark, Plan, Run
+from ragstone.plans import Plan
+from ragstone.types import Benchmark, Run
 
 
 def unfinished_systems(run: Run) -> dict[str, Plan]:

@@ -27,7 +27,7 @@ from ragstone.retrieval.markdown import Structure
 from ragstone.structs import Frozen
 from ragstone.text import estimate_tokens, sentences
 from ragstone.text.characters import HAN
-from ragstone.types import Passage, Tokenizer
+from ragstone.types import Passage
 
 Method: TypeAlias = Literal["sentence", "recursive", "token"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -36,6 +36,14 @@ PRESETS = {"mirage": 330, "rgb": 300}
 
 _LARGEST = 1_000_000
 _Range: TypeAlias = tuple[int, int]
+
+
+class Tokenizer(Protocol):
+    """Turns text into token ids."""
+
+    @property
+    def id(self) -> str: ...
+    def encode(self, text: str, /) -> list[int]: ...
 
 
 class Counts(Protocol):

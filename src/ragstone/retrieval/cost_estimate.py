@@ -11,10 +11,10 @@ from typing import Any
 
 from ragstone.models.nested_names import Spec, is_http, parse
 from ragstone.models.rerank import is_reranker
+from ragstone.plans import RetrievalCost
 from ragstone.retrieval.corpus import Documents
 from ragstone.structs import Frozen
 from ragstone.text import estimate_tokens
-from ragstone.types import RetrievalCost
 
 _NESTED = ("hybrid", "rewrite", "multiquery", "rerank")
 _EMBEDDED = ("dense", "multivector", "late")

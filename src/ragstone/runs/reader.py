@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ragstone.plans import Plan, PlanCell
 from ragstone.runs.owners import is_dead
 from ragstone.runs.record_pages import PAGE_RECORDS, STAMP, RecordPages, name_of
 from ragstone.runs.schema import LAYOUT, META, decode, key_of
 from ragstone.storage import check_regular, connect, storage_errors
-from ragstone.types import Plan, PlanCell, Record, Response, Score
+from ragstone.types import Record, Response, Score
 
 
 @dataclass(frozen=True)

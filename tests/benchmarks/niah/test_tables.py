@@ -14,8 +14,9 @@ from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.effective import Bar, effective, ruler_bar
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.display import Table
+from ragstone.plans import Plan, PlanCell
 from ragstone.stats import holm, mcnemar_exact, wilson
-from ragstone.types import Case, Passage, Plan, PlanCell, Query, Record, Response, Sample, Score, Usage
+from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score, Usage
 
 LENGTHS, DEPTHS = (1000, 2000, 4000), (0.0, 50.0, 100.0)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.causes import CAUSES
-from ragstone.types import Plan, Record, Run, Score
+from ragstone.plans import Plan
+from ragstone.types import Record, Run, Score
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.benchmark import Interventions

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from ragstone.metrics.mirage_official import em_loose, token_set_f1
 from ragstone.metrics.rank import PLUGINS as RANK_METRICS
+from ragstone.plans import Plan
 from ragstone.stats import Estimate
 from ragstone.structs import Scalar
-from ragstone.types import NO_ANSWER, Case, Plan, Record
+from ragstone.types import NO_ANSWER, Case, Record
 
 OFFICIAL, DEFAULT = "mirage.em_loose", "answer_match"
 RULES = (OFFICIAL, DEFAULT)

@@ -30,23 +30,12 @@ from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, Mira
 from ragstone.metrics.rank import RankMetric
 from ragstone.metrics.rank.measures import AveragePrecision, Mrr, Ndcg, Recall
 from ragstone.metrics.refusal import Refusal
+from ragstone.plans import RetrievalCost
 from ragstone.retrieval.chunkers import Chunking
 from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
 from ragstone.structs import Scalar, to_json
 from ragstone.text import estimate_tokens
-from ragstone.types import (
-    Aggregate,
-    Case,
-    Metric,
-    Passage,
-    Query,
-    Record,
-    Resources,
-    RetrievalCost,
-    Run,
-    Sample,
-    Template,
-)
+from ragstone.types import Aggregate, Case, Metric, Passage, Query, Record, Resources, Run, Sample, Template
 
 SETTINGS = ("base", "oracle", "mixed", "retrieved")
 DEPTH = 5

@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from ragstone.plans import PlanCell
 from ragstone.stats import Estimate
 from ragstone.structs import Scalar
-from ragstone.types import PlanCell, Record, Run
+from ragstone.types import Record, Run
 
 ANYWHERE = -1.0
 """The depth of cells whose needles stand at random depths."""

@@ -29,21 +29,9 @@ from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
 from ragstone.metrics.needle_retrieved import NeedleRetrieved
+from ragstone.plans import RequestPlan
 from ragstone.structs import Scalar, to_json
-from ragstone.types import (
-    Case,
-    Expand,
-    Metric,
-    Passage,
-    Query,
-    Record,
-    RequestPlan,
-    Resources,
-    Run,
-    Sample,
-    Sampling,
-    Turn,
-)
+from ragstone.types import Case, Expand, Metric, Passage, Query, Record, Resources, Run, Sample, Sampling, Turn
 
 _SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 _RECIPE, _RAG = "recipe", "rag"

@@ -12,8 +12,9 @@ from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
+from ragstone.plans import Plan
 from ragstone.stats import Samples
-from ragstone.types import Plan, Record, Run, Usage
+from ragstone.types import Record, Run, Usage
 
 _TEXTS, _SHOWN = 1_000, 200  # samples whose question and answer are kept, and characters of each
 _REASONS = 20  # different reasons that are counted for one metric

@@ -10,7 +10,7 @@ from typing import Any, cast
 from ragstone.datasets.fictional.language import Language
 from ragstone.datasets.fictional.pages import DIFFICULTIES, Difficulty, cut_pages
 from ragstone.datasets.fictional.parts import Document, Fact, GeneratedItem, Unmet, seeded, shuffled
-from ragstone.errors import UnknownName, UsageError, check_name
+from ragstone.errors import UnknownName, UsageError
 from ragstone.text import find_answer, fold
 
 # As many as the official files have. `_fact` ends where the facts end: real ones cannot be invented.
@@ -41,7 +41,8 @@ def fictional_rgb(
         raise UnknownName("data set", name, [f"{c}{'_' * bool(t)}{t}" for c in LANGUAGES for t in DEFAULT_SIZES])
     if size is not None and size < 0:
         raise UsageError(f"A data set cannot have {size} questions.")
-    check_name("difficulty", difficulty, DIFFICULTIES)
+    if difficulty not in DIFFICULTIES:
+        raise UnknownName("difficulty", difficulty, DIFFICULTIES)
     count = DEFAULT_SIZES[testbed] if size is None else size
     if testbed == "fact":
         return _facts(language(code), name, seed, count)
