@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from bench import build_types
 from ragstone.api.construction import construct
+from ragstone.api.execute import RunOptions
 from ragstone.builders.mirage.items import MappedQuestion
 from ragstone.builders.mirage.pipeline import mirage_pipeline
 from ragstone.builders.mirage.qa_sets import SourceQuestion
@@ -153,7 +154,9 @@ def _run(count: int, model: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         pipeline = questions_pipeline(documents(count), settings)
         models: Any = dict.fromkeys(("writer", "checker"), model)
-        return asyncio.run(construct(pipeline, models, run=Path(folder) / "b.run", concurrency=64)).state
+        return asyncio.run(
+            construct(pipeline, models, how=RunOptions(run=Path(folder) / "b.run", concurrency=64))
+        ).state
 
 
 def questions_of(chunks: int) -> Pipeline:
@@ -186,9 +189,9 @@ PIPELINES = {"questions": questions_of, "rgb": rgb_of, "mirage": mirage_of}
 
 async def _all_parts(pipeline: Pipeline, models: Any, path: Path) -> State:
     """The state after the construction and those that follow it."""
-    state = (await construct(pipeline, models, run=path, concurrency=64)).state
+    state = (await construct(pipeline, models, how=RunOptions(run=path, concurrency=64))).state
     for later in pipeline.then(state.items):
-        after = (await construct(later, models, run=path, concurrency=64, before=state)).state
+        after = (await construct(later, models, before=state, how=RunOptions(run=path, concurrency=64))).state
         state = State(state.items, after.rejected, after.yields)
     return state
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.api.construction import construct
+from ragstone.api.execute import RunOptions
 from ragstone.builders.questions.items import Draft
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.models.scripted import Scripted
@@ -395,7 +396,9 @@ def measure(planted: Planted, language: str, count: int = 24) -> Caught:
     with tempfile.TemporaryDirectory() as folder:
         pipeline = questions_pipeline(chunks, QuestionSettings(40, {planted.type: 1.0}))
         models: Any = dict.fromkeys(("writer", "checker"), Scripted(script, id="scripted/towers"))
-        state = asyncio.run(construct(pipeline, models, run=Path(folder) / "b.run", concurrency=64)).state
+        state = asyncio.run(
+            construct(pipeline, models, how=RunOptions(run=Path(folder) / "b.run", concurrency=64))
+        ).state
     kept = [_key(fact_row(draft)) for draft in state.items]
     rejected = [(one.reason, _key(one.item["facts"])) for one in state.rejected if "facts" in one.item]
     reasons = {reason for reason, key in rejected if key in {_key(json.loads(one)) for one in bad}}

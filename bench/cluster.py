@@ -37,7 +37,7 @@ from bench.overhead import REPLY, Endpoint
 
 from ragstone.api.cluster import Cluster
 from ragstone.api.evaluate import read_data
-from ragstone.api.execute import Shell
+from ragstone.api.execute import RunOptions, Shell
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions, run_questions
 from ragstone.models import ModelOptions
@@ -179,7 +179,9 @@ def ask(cluster: Any, path: Path, count: int, url: str, arguments: Any, workers:
     def run() -> Any:
         try:
             most = arguments.concurrency
-            return asyncio.run(run_questions(plan, run=path, model_options=options, concurrency=most, shell=shell))
+            return asyncio.run(
+                run_questions(plan, RunOptions(run=path, model_options=options, concurrency=most, shell=shell))
+            )
         finally:
             ended.set()
 

@@ -29,6 +29,7 @@ from msgspec.structs import replace
 
 from ragstone.api import read_run
 from ragstone.api.bench import BenchPlan, plan_bench, run_bench
+from ragstone.api.execute import RunOptions
 from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.models import ModelOptions, client, local, open_model
 from ragstone.models.wire import read_chat
@@ -114,7 +115,7 @@ async def measured(lanes: int, arguments: argparse.Namespace, folder: Path, *, o
     run = folder / f"{lanes}-{order}.run"
     start = time.perf_counter()
     with counting() as counted:
-        result = await run_bench(replace_in(plan, benchmark=benchmark), run=run, concurrency=lanes)
+        result = await run_bench(replace_in(plan, benchmark=benchmark), RunOptions(run=run, concurrency=lanes))
     seconds = time.perf_counter() - start
     if not result.outcome.complete:
         raise SystemExit(f"The run is not complete: {result.outcome.advice}")

@@ -23,6 +23,7 @@ from tests.servers.messages_endpoint import text_of
 
 from ragstone import bench_async, diagnose_async, evaluate_async, run_async
 from ragstone.api.construction import construct
+from ragstone.api.execute import RunOptions
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.template_model import TemplateModel
 from ragstone.errors import Unfinished, UsageError
@@ -403,7 +404,7 @@ async def test_a_construction_goes_in_a_batch_for_each_pass(tmp_path: Path) -> N
         pipeline = questions_pipeline(chunks(), QuestionSettings(4, {"single": 1.0}))
         calling = options(tmp_path, endpoint)
         roles: Any = dict.fromkeys(("writer", "checker"), "openai/m")
-        done = await construct(pipeline, roles, run=tmp_path / "b.run", model_options=calling)
+        done = await construct(pipeline, roles, how=RunOptions(run=tmp_path / "b.run", model_options=calling))
         assert done.complete
         assert len(done.state.items) == 4
         assert once_each(endpoint)

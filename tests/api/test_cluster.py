@@ -20,7 +20,7 @@ from ragstone.api.cluster_keys import keys_for, keys_of
 from ragstone.api.cluster_limits import LimitKeeper, limited_by
 from ragstone.api.cluster_serve import serving
 from ragstone.api.evaluate import read_data
-from ragstone.api.execute import Shell
+from ragstone.api.execute import RunOptions, Shell
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions, run_questions
 from ragstone.api.workload import Workload
@@ -149,7 +149,7 @@ async def asked_on_a_cluster(system: Any, path: Path, **options: Any) -> None:
         read_data([{"question": "What is 7?", "reference": "7"}]), system, ["answer_match"], Judging()
     )
     shell = Shell(cluster=Cluster("127.0.0.1:1"))
-    await run_questions(plan, run=path, model_options=ModelOptions(**options), shell=shell)
+    await run_questions(plan, RunOptions(run=path, model_options=ModelOptions(**options), shell=shell))
 
 
 async def test_a_system_that_cannot_be_sent_is_one_line(tmp_path: Path) -> None:

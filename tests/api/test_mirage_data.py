@@ -10,7 +10,7 @@ from tests.benchmarks.factory import make
 from tests.datasets.test_pools import folder
 
 from ragstone.api.bench import plan_bench, run_bench
-from ragstone.api.execute import Shell
+from ragstone.api.execute import RunOptions, Shell
 from ragstone.benchmarks.mirage.data import load_pool
 from ragstone.benchmarks.mirage.retrieval_pass import RetrievalPass
 from ragstone.errors import Unfinished
@@ -61,5 +61,5 @@ async def test_a_stop_ends_retrieval_where_it_is(tmp_path: Path, monkeypatch: py
     options = {"fictional_size": 1, "retrievers": "bm25"}
     plan = await plan_bench("mirage", options, models=["local/extractive"])
     with pytest.raises(Unfinished, match="Vectors and replies are cached: run the same command again to resume"):
-        await run_bench(plan, run=tmp_path / "s.run", shell=Shell(stop=stop))
+        await run_bench(plan, RunOptions(run=tmp_path / "s.run", shell=Shell(stop=stop)))
     assert not (tmp_path / "s.run").exists()

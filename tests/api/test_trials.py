@@ -11,6 +11,7 @@ from tests.api.test_diagnose import corpus, labelled
 
 from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import read_data
+from ragstone.api.execute import RunOptions
 from ragstone.api.judging import Judging
 from ragstone.api.trials import Trials, as_json, check_changes, config_diff, proposed, trials_table, try_changes
 from ragstone.datasets.tabular import EvalData
@@ -31,7 +32,7 @@ def tried(
     plan = plan_diagnosis(data or read_data(labelled()), system, None, Judging(), corpus=folder)
 
     async def both() -> tuple[DiagnosisResult, Trials]:
-        result = await run_diagnosis(plan, run=tmp_path / "d.run")
+        result = await run_diagnosis(plan, RunOptions(run=tmp_path / "d.run"))
         return result, await try_changes(plan, result, changes)
 
     return plan, *asyncio.run(both())

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ragstone.api.build_questions import build_questions, build_questions_async
 from ragstone.api.construction import construct
 from ragstone.api.construction_estimate import expected
+from ragstone.api.execute import RunOptions
 from ragstone.builders.duplicates import distinct
 from ragstone.builders.questions.items import Draft, Fact, types_of
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
@@ -66,7 +67,9 @@ def reasons(tmp_path: Path, settings: QuestionSettings | None = None, **rules: A
     found: dict[str, int] = {}
     pipeline = questions_pipeline(documents(), settings or QuestionSettings(10, {"single": 1.0}))
     done = asyncio.run(
-        construct(pipeline, dict.fromkeys(("writer", "checker"), changed(**rules)), run=tmp_path / "b.run")
+        construct(
+            pipeline, dict.fromkeys(("writer", "checker"), changed(**rules)), how=RunOptions(run=tmp_path / "b.run")
+        )
     )
     assert done.complete
     for item in done.state.rejected:
@@ -115,7 +118,7 @@ def test_another_passage_that_answers_becomes_gold(tmp_path: Path) -> None:
         return {"passages": numbers}
 
     models: Any = dict.fromkeys(("writer", "checker"), changed(answering=answering))
-    done = asyncio.run(construct(pipeline, models, run=tmp_path / "b.run"))
+    done = asyncio.run(construct(pipeline, models, how=RunOptions(run=tmp_path / "b.run")))
     gold = {draft.references[0][0]: [passage.id for passage in draft.gold] for draft in done.state.items}
     assert gold["317 metres"] == ["doc1#1", "copy#1"]
     assert gold["310 metres"] == ["doc0#1"]
@@ -140,7 +143,7 @@ def test_questions_known_by_heart_can_be_marked_instead_of_dropped(tmp_path: Pat
     rules = {"read": lambda s, r: r if s["passages"] else {"answer": ALL, "found": True}}
     models: Any = dict.fromkeys(("writer", "checker"), changed(**rules))
     pipeline = questions_pipeline(documents(), QuestionSettings(10, {"single": 1.0}, contaminated="mark"))
-    done = asyncio.run(construct(pipeline, models, run=tmp_path / "b.run"))
+    done = asyncio.run(construct(pipeline, models, how=RunOptions(run=tmp_path / "b.run")))
     assert [draft.marks for draft in done.state.items] == [("contaminated",)] * 10
 
 
@@ -160,7 +163,7 @@ def test_the_same_command_asks_nothing_again_and_a_larger_size_goes_on(tmp_path:
 
     def build(size: int) -> list[str]:
         pipeline = questions_pipeline(chunks, QuestionSettings(size, {"single": 1.0}))
-        return [draft.id for draft in asyncio.run(construct(pipeline, models, run=path)).state.items]
+        return [draft.id for draft in asyncio.run(construct(pipeline, models, how=RunOptions(run=path))).state.items]
 
     small = build(5)
     asked = len(model.requests)
@@ -177,7 +180,7 @@ def test_a_changed_document_changes_only_its_questions(tmp_path: Path) -> None:
 
     def build() -> dict[str, str]:
         pipeline = questions_pipeline(chunks, QuestionSettings(16, {"single": 1.0}))
-        state = asyncio.run(construct(pipeline, models, run=path)).state
+        state = asyncio.run(construct(pipeline, models, how=RunOptions(run=path))).state
         return {f"{draft.facts[0].document} {draft.facts[0].attribute}": draft.id for draft in state.items}
 
     before, asked = build(), len(model.requests)
@@ -195,7 +198,7 @@ def test_the_dry_run_counts_what_the_run_then_asks(tmp_path: Path) -> None:
     models: Any = dict.fromkeys(("writer", "checker"), model)
     pipeline = questions_pipeline(documents(), QuestionSettings(10, {"single": 1.0}))
     planned = asyncio.run(expected(pipeline, models))
-    asyncio.run(construct(pipeline, models, run=tmp_path / "b.run"))
+    asyncio.run(construct(pipeline, models, how=RunOptions(run=tmp_path / "b.run")))
     assert planned.total("likely").requests == len(model.requests)
     assert planned.total("least").requests <= len(model.requests) <= planned.total("most").requests
     left = asyncio.run(expected(pipeline, models, tmp_path / "b.run"))

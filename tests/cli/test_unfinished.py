@@ -20,7 +20,7 @@ from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone.api.bench import plan_bench, run_bench
 from ragstone.api.evaluate import plan_evaluation, read_data, run_evaluation
-from ragstone.api.execute import Shell
+from ragstone.api.execute import RunOptions, Shell
 from ragstone.api.judging import Judging
 from ragstone.api.open_run import read_run
 from ragstone.runs import NullProgress, open_run
@@ -68,7 +68,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 async def stopped(name: str, system: Stopping, path: str = "a.run", **more: Any) -> None:
     options = {**OPTIONS[name], **more}
     plan = await plan_bench(name, options, models=[system])
-    await run_bench(plan, run=path, concurrency=1, shell=Shell(stop=system.stop))
+    await run_bench(plan, RunOptions(run=path, concurrency=1, shell=Shell(stop=system.stop)))
 
 
 def read(name: str) -> str:
@@ -193,7 +193,7 @@ async def test_an_evaluation_that_was_stopped_says_so_and_its_coverage_is_of_all
     data = [row for row in rows() if row["reference"]]
     ending = Ending()
     plan = plan_evaluation(read_data(data), ["token_f1"], Judging())
-    done = await run_evaluation(plan, run="a.run", concurrency=1, shell=Shell("", ending, ending.stop))
+    done = await run_evaluation(plan, RunOptions(run="a.run", concurrency=1, shell=Shell("", ending, ending.stop)))
     n, total = done.outcome.done, len(data)
     assert 0 < n < total
     assert (done.summary["token_f1"]["n"], done.summary["token_f1"]["total"]) == (n, total)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.api.blocking import blocking, keywords_in_errors
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
 from ragstone.api.judging import Judging
 from ragstone.api.project_config import configured_reader
 from ragstone.api.run_info import GROWING
@@ -130,17 +130,14 @@ def stored_of(plan: BenchPlan, run: Path | None) -> Stored:
     return Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING, {})
 
 
-async def run_bench(
-    plan: BenchPlan, *, run: str | Path | None = None, concurrency: int | None = None, shell: Shell | None = None
-) -> BenchResult:
-    """Runs the plan into the file `run`; by default its name is derived from the settings."""
+async def run_bench(plan: BenchPlan, how: RunOptions = DEFAULTS) -> BenchResult:
+    """Runs the plan; by default the name of the run file is derived from the settings. Models are called as planned."""
     benchmark, calling = plan.benchmark, plan.model_options
-    shell = shell or Shell()
-    path = shell.path(run, lambda: default_run(plan))
-    at_once = concurrency or concurrency_of(plan.models, min(calling.in_flight, _MOST))
+    path = how.path(lambda: default_run(plan))
+    at_once = how.at_once(plan.models, min(calling.in_flight, _MOST))
     info = {"benchmark_at": plan.place} if plan.place else {}
     job = Job(benchmark, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)
-    done = await execute(job, shell)
+    done = await execute(job, how.shell)
     return BenchResult(path, done.outcome, (*benchmark.warnings, *done.notes), plan.plugin)
 
 
@@ -212,7 +209,7 @@ async def bench_async(
             sampling=sampling,
             model_options=limited(calling, max_requests, max_cost, read_price(price, "price")),
         )
-        return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)
+        return await run_bench(plan, RunOptions(run, concurrency=concurrency, shell=shell))
 
 
 bench = blocking(bench_async, name="bench")

@@ -1,5 +1,6 @@
 """`build_mirage`: MIRAGE's data set from published questions and a Wikipedia dump."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import construct, keep_report
-from ragstone.api.execute import Shell, cache_folder
+from ragstone.api.execute import DEFAULTS, RunOptions
 from ragstone.api.label_round import label_round
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
@@ -75,26 +76,16 @@ def plan_mirage_build(
     return MirageBuild(mirage_pipeline(mapped, size=size), tuple(unmapped), models, folder)
 
 
-async def run_mirage_build(
-    plan: MirageBuild,
-    *,
-    run: str | Path | None = None,
-    retriever: str = "bm25",
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    shell: Shell | None = None,
-) -> BuiltMirage:
+async def run_mirage_build(plan: MirageBuild, how: RunOptions = DEFAULTS, *, retriever: str = "bm25") -> BuiltMirage:
     """Runs the plan and writes `dataset.json`, `doc_pool.json`, `oracle.json` and `rejected.jsonl`; for `run` and
     `diagnose`, `questions.jsonl` and `documents.jsonl`; and `labels.sqlite` with the labels of 200 questions, for
     people to label the same chunks (`ragstone annotate`)."""
     plan.output.mkdir(parents=True, exist_ok=True)
-    path = Path(run) if run is not None else plan.output / "build.run"
+    path = how.path(lambda: plan.output / "build.run")
     mapped = len(plan.pipeline.start)
     before = State((), plan.unmapped, (PassYield("map", mapped + len(plan.unmapped), mapped),))
-    done = await construct(
-        plan.pipeline, plan.models, before=before, run=path, retriever=retriever,
-        model_options=model_options or ModelOptions(cache=cache_folder()), concurrency=concurrency, shell=shell,
-    )  # fmt: skip
+    how = dataclasses.replace(how, run=path, model_options=how.calling())
+    done = await construct(plan.pipeline, plan.models, before=before, retriever=retriever, how=how)
     plugin = ConstructionPlugin()
     if not done.complete:
         return BuiltMirage(path, done.outcome, benchmark=plugin)
@@ -160,9 +151,7 @@ async def build_mirage_async(
     models: dict[Role, str | Model] = {"writer": model, "checker": model}
     paths: Any = [questions] if isinstance(questions, str | Path) else questions
     plan = plan_mirage_build(paths, dump, output, models, size=size, changed_after=changed_after)
-    return await run_mirage_build(
-        plan, run=run, retriever=retriever, model_options=model_options, concurrency=concurrency
-    )
+    return await run_mirage_build(plan, RunOptions(run, model_options, concurrency), retriever=retriever)
 
 
 build_mirage = blocking(build_mirage_async, name="build_mirage")

@@ -13,7 +13,7 @@ from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import Constructed, construct, keep_report
 from ragstone.api.earlier_questions import EarlierSet, earlier_set, known_of
-from ragstone.api.execute import Shell, cache_folder
+from ragstone.api.execute import DEFAULTS, RunOptions, cache_folder
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
@@ -90,23 +90,15 @@ def plan_question_build(
 
 
 async def run_question_build(
-    plan: QuestionBuild,
-    *,
-    run: str | Path | None = None,
-    retriever: str = "bm25",
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    shell: Shell | None = None,
+    plan: QuestionBuild, how: RunOptions = DEFAULTS, *, retriever: str = "bm25"
 ) -> BuiltQuestions:
     """Runs the plan and writes the test set: `questions.jsonl`, which `run`, `diagnose` and `eval` read, `corpus.jsonl`
     with the chunks, and `rejected.jsonl` with every rejected item and its reason. By default the run file stands in
     the folder, too."""
     plan.output.mkdir(parents=True, exist_ok=True)
-    path = Path(run) if run is not None else plan.output / "build.run"
-    done = await construct(
-        plan.pipeline, plan.models, before=State(yields=(_lines_kept(plan.cleaned),)), run=path, retriever=retriever,
-        model_options=model_options, concurrency=concurrency, shell=shell,
-    )  # fmt: skip
+    path, before = how.path(lambda: plan.output / "build.run"), State(yields=(_lines_kept(plan.cleaned),))
+    how = dataclasses.replace(how, run=path)
+    done = await construct(plan.pipeline, plan.models, before=before, retriever=retriever, how=how)
     plugin = ConstructionPlugin()
     if not done.complete:
         return BuiltQuestions(path, done.outcome, benchmark=plugin)
@@ -224,7 +216,7 @@ async def build_questions_async(
     models: dict[Role, str | Model] = {"writer": model, "checker": checker or model}
     plan = plan_question_build(documents, output, models, settings, chunk=chunk, extend=extend)
     options = model_options or ModelOptions(cache=cache_folder())
-    return await run_question_build(plan, run=run, retriever=retriever, model_options=options, concurrency=concurrency)
+    return await run_question_build(plan, RunOptions(run, options, concurrency), retriever=retriever)
 
 
 build_questions = blocking(build_questions_async, name="build_questions")

@@ -1,8 +1,9 @@
 """`build_rgb`: RGB's data sets from the user's news articles."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import Constructed, construct, keep_report
 from ragstone.api.construction_estimate import Expected, expected
-from ragstone.api.execute import Shell, cache_folder
+from ragstone.api.execute import DEFAULTS, RunOptions
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import Pipeline, State
@@ -102,20 +103,13 @@ def plan_rgb_build(
     return RGBBuild(read.passages, tuple(chunks), models, folder, size, search, retriever)
 
 
-async def run_rgb_build(
-    plan: RGBBuild,
-    *,
-    run: str | Path | None = None,
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    shell: Shell | None = None,
-) -> BuiltRGB:
+async def run_rgb_build(plan: RGBBuild, how: RunOptions = DEFAULTS) -> BuiltRGB:
     """Runs the plan and writes the official files (`en_refine.json`, `en_int.json`, `en_fact.json`, likewise zh), of
     which the benchmark also makes noise and rejection; `rejected.jsonl`; and for `run` and `diagnose` `questions.jsonl`
     and `corpus.jsonl`."""
     plan.output.mkdir(parents=True, exist_ok=True)
-    path = Path(run) if run is not None else plan.output / "build.run"
-    options = model_options or ModelOptions(cache=cache_folder())
+    path, options = how.path(lambda: plan.output / "build.run"), how.calling()
+    how = dataclasses.replace(how, run=path, model_options=options)
     plugin = ConstructionPlugin()
 
     async def rank(question: str, passages: Sequence[Passage]) -> Sequence[Passage]:
@@ -124,16 +118,15 @@ async def run_rgb_build(
             return (await retriever.retrieve([question], k=TOP))[0]
 
     async with AsyncExitStack() as stack:
-        stack.enter_context(shell.staying() if shell else nullcontext())
+        stack.enter_context(how.shell.staying())
         web: WebSearch | None = None
         if plan.search:
             web = await stack.enter_async_context(open_web_search(plan.search, options))
 
         async def part(pipeline: Pipeline, before: State | None) -> Constructed:
             return await construct(
-                pipeline, plan.models, before=before, searcher=web, run=path, retriever=plan.retriever,
-                model_options=options, concurrency=concurrency, shell=shell,
-            )  # fmt: skip
+                pipeline, plan.models, before=before, searcher=web, retriever=plan.retriever, how=how
+            )
 
         pipeline = plan.pipeline(rank)
         base = await part(pipeline, None)
@@ -216,7 +209,7 @@ async def build_rgb_async(
     """
     models: dict[Role, str | Model] = {"writer": model, "checker": checker or model}
     plan = plan_rgb_build(articles, output, models, size=size, search=search, corpus=corpus, retriever=retriever)
-    return await run_rgb_build(plan, run=run, model_options=model_options, concurrency=concurrency)
+    return await run_rgb_build(plan, RunOptions(run, model_options, concurrency))
 
 
 build_rgb = blocking(build_rgb_async, name="build_rgb")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, default_name, execute
 from ragstone.api.workload import check_addressed
 from ragstone.benchmarks.construction import Construction
 from ragstone.builders.model_system import BuildingModel, BuildingTarget
@@ -45,22 +45,18 @@ async def construct(
     *,
     before: State | None = None,
     searcher: System | None = None,
-    run: str | Path | None = None,
     retriever: str = "bm25",
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    shell: Shell | None = None,
+    how: RunOptions = DEFAULTS,
 ) -> Constructed:
     """Runs all passes. What the run file has is not asked again, so the same command resumes, and a larger size
     extends. `before`: the state of an earlier part of the construction, whose yields and rejections go on. `searcher`:
     the search engine of passes that need one. Raises UsageError, RunMismatch and the errors of opening models."""
     check_retriever(retriever)
-    shell = shell or Shell()
-    check_addressed(list(dict.fromkeys(models.values())), model_options or ModelOptions())
-    most = concurrency or concurrency_of(list(models.values()), _CONCURRENCY)
-    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
+    most = how.at_once(list(models.values()), _CONCURRENCY)
+    shell, options = how.shell, how.calling(most)
+    check_addressed(list(dict.fromkeys(models.values())), options)
     settings = {"construction": pipeline.name, **pipeline.settings}
-    path = Path(run) if run is not None else default_name(f"build-{pipeline.name}", settings)
+    path = how.path(lambda: default_name(f"build-{pipeline.name}", settings))
     before = before or State()
     state, outcome = State(tuple(pipeline.start), before.rejected, before.yields), Outcome()
     async with AsyncExitStack() as stack:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import data_frame, plan_evaluation, read_data
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
 from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions
@@ -155,37 +155,27 @@ def plan_diagnosis(
     )  # fmt: skip
 
 
-async def run_diagnosis(
-    plan: DiagnosisPlan,
-    *,
-    run: str | Path | None = None,
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    price: str = "",
-    gates: Mapping[str, float] | None = None,
-    shell: Shell | None = None,
-) -> DiagnosisResult:
-    """Runs the plan into the file `run`, in rounds: each asks what the answers before it have shown to be needed. Of a
-    portion of the rows, all answers to a question are asked."""
-    shell = shell or Shell()
-    most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
-    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
+async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> DiagnosisResult:
+    """Runs the plan in rounds: each asks what the answers before it have shown to be needed. Of a portion of the rows,
+    all answers to a question are asked."""
+    most = how.at_once([plan.system], _CONCURRENCY)
+    options = how.calling(most)
     index = None
     if plan.corpus is not None:
         index = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
-    questions = await find_gold(plan.rows, index, plan.judging, options, shell.portion)
+    questions = await find_gold(plan.rows, index, plan.judging, options, how.shell.portion)
     if plan.recorded:
         questions = [dataclasses.replace(question, recorded=True) for question in questions]
     benchmark = Interventions(
         questions, len(plan.rows), data_name=plan.data.name, sha256=plan.data.sha256, warnings=plan.warnings,
-        full=plan.full, corpus=plan.corpus.sha256 if plan.corpus is not None else "", gates=_correctness(gates),
+        full=plan.full, corpus=plan.corpus.sha256 if plan.corpus is not None else "", gates=_correctness(how.gates),
     )  # fmt: skip
     question = {**benchmark.question, "system": "recorded" if plan.recorded else system_settings(plan.system)}
-    path = shell.path(run, lambda: default_name("diagnosis", question))
-    price = price_in_batches(price, [plan.system, *plan.judging.judges], batch=options.batch is not None)
-    info = prices_and_gates(price, gates)
+    path = how.path(lambda: default_name("diagnosis", question))
+    price = price_in_batches(how.price, [plan.system, *plan.judging.judges], batch=options.batch is not None)
+    info = prices_and_gates(price, how.gates)
     async with AsyncExitStack() as stack:
-        stack.enter_context(shell.staying())
+        stack.enter_context(how.shell.staying())
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
         takes, notes = (
@@ -195,7 +185,7 @@ async def run_diagnosis(
         if _has_begun(path):
             with open_run(path) as before:
                 benchmark = benchmark.grown(before, system.id)
-        rounds = dataclasses.replace(shell, portion=None)  # the benchmark has the questions of the portion alone
+        rounds = dataclasses.replace(how.shell, portion=None)  # the benchmark has the questions of the portion alone
         for _ in range(_ROUNDS):
             asked = benchmark.size
             job = Job(
@@ -207,7 +197,7 @@ async def run_diagnosis(
             if done.outcome.interrupted or done.outcome.refused or grown.size == asked:
                 break
             benchmark = grown
-    warnings = (*benchmark.warnings, *filter(None, [shell.part()]))
+    warnings = (*benchmark.warnings, *filter(None, [how.shell.part()]))
     return DiagnosisResult(path, done.outcome, warnings, system=system.id)
 
 
@@ -304,9 +294,8 @@ async def diagnose_async(
     )  # fmt: skip
     if isinstance(system, str) and system.startswith("rag("):
         system = rag_target(system, NO_CORPUS if corpus is None else corpus)
-    joined = {} if references is None else {"references": references}
     planned = plan_diagnosis(
-        read_data(questions, mapping=mapping, limit=limit, sample=sample, seed=seed, **joined),
+        read_data(questions, mapping=mapping, limit=limit, sample=sample, seed=seed, references=references),
         system if retriever is None else SystemTarget(system, retriever),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
@@ -319,10 +308,7 @@ async def diagnose_async(
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=most)
     model_options = limited(model_options, max_requests, budget, read_price(price))
     shell = Shell.of(language=language, cluster=cluster, workers=workers, shard=shard)
-    model_options = dataclasses.replace(model_options, spread=shell.cluster)
-    return await run_diagnosis(
-        planned, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell
-    )
+    return await run_diagnosis(planned, RunOptions(run, model_options, concurrency, price, gates=gates, shell=shell))
 
 
 diagnose = blocking(diagnose_async, name="diagnose")

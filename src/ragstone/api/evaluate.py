@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, name_of
 from ragstone.api.recorded_rows import Contents, RecordedRows, Replies
@@ -187,28 +187,17 @@ def check_columns(data: EvalData, group_by: Sequence[str]) -> None:
             )
 
 
-async def run_evaluation(
-    plan: EvalPlan,
-    *,
-    run: str | Path | None = None,
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    price: str = "",
-    gates: Mapping[str, float] | None = None,
-    shell: Shell | None = None,
-) -> EvalResult:
-    """Runs the plan into the file `run`; by default its name is derived from the settings."""
-    shell = shell or Shell()
-    path = shell.path(run, lambda: default_run(plan))
+async def run_evaluation(plan: EvalPlan, how: RunOptions = DEFAULTS) -> EvalResult:
+    """Runs the plan; by default the name of the run file is derived from the settings."""
+    path = how.path(lambda: default_run(plan))
     plan, growth = fitted(plan, path)
-    options = model_options or ModelOptions(cache=cache_folder())
-    price = price_in_batches(price, plan.judging.judges, batch=options.batch is not None)
+    options = how.calling()
+    price = price_in_batches(how.price, plan.judging.judges, batch=options.batch is not None)
     job = Job(
-        plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
-        plan.metrics, plan.judging, options,
-        info=prices_and_gates(price, gates), replaces=growth.replaces, rows=growth.rows,
+        plan.benchmark, [plan.system], path, how.at_once([plan.judging.model], _CONCURRENCY), plan.metrics,
+        plan.judging, options, info=prices_and_gates(price, how.gates), replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
-    done = await execute(job, shell)
+    done = await execute(job, how.shell)
     return EvalResult(path, done.outcome, (*plan.warnings, *done.notes), system=plan.system.id)
 
 
@@ -279,18 +268,17 @@ async def evaluate_async(
     files. Raises `RagstoneError`s, one line each.
     """
     read_price(price, "price")
-    reading = {
-        "sep": sep, "sheet": sheet, "split": split, "qrels": qrels, "corpus": corpus, "references": references,
-        "seed": seed,
-    }  # fmt: skip
-    file_options = {name: value for name, value in reading.items() if value is not None}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
         reasons=reasons, strict_quotes=strict_quotes, combine=combine,
     )  # fmt: skip
+    read = read_data(
+        data, mapping=mapping, limit=limit, sample=sample, seed=seed, sep=sep, sheet=sheet, split=split, qrels=qrels,
+        corpus=corpus, references=references,
+    )  # fmt: skip
     plan = plan_evaluation(
-        read_data(data, mapping=mapping, limit=limit, sample=sample, **file_options),
+        read,
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         name=name,
@@ -301,10 +289,7 @@ async def evaluate_async(
     )
     shell = Shell.of(language=language, otlp=otlp, cluster=cluster, workers=workers, shard=shard)
     calling = limited(model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, read_price(price))
-    calling = dataclasses.replace(calling, spread=shell.cluster)
-    return await run_evaluation(
-        plan, run=run, model_options=calling, concurrency=concurrency, price=price, gates=gates, shell=shell
-    )
+    return await run_evaluation(plan, RunOptions(run, calling, concurrency, price, gates=gates, shell=shell))
 
 
 evaluate = blocking(evaluate_async, name="evaluate")

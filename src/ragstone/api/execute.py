@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
 
 __all__ = [
-    "Executed", "Job", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name", "execute",
-    "limited",
+    "DEFAULTS", "Executed", "Job", "RunOptions", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name",
+    "execute", "limited",
 ]  # fmt: skip
 
 # `local/…` models share this machine's cores; more at once would only wait.
@@ -100,6 +100,40 @@ class Shell:
         if run is not None:
             return Path(run)
         return default() if self.portion is None else self.portion.path(default())
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a plan is run. `run`: the file, by default named after the settings. `model_options`: by default with the
+    cache of replies. `concurrency`: cases at once. `price`, `judge_price`: "IN/OUT[/CACHED]" per million tokens, of the
+    judge where it has none of its own. `gates`: thresholds by metric, which the run file keeps."""
+
+    run: str | Path | None = None
+    model_options: ModelOptions | None = None
+    concurrency: int | None = None
+    price: str = ""
+    judge_price: str = ""
+    gates: Mapping[str, float] | None = None
+    shell: Shell = field(default_factory=Shell)
+
+    def path(self, default: Callable[[], Path]) -> Path:
+        """The run file, which says of which portion it is where nobody named it."""
+        return self.shell.path(self.run, default)
+
+    def at_once(self, models: Sequence[object], most: int) -> int:
+        """How many cases run concurrently; fewer of models of this machine."""
+        return self.concurrency or concurrency_of(models, most)
+
+    def calling(self, in_flight: int | None = None) -> ModelOptions:
+        """How models are called; `in_flight` where nobody said it."""
+        options = self.model_options
+        if options is None:
+            options = ModelOptions(cache=cache_folder())
+            options = options if in_flight is None else replace(options, in_flight=in_flight)
+        return options if self.shell.cluster is None else replace(options, spread=self.shell.cluster)
+
+
+DEFAULTS = RunOptions()
 
 
 @dataclass(frozen=True)

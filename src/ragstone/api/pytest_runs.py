@@ -14,7 +14,7 @@ from typing import Any, Literal
 from ragstone.analysis.gates import GateResult
 from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import EvalResult, read_data
-from ragstone.api.execute import default_name
+from ragstone.api.execute import RunOptions, default_name
 from ragstone.api.gates import check_gates
 from ragstone.api.project_config import configured_system
 from ragstone.api.pytest_messages import at_length, misses
@@ -117,7 +117,7 @@ def ask_system(
     calling = ModelOptions(cache=evaluator.options.cache, deadline=timeout, timeout=timeout, in_flight=most)
     path = folder / default_name("run", settings)
     folder.mkdir(parents=True, exist_ok=True)
-    result = evaluator.wait(run_questions(plan, run=path, model_options=calling, concurrency=concurrency))
+    result = evaluator.wait(run_questions(plan, RunOptions(path, calling, concurrency)))
     return LiveRun(result, limits)
 
 
@@ -155,7 +155,7 @@ def diagnose_system(
     calling = ModelOptions(cache=evaluator.options.cache, deadline=timeout, timeout=timeout, in_flight=most)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / default_name("diagnosis", {"settings": settings})
-    result = evaluator.wait(run_diagnosis(plan, run=path, model_options=calling, concurrency=concurrency))
+    result = evaluator.wait(run_diagnosis(plan, RunOptions(path, calling, concurrency)))
     return LiveRun(result, thresholds)
 
 

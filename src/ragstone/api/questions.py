@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
 from ragstone.api.gold_documents import with_gold_documents
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import Judging
@@ -98,32 +98,21 @@ def fitted_questions(plan: QuestionPlan, path: Path) -> tuple[QuestionPlan, Grow
     return dataclasses.replace(plan, benchmark=dataclasses.replace(plan.benchmark, rows=rows)), growth
 
 
-async def run_questions(
-    plan: QuestionPlan,
-    *,
-    run: str | Path | None = None,
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    price: str = "",
-    judge_price: str = "",
-    gates: Mapping[str, float] | None = None,
-    shell: Shell | None = None,
-) -> EvalResult:
-    """Runs the plan into the file `run`; by default its name is derived from the questions and the system. `price`: of
-    the system's models and, unless `judge_price` says otherwise, of the judge."""
-    shell = shell or Shell()
-    path = shell.path(run, lambda: default_question_run(plan))
-    most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
-    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
+async def run_questions(plan: QuestionPlan, how: RunOptions = DEFAULTS) -> EvalResult:
+    """Runs the plan; by default the name of the run file is derived from the questions and the system."""
+    path = how.path(lambda: default_question_run(plan))
+    most = how.at_once([plan.system], _CONCURRENCY)
+    options = how.calling(most)
     plan, growth = fitted_questions(plan, path)
     batch = options.batch is not None
-    judge_price = price_in_batches(judge_price or price, plan.judging.judges, batch=batch)
-    info = prices_and_gates(judge_price, gates, system_price=price_in_batches(price, [plan.model], batch=batch))
+    judge_price = price_in_batches(how.judge_price or how.price, plan.judging.judges, batch=batch)
+    system_price = price_in_batches(how.price, [plan.model], batch=batch)
+    info = prices_and_gates(judge_price, how.gates, system_price=system_price)
     job = Job(
         plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info,
         replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
-    done = await execute(job, shell)
+    done = await execute(job, how.shell)
     return EvalResult(path, done.outcome, (*plan.benchmark.warnings, *done.notes), system=done.systems[0])
 
 
@@ -184,7 +173,6 @@ async def run_async(
     question; the run goes on. Raises `RagstoneError`s, one line each.
     """
     read_price(price, "price")
-    reading = {"sheet": sheet, "split": split, "references": references, "seed": seed}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
@@ -193,8 +181,8 @@ async def run_async(
     )  # fmt: skip
     plan = plan_questions(
         read_data(
-            questions, mapping=mapping, limit=limit, sample=sample,
-            **{name: value for name, value in reading.items() if value is not None},
+            questions, mapping=mapping, limit=limit, sample=sample, seed=seed, sheet=sheet, split=split,
+            references=references,
         ),
         system if retriever is None else SystemTarget(system, retriever),
         [metrics] if isinstance(metrics, str) else metrics,
@@ -208,11 +196,7 @@ async def run_async(
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
     model_options = limited(model_options, max_requests, max_cost, read_price(price or judge_price))
     shell = Shell.of(language=language, otlp=otlp, cluster=cluster, workers=workers, shard=shard)
-    model_options = dataclasses.replace(model_options, spread=shell.cluster)
-    return await run_questions(
-        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, judge_price=judge_price,
-        gates=gates, shell=shell,
-    )  # fmt: skip
+    return await run_questions(plan, RunOptions(run, model_options, concurrency, price, judge_price, gates, shell))
 
 
 run = blocking(run_async, name="run")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, execute
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, execute
 from ragstone.api.judging import Judging
 from ragstone.benchmarks.interventions.waterfall import fixes
 from ragstone.benchmarks.recorded import diagnosis
@@ -152,19 +152,13 @@ async def try_changes(
     plan: DiagnosisPlan,
     result: DiagnosisResult,
     changes: Sequence[str],
-    *,
-    run: Path | None = None,
-    model_options: ModelOptions | None = None,
-    concurrency: int | None = None,
-    shell: Shell | None = None,
-    seed: int = 0,
+    how: RunOptions = DEFAULTS,
 ) -> Trials:
     """Measures these changes ("auto": those that may help against the causes that were found) on the questions of a
     diagnosis. Raises UsageError."""
     check_changes(changes, plan.system)
-    most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
-    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
-    path = run or result.run.with_suffix(".trials.run")
+    most = how.at_once([plan.system], _CONCURRENCY)
+    options, path = how.calling(most), result.run.with_suffix(".trials.run")
     async with AsyncExitStack() as stack:
         base = await stack.enter_async_context(open_system(plan.system, template=RAG_TEMPLATE, options=options))
         names = [name for name in changes if name != "auto"]
@@ -180,7 +174,7 @@ async def try_changes(
                 systems[change] = await stack.enter_async_context(opened)
         same = {change for change, system in systems.items() if change and system.id == base.id}
         systems = {change: system for change, system in systems.items() if change not in same}
-        halving = _Halving(plan, systems, path, most, options, shell or Shell(), seed)
+        halving = _Halving(plan, systems, path, most, options, how.shell)
         trials = await halving.run()
     best = next((trial for trial in trials if trial.finished and _is_better(trial)), None)
     line = ""
@@ -197,12 +191,12 @@ def _is_better(trial: Trial) -> bool:
 class _Halving:
     def __init__(
         self, plan: DiagnosisPlan, systems: dict[str, System], path: Path, concurrency: int, options: ModelOptions,
-        shell: Shell, seed: int,
+        shell: Shell,
     ) -> None:  # fmt: skip
         self._plan, self._systems, self._path = plan, systems, path
         self._concurrency, self._options, self._shell = concurrency, options, shell
         self._order = list(plan.rows)
-        random.Random(seed).shuffle(self._order)
+        random.Random(0).shuffle(self._order)
 
     async def run(self) -> list[Trial]:
         """The trials, best first."""

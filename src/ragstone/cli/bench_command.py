@@ -154,9 +154,11 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
 
 async def _bench(plan: "BenchPlan", values: Mapping[str, Any]) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
+    from ragstone.api.execute import RunOptions  # noqa: PLC0415
 
     async with opened_shell(values) as shell:
-        result = await run_bench(plan, run=values["run_file"], concurrency=values["concurrency"], shell=shell)
+        how = RunOptions(values["run_file"], concurrency=values["concurrency"], shell=shell)
+        result = await run_bench(plan, how)
     return _say_result(result, values)
 
 

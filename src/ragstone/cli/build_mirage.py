@@ -40,10 +40,7 @@ def command(**values: Any) -> int:
     return asyncio.run(
         run_build(
             values,
-            lambda options, shell: run_mirage_build(
-                plan, run=values["run_file"], retriever=values["retriever"], model_options=options,
-                concurrency=values["concurrency"], shell=shell,
-            ),
+            lambda how: run_mirage_build(plan, how, retriever=values["retriever"]),
             lambda built: {"questions": built.questions},
             lambda built: built.questions is not None,
         )

@@ -53,10 +53,7 @@ def command(**values: Any) -> int:
     return asyncio.run(
         run_build(
             values,
-            lambda options, shell: run_question_build(
-                plan, run=values["run_file"], retriever=values["retriever"], model_options=options,
-                concurrency=values["concurrency"], shell=shell,
-            ),
+            lambda how: run_question_build(plan, how, retriever=values["retriever"]),
             lambda built: {
                 "questions": None if built.questions is None else str(built.questions), "accepted": built.accepted,
                 "rejected": dict(built.rejected or {}),

@@ -39,9 +39,7 @@ def command(**values: Any) -> int:
     return asyncio.run(
         run_build(
             values,
-            lambda options, shell: run_rgb_build(
-                plan, run=values["run_file"], model_options=options, concurrency=values["concurrency"], shell=shell
-            ),
+            lambda how: run_rgb_build(plan, how),
             lambda built: {"files": built.files},
             lambda built: built.files is not None,
         )

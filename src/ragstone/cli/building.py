@@ -20,9 +20,9 @@ from ragstone.cli.options import (
     json_option,
     language_option,
     max_requests_option,
-    model_options_of,
     quiet_option,
     rate_options,
+    run_options_of,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
@@ -33,10 +33,9 @@ from ragstone.prices import read_price, share_of
 
 if TYPE_CHECKING:
     from ragstone.api.construction_estimate import Amounts, Expected
-    from ragstone.api.execute import Shell
+    from ragstone.api.execute import RunOptions
     from ragstone.api.run_result import RunResult
     from ragstone.builders.steps import Role
-    from ragstone.models import ModelOptions
 
 _BOUNDS = ("least", "likely", "most")
 _COLUMNS = {"requests": "requests", "prompt_tokens": "prompt_tokens", "reply_tokens": "completion_tokens"}
@@ -138,14 +137,16 @@ def _document(one: "Amounts") -> dict[str, Any]:
 
 async def run_build(
     values: Mapping[str, Any],
-    build: "Callable[[ModelOptions, Shell], Awaitable[RunResult]]",
+    build: "Callable[[RunOptions], Awaitable[RunResult]]",
     document: "Callable[[Any], dict[str, Any]]",
     complete: "Callable[[Any], bool]",
 ) -> int:
     """Runs a construction and prints its tables, or what `document` makes of its result."""
-    options = replace(model_options_of(values), base_url=values["base_url"])
     async with opened_shell(values) as shell:
-        result = await build(options, shell)
+        how = run_options_of(values, shell)
+        assert how.model_options is not None
+        options = replace(how.model_options, base_url=values["base_url"])
+        result = await build(replace(how, model_options=options))
     with result.open() as run:
         language, failures = run.language, failures_of(run)
         if values["as_json"]:

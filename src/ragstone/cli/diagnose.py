@@ -18,10 +18,10 @@ from ragstone.cli.options import (
     language_option,
     max_requests_option,
     metrics_option,
-    model_options_of,
     portion_of,
     report_option,
     run_option,
+    run_options_of,
     shard_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json, say_tables, say_text
@@ -137,19 +137,14 @@ def _dry_run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
 async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
     from ragstone.api.diagnose import run_diagnosis  # noqa: PLC0415
 
-    options, most = model_options_of(values), values["concurrency"]  # one budget for diagnosis and trials
     async with opened_shell(values) as shell:
-        result = await run_diagnosis(
-            plan, run=values["run_file"], model_options=options, concurrency=most, price=values["price"],
-            gates=thresholds_of(values), shell=shell,
-        )  # fmt: skip
+        how = run_options_of(values, shell, gates=thresholds_of(values))  # one budget for diagnosis and trials
+        result = await run_diagnosis(plan, how)
         trials = None
         if values["changes"] and result.outcome.complete:
             from ragstone.api.trials import try_changes  # noqa: PLC0415
 
-            trials = await try_changes(
-                plan, result, values["changes"], model_options=options, concurrency=most, shell=shell
-            )  # fmt: skip
+            trials = await try_changes(plan, result, values["changes"], how)
     return _print(plan, result, trials, values)
 
 

@@ -27,7 +27,6 @@ from ragstone.cli.options import (
     language_option,
     limit_options,
     metrics_option,
-    model_options_of,
     no_judge,
     otlp_option,
     portion_of,
@@ -37,6 +36,7 @@ from ragstone.cli.options import (
     report_option,
     rows_options,
     run_option,
+    run_options_of,
     shard_option,
     table_options,
 )  # fmt: skip
@@ -144,10 +144,7 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
     from ragstone.api.evaluate import run_evaluation  # noqa: PLC0415
 
     async with opened_shell(values) as shell:
-        result = await run_evaluation(
-            plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
-            price=values["price"], gates=thresholds_of(values), shell=shell,
-        )  # fmt: skip
+        result = await run_evaluation(plan, run_options_of(values, shell, gates=thresholds_of(values)))
     return print_result(result, values)
 
 

@@ -14,6 +14,7 @@ from ragstone.messages import LANGUAGES
 
 if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
+    from ragstone.api.execute import RunOptions, Shell
     from ragstone.api.judging import Judging
     from ragstone.api.portion import Portion
     from ragstone.datasets.tabular import EvalData
@@ -226,6 +227,18 @@ def model_options_of(values: Mapping[str, Any]) -> "ModelOptions":
     if values["concurrency"]:
         options = replace(options, in_flight=max(values["concurrency"], options.in_flight))
     return options
+
+
+def run_options_of(
+    values: Mapping[str, Any], shell: "Shell", *, gates: Mapping[str, float] | None = None
+) -> "RunOptions":
+    """How a plan is run, from the options of a command. Raises UsageError."""
+    from ragstone.api.execute import RunOptions  # noqa: PLC0415
+
+    return RunOptions(
+        values["run_file"], model_options_of(values), values["concurrency"], values["price"],
+        values.get("judge_price", ""), gates, shell,
+    )  # fmt: skip
 
 
 def judging_of(values: dict[str, Any], **more: Any) -> "Judging":

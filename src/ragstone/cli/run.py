@@ -27,13 +27,13 @@ from ragstone.cli.options import (
     language_option,
     limit_options,
     metrics_option,
-    model_options_of,
     otlp_option,
     portion_of,
     references_option,
     report_option,
     rows_options,
     run_option,
+    run_options_of,
     shard_option,
     table_options,
 )  # fmt: skip
@@ -103,10 +103,7 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
     from ragstone.api.questions import run_questions  # noqa: PLC0415
 
     async with opened_shell(values, arguments) as shell:
-        result = await run_questions(
-            plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
-            price=values["price"], judge_price=values["judge_price"], gates=thresholds_of(values), shell=shell,
-        )  # fmt: skip
+        result = await run_questions(plan, run_options_of(values, shell, gates=thresholds_of(values)))
     return print_result(result, values, reuses=True)
 
 
