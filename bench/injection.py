@@ -27,7 +27,7 @@ from typing import Any, Literal
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from ragstone.errors import RagstoneError
-from ragstone.metrics.judge import Judge, JudgeFailed, Prompts, open_judge
+from ragstone.metrics.judge import Judge, JudgeFailed, MatrixJudge, Prompts
 from ragstone.metrics.judge.envelope import enclosed
 from ragstone.models import ModelOptions, open_model
 from ragstone.models.cache import default_cache
@@ -161,7 +161,7 @@ async def report(args: argparse.Namespace) -> int:
     several = attacks()[: args.limit]
     options = ModelOptions(base_url=args.base_url, cache=None if args.no_cache else default_cache())
     async with open_model(args.judge, options) as model:
-        judge = open_judge(model, prompts=Prompts.load(), verify=args.verify)
+        judge = MatrixJudge(model, prompts=Prompts.load(), verify=args.verify)
         found = summary(await measure(judge, several, at_once=16))
     chance = args.judge in AT_CHANCE
     if args.json:

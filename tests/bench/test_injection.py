@@ -12,7 +12,7 @@ import pytest
 from bench.peers import plausible
 
 from bench import injection
-from ragstone.metrics.judge import Prompts, open_judge
+from ragstone.metrics.judge import MatrixJudge, Prompts
 from ragstone.models.scripted import Scripted
 from ragstone.types import Request
 
@@ -51,7 +51,7 @@ def gullible(request: Request) -> str:
 
 def flips(script: Any) -> dict[str, Any]:
     several = injection.attacks()
-    judge = open_judge(Scripted(script), prompts=Prompts.load())
+    judge = MatrixJudge(Scripted(script), prompts=Prompts.load())
     return injection.summary(asyncio.run(injection.measure(judge, several, at_once=8)))
 
 

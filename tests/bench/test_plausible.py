@@ -4,7 +4,7 @@ import pytest
 from bench.peers import data, plausible
 
 from ragstone.metrics import Tools, make_metrics
-from ragstone.metrics.judge import Prompts, open_judge
+from ragstone.metrics.judge import MatrixJudge, Prompts
 from ragstone.models.scripted import Scripted
 from ragstone.types import Case, Passage, Query, Request, Response, Sample, Score
 
@@ -41,7 +41,7 @@ async def test_every_score_of_a_sample_is_there_after_two_requests() -> None:
         return plausible.answer({"messages": [{"content": turn.content} for turn in request.messages]})
 
     model, prompts = Scripted(reply), Prompts.load()
-    judge = open_judge(model, embedder=Vectors(), prompts=prompts)  # type: ignore[arg-type]
+    judge = MatrixJudge(model, embedder=Vectors(), prompts=prompts)  # type: ignore[arg-type]
     metrics = make_metrics(["five"], Tools(judge=judge, model=model, embedder=Vectors(), prompts=prompts))  # type: ignore[arg-type]
     (row,) = data.rows(1)
     sample = Sample("s", row.user_input, ((row.reference,),), language="en")

@@ -18,7 +18,7 @@ import pytest
 from bench.peers.environment import environment
 
 from ragstone.metrics import Tools, make_metrics
-from ragstone.metrics.judge import open_judge
+from ragstone.metrics.judge import MatrixJudge
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.schemas import OUTPUTS
 from ragstone.models.cache import Cached, ReplyCache
@@ -173,7 +173,7 @@ def _numbered(all_verdicts: Sequence[Any]) -> list[dict[str, Any]]:
 async def by_us(given: Verdicts, group: str) -> dict[str, Score]:
     """Our scores by the names of ragas. `group`: "five", from the matrix, or "ragas", metric by metric."""
     model, embedder, prompts = Scripted(Judge(given)), Vectors(given["vectors"]), Prompts.load()
-    judge = open_judge(model, embedder=embedder, prompts=prompts)
+    judge = MatrixJudge(model, embedder=embedder, prompts=prompts)
     metrics = make_metrics([group], Tools(judge=judge, model=model, embedder=embedder, prompts=prompts))
     references = ((given["reference"],),) if given["reference"] else ()
     sample = Sample(id="s", question=given["question"], references=references, language="en")

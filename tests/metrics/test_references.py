@@ -8,7 +8,7 @@ from tests.api.judging import Embedder, scripted_judge, verdict
 from tests.metrics.matrices import made, resolve
 
 from ragstone.metrics._references import alternatives
-from ragstone.metrics.judge import open_judge
+from ragstone.metrics.judge import MatrixJudge
 from ragstone.metrics.judge.envelope import opened
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.ragas_answer_correctness import RagasAnswerCorrectness
@@ -41,7 +41,7 @@ def test_alternatives_are_whole_answers_and_every_alias_is_in_one(slots: Any, ex
 async def scored(name: str, answer: str, *aliases: str, embedder: Any = None) -> tuple[Score, Scripted]:
     model = scripted_judge()
     case = Case("c", sample(aliases), {}, Query("Who built it?"))
-    judge = open_judge(model, embedder=embedder or Embedder())
+    judge = MatrixJudge(model, embedder=embedder or Embedder())
     return await resolve(made(name, judge).score(case, Response(answer, PASSAGES))), model
 
 
@@ -97,7 +97,7 @@ HISTORY = (Turn("user", "Tell me of the tower."), Turn("assistant", "It is in Ha
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_the_history_of_a_conversation_reaches_the_judge(language: str) -> None:
     model, embedder = scripted_judge(), Embedder()
-    judge = open_judge(model, embedder=embedder, language=language)
+    judge = MatrixJudge(model, embedder=embedder, language=language)
     case = Case("c", sample((SECOND,)), {}, Query("Who built it?", history=HISTORY))
     for name in ("faithfulness", "answer_relevancy"):
         await resolve(made(name, judge).score(case, Response(SECOND, PASSAGES)))
@@ -119,7 +119,7 @@ async def test_an_invented_question_is_compared_with_the_question_alone() -> Non
             return await super().embed(texts, kind=kind)
 
     seen: list[str] = []
-    judge = open_judge(scripted_judge(), embedder=Noting())
+    judge = MatrixJudge(scripted_judge(), embedder=Noting())
     case = Case("c", sample((SECOND,)), {}, Query("Who built it?", history=HISTORY))
     await resolve(made("answer_relevancy", judge).score(case, Response(SECOND, PASSAGES)))
     assert seen[0] == "Who built it?"
@@ -140,7 +140,7 @@ def jointly(request: Any) -> str:
     ("answer", "cited"), [("Ada was born in Oslo [1][2].", 1.0), ("Ada was born in Oslo [1].", 0.0)]
 )
 async def test_a_claim_that_rests_on_two_passages_together_is_supported_by_both(answer: str, cited: float) -> None:
-    judge = open_judge(Scripted(jointly))
+    judge = MatrixJudge(Scripted(jointly))
     case = Case("c", sample(), {}, Query("Where was Ada born?"))
     given = Response(answer, (Passage("a", "Ada built it."), Passage("b", "Its builder was born in Oslo.")))
     judged = await judge.verify(case, given)

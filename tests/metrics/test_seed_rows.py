@@ -7,7 +7,7 @@ import pytest
 from tests.metrics.matrices import StubEmbedder, resolve
 
 from ragstone.metrics import GROUPS, Tools, make_metrics
-from ragstone.metrics.judge import open_judge
+from ragstone.metrics.judge import MatrixJudge
 from ragstone.metrics.judge.envelope import opened
 from ragstone.models.scripted import Scripted
 from ragstone.types import Case, Passage, Query, Request, Response, Sample
@@ -74,7 +74,7 @@ async def scores() -> list[dict[str, float | None]]:
     rows = []
     for number, (answer, contexts) in enumerate(ROWS):
         model, embedder = Scripted(replies), StubEmbedder(VECTORS)
-        judge = open_judge(model, embedder=embedder)
+        judge = MatrixJudge(model, embedder=embedder)
         passages = tuple(Passage(f"c{place}", text) for place, text in enumerate(contexts))
         case = Case(f"{number}", Sample(f"s{number}", QUESTION, ((REFERENCE,),)), {}, Query(QUESTION))
         metrics = make_metrics(["five"], Tools(judge, model, embedder))

@@ -25,7 +25,7 @@ from tests.report.synthetic_judged import (
 )
 
 from ragstone.messages import messages
-from ragstone.metrics.judge import open_judge
+from ragstone.metrics.judge import MatrixJudge
 from ragstone.metrics.judge.envelope import opened as unwrapped
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.record import PassageVerdict, evidence, merged, requests_of
@@ -254,7 +254,7 @@ async def test_what_the_real_judge_and_rubrics_leave_behind_is_understood() -> N
         return json.dumps(rated if "criterion" in shown else verified if "passages" in shown else decomposed)
 
     model = Scripted(script)
-    judge = open_judge(model)
+    judge = MatrixJudge(model)
     query = Query("Is a return free?", language="en")
     case = Case("c", Sample("s", query.question, (("Returns cost 4.90.",),)), {}, query)
     response = Response("Returns are free.", (Passage("p1", "Send it back for free."), Passage("p2", "It costs 4.90.")))

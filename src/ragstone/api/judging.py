@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from ragstone.errors import MissingExtra, UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, check_metrics, find_metric, make_metrics
-from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts, open_judge
+from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts
 from ragstone.metrics.judge.panel import Combine, paneled
 from ragstone.metrics.rubric import rubric_names
 from ragstone.metrics.traits import prompt_hash_of, rubric_hash_of, traits_of
@@ -223,7 +223,7 @@ def _tools(
     """The tools with this model as the judge, which takes claims if some metric needs them."""
     judge: MatrixJudge | None = None
     if claims and model is not None:
-        judge = open_judge(
+        judge = MatrixJudge(
             model, embedder=embedder, prompts=prompts, verify=judging.verify, budget=judging.budget or BUDGET,
             language=judging.language, strict_quotes=judging.strict_quotes,
         )  # fmt: skip

@@ -12,7 +12,7 @@ environment), `body` (JSON with `{texts}` and `{kind}`, which is query or passag
 import base64
 import contextlib
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +21,7 @@ from ragstone.models.embedder_cached import CachedEmbedder, identity_of, unit_ve
 from ragstone.models.nested_names import Spec, is_http, parse
 from ragstone.models.options import ModelOptions
 from ragstone.types import Embedder
-from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
+from ragstone.user_code.calls import Served, guarded, makes_object, result_of, with_article
 from ragstone.user_code.isolated import IsolatedCode, open_isolated_code, source_hash
 
 if TYPE_CHECKING:
@@ -43,12 +43,8 @@ class OwnEmbedder:
     timeout: float = 120.0
 
     async def embed(self, texts: Sequence[str], /, *, kind: Literal["query", "passage"]) -> "np.ndarray[Any, Any]":
-        async def ask() -> Any:
-            value = await in_thread(self.function, list(texts), kind) if self.blocks else self.function([*texts], kind)
-            return await value if isinstance(value, Awaitable) else value
-
         try:
-            value = await guarded(ask, self.timeout)
+            value = await guarded(lambda: result_of(self.function, list(texts), kind, blocks=self.blocks), self.timeout)
         except SystemFailed as error:
             raise BadReply(f"{self.id}: {' '.join(str(error).split())}") from None
         return unit_vectors(_listed(value), len(texts), self.id)

@@ -15,7 +15,7 @@ import contextlib
 import importlib
 import inspect
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from ragstone.errors import BadReply, SystemFailed, UsageError
 from ragstone.models.nested_names import is_http, parse
 from ragstone.models.options import ModelOptions
 from ragstone.models.rerank import Reranker, Reranking
-from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
+from ragstone.user_code.calls import Served, guarded, makes_object, result_of, with_article
 from ragstone.user_code.isolated import IsolatedCode, open_isolated_code
 
 _DEFAULT_BODY = '{"query": "{query}", "texts": "{texts}"}'
@@ -144,8 +144,7 @@ def serve_reranker(target: Any, settings: Mapping[str, Any]) -> Served:
         async def ask() -> Any:
             if function is None:
                 return (await made.rerank(query, texts)).scores
-            result = await in_thread(function, query, texts) if blocks else function(query, texts)
-            return await result if isinstance(result, Awaitable) else result
+            return await result_of(function, query, texts, blocks=blocks)
 
         return list(scores_of(await guarded(ask, timeout), texts, place))
 

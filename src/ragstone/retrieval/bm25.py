@@ -31,7 +31,7 @@ from ragstone.retrieval.bm25_disk import K1, B, Source, has_tantivy, open_disk_i
 from ragstone.retrieval.bm25_store import cached_terms, load_index, save_index
 from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.index_folder import key_of
-from ragstone.retrieval.open import Building
+from ragstone.retrieval.open import Building, searched_text
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever
 
@@ -54,7 +54,7 @@ class Bm25:
     ) -> None:  # fmt: skip
         started = time.perf_counter()
         self.id, self._passages, self._terms = name, passages, terms
-        texts = list(map(_text_with(title=title), passages))
+        texts = [searched_text(passage, title=title) for passage in passages]
         key = key_of(texts, importlib.metadata.version("bm25s"), kind, k1, b, len(texts)) if folder else ""
         stored = load_index(folder, key) if folder else None
         if stored is None:
@@ -89,11 +89,6 @@ class Bm25:
         if self._index is None:
             return 0
         return sum(int(self._index.scores[name].nbytes) for name in ("data", "indices", "indptr"))
-
-
-def _text_with(*, title: bool) -> Callable[[Passage], str]:
-    """A function that gives what is searched of a passage."""
-    return lambda passage: f"{passage.title} {passage.text}" if title and passage.title else passage.text
 
 
 def _built(words: Iterable[list[str]], k1: float, b: float) -> tuple[Any, list[int]]:
@@ -143,7 +138,7 @@ async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     lacks tantivy, StorageError if an index on disk cannot be written."""
     k1, b, index = _checked(spec)
     stem, title = spec.options.get("stem") != "no", spec.options.get("title") != "no"
-    terms, text, kind = terms_of(stem=stem), _text_with(title=title), f"stem={stem}"
+    terms, text, kind = terms_of(stem=stem), functools.partial(searched_text, title=title), f"stem={stem}"
     if path := spec.options.get("corpus"):
         from ragstone.retrieval.bm25_corpus import open_corpus  # noqa: PLC0415  (it loads the readers of documents)
 

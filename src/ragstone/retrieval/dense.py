@@ -21,6 +21,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -33,7 +34,7 @@ from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.index_folder import kept_index, key_of
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_faiss
 from ragstone.retrieval.nearest_disk import PROBES, SAMPLED, OnDisk, build_on_disk, is_on_disk
-from ragstone.retrieval.open import Building, code_of
+from ragstone.retrieval.open import Building, code_of, searched_text
 from ragstone.types import Embedder, Passage, Retriever
 
 if TYPE_CHECKING:
@@ -84,31 +85,25 @@ class Dense:
         return results
 
 
-def _text(passage: Passage, *, title: bool) -> str:
-    return f"{passage.title} {passage.text}" if title and passage.title else passage.text
-
-
 @contextlib.asynccontextmanager
 async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """Opens the retriever with its passages embedded. Raises UsageError, MissingExtra and the embedder's errors."""
     kind, title, links, effort, probes = _checked(spec)
     # Blank texts are left out: endpoints refuse them, and only chance could find them.
-    passages = [passage for passage in building.pool if _text(passage, title=title).strip()]
+    passages = [passage for passage in building.pool if searched_text(passage, title=title).strip()]
     facts: dict[str, Any]
     async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
-        if "corpus" in spec.options:
-            async with _opened_corpus(spec, building, embedder, title=title, probes=probes) as (on_disk, stored):
+        texts = [searched_text(passage, title=title) for passage in passages]
+        if kind == "disk" and (passages or "corpus" in spec.options):
+            if "corpus" in spec.options:
+                opening = _opened_corpus(spec, building, embedder, title=title, probes=probes)
+            else:
+                opening = _opened_on_disk(spec, building, embedder, passages, texts, probes)
+            async with opening as (on_disk, stored):
                 built = time.perf_counter() - started
                 facts = await _facts_on_disk(spec.name, on_disk, embedder, building, built)
                 yield Dense(spec.name, embedder, stored, on_disk, facts | {"passages": len(stored)})
-            return
-        texts = [_text(passage, title=title) for passage in passages]
-        if kind == "disk" and passages:
-            async with _opened_on_disk(spec, building, embedder, texts, probes) as on_disk:
-                built = time.perf_counter() - started
-                facts = await _facts_on_disk(spec.name, on_disk, embedder, building, built)
-                yield Dense(spec.name, embedder, passages, on_disk, facts | {"passages": len(passages)})
             return
         vectors = await embed_all(embedder, texts, kind="passage")
         embedded = time.perf_counter()
@@ -152,9 +147,10 @@ def _checked(spec: Spec) -> tuple[str, bool, int, int, int]:
 
 @contextlib.asynccontextmanager
 async def _opened_on_disk(
-    spec: Spec, building: Building, embedder: Embedder, texts: Sequence[str], probes: int
-) -> AsyncIterator[OnDisk]:
-    """The index of the texts: the one in the cache, or a new one, whose vectors never are in memory together."""
+    spec: Spec, building: Building, embedder: Embedder, passages: Sequence[Passage], texts: Sequence[str], probes: int
+) -> AsyncIterator[tuple[OnDisk, Sequence[Passage]]]:
+    """The index of the texts of these passages: the one in the cache, or a new one, whose vectors never are in memory
+    together."""
     load_faiss()
     options = building.calling(spec)
     known = [_VERSION, embedder.id, spec.arguments, options.base_url, code_of(spec.arguments[0])]
@@ -170,7 +166,7 @@ async def _opened_on_disk(
                 log.info("%s: %s of %s passages embedded", spec.name, f"{done:,}", f"{len(texts):,}")
 
     async with kept_index(parent, key, lambda folder: build_on_disk(folder, blocks()), is_on_disk) as folder:
-        yield await asyncio.to_thread(lambda: OnDisk(folder, probes=probes))
+        yield await asyncio.to_thread(lambda: OnDisk(folder, probes=probes)), passages
 
 
 @contextlib.asynccontextmanager
@@ -189,7 +185,7 @@ async def _opened_corpus(
     key = key_of([await asyncio.to_thread(documents.sha256)], "corpus", *known)
     parent = options.cache / "vectors-disk" if options.cache is not None else None
     async with open_corpus_vectors(
-        Chunks(spec.name, documents, chunk), key, embedder, parent, text=lambda passage: _text(passage, title=title),
+        Chunks(spec.name, documents, chunk), key, embedder, parent, text=partial(searched_text, title=title),
         placed=PoolPassages(building.pool).placed, probes=probes,
     ) as opened:  # fmt: skip
         yield opened

@@ -246,6 +246,18 @@ async def open_retriever(
         yield opened
 
 
+def searched_text(passage: Passage, *, title: bool) -> str:
+    """What is searched of a passage: its text, with `title` its title before it."""
+    return f"{passage.title} {passage.text}" if title and passage.title else passage.text
+
+
+def facts_of_inner(retriever: Retriever) -> dict[str, Any]:
+    """What a retriever around another one reports about that: its facts, and the size of its index as its own."""
+    facts = facts_of(retriever)
+    size = {"index_bytes": facts["index_bytes"]} if "index_bytes" in facts else {}
+    return {"first": {retriever.id: facts}, **size}
+
+
 def facts_of(retriever: Retriever) -> dict[str, Any]:
     """What a retriever reports about itself: size of the index in bytes, seconds to build it, its library."""
     return dict(getattr(retriever, "facts", {}))

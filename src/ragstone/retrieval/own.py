@@ -33,7 +33,7 @@ from ragstone.responses.outputs import passages_of
 from ragstone.retrieval.frameworks import framework_search
 from ragstone.retrieval.open import Building, Opener
 from ragstone.types import Passage, Retriever
-from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
+from ragstone.user_code.calls import Served, guarded, makes_object, result_of, with_article
 
 if TYPE_CHECKING:
     from ragstone.models.http_call import HttpCall
@@ -135,12 +135,8 @@ class OwnRetriever:
         return list(await gather_all(*map(one, queries)))
 
     async def _found(self, query: str, k: int) -> list[Passage]:
-        async def ask() -> Any:
-            value = await in_thread(self.search, query, k) if self.blocks else self.search(query, k)
-            return await value if isinstance(value, Awaitable) else value
-
         try:
-            value = await guarded(ask, self.timeout)
+            value = await guarded(lambda: result_of(self.search, query, k, blocks=self.blocks), self.timeout)
         except SystemFailed as error:
             raise SystemFailed(error.kind, f"{self.id}: {' '.join(str(error).split())}") from None
         return self.passages.read(value, self.id)[:k]

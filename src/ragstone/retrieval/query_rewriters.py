@@ -25,7 +25,7 @@ from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec, parse
 from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.llm_ranking import LONGEST, StructuredChat, prompt_for
-from ragstone.retrieval.open import Building, facts_of
+from ragstone.retrieval.open import Building, facts_of_inner
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 
@@ -70,7 +70,7 @@ class Rewritten:
     @property
     def facts(self) -> Mapping[str, Any]:
         """Usage of the model so far, examples, and the facts of the inner retriever."""
-        return {**self._chat.facts, "examples": self._examples.facts, **_inner(self._first)}
+        return {**self._chat.facts, "examples": self._examples.facts, **facts_of_inner(self._first)}
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """The inner retriever's passages and scores for each rewritten query. Raises its errors, and model errors that
@@ -124,7 +124,7 @@ class MultiQuery:
     def facts(self) -> Mapping[str, Any]:
         """The settings, usage of the model so far, examples, and the facts of the inner retriever."""
         how = {"n": self._others, "k": self._constant, "depth": self._depth}
-        return {**how, **self._chat.facts, "examples": self._examples.facts, **_inner(self._first)}
+        return {**how, **self._chat.facts, "examples": self._examples.facts, **facts_of_inner(self._first)}
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages per question; scores are sums of 1 / (constant + rank), ties keep the pool's order.
@@ -190,12 +190,6 @@ def _problem(query: str, question: str) -> str:
 def _too_long(query: str, question: str) -> str:
     most = max(_LONGEST, _LONGER * len(question))
     return f"a query has {len(query)} characters, more than {most}" if len(query) > most else ""
-
-
-def _inner(first: Retriever) -> dict[str, Any]:
-    facts = facts_of(first)
-    size = {"index_bytes": facts["index_bytes"]} if "index_bytes" in facts else {}
-    return {"first": {first.id: facts}, **size}
 
 
 def _parts(spec: Spec, example: str) -> tuple[str, str]:

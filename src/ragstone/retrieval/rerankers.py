@@ -36,7 +36,7 @@ from ragstone.models.rerank import Reranker, is_reranker, open_reranker
 from ragstone.models.rerank_own import open_own_reranker
 from ragstone.registry import is_place
 from ragstone.retrieval.llm_ranking import LONGEST, RERANKING, ModelStats, StructuredChat, prompt_for
-from ragstone.retrieval.open import Building, facts_of
+from ragstone.retrieval.open import Building, facts_of_inner
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 
@@ -172,9 +172,7 @@ class Reranked:
     @property
     def facts(self) -> Mapping[str, Any]:
         """The judge's usage so far, and the facts of the first retriever."""
-        inner = facts_of(self._first)
-        size = {"index_bytes": inner["index_bytes"]} if "index_bytes" in inner else {}
-        return {"depth": self._depth, **self._judge.facts, "first": {self._first.id: inner}, **size}
+        return {"depth": self._depth, **self._judge.facts, **facts_of_inner(self._first)}
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages per query. If the judge has no order for a query, its passages and scores are the first

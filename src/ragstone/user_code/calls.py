@@ -82,6 +82,13 @@ async def in_thread(function: Callable[..., Any], *args: Any, **named: Any) -> A
     return await future
 
 
+async def result_of(function: Callable[..., Any], *args: Any, blocks: bool) -> Any:
+    """What a function of the user's returns, or what the awaitable gives that it returns. `blocks`: it runs in a
+    thread."""
+    value = await in_thread(function, *args) if blocks else function(*args)
+    return await value if isinstance(value, Awaitable) else value
+
+
 def makes_object(target: Any) -> bool:
     """Whether this is a class or a function that takes nothing, and so can only be a factory."""
     if not (inspect.isclass(target) or inspect.isfunction(target)):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ragstone.metrics.judge import MatrixJudge, open_judge
+from ragstone.metrics.judge import MatrixJudge
 from ragstone.metrics.judge.envelope import opened
 from ragstone.models.scripted import Scripted
 from ragstone.types import Case, Passage, Query, Request, Response, Sample
@@ -89,7 +89,7 @@ def careful(request: Request) -> str:
 def judge_by(script: Callable[[Request], Any] = careful, **options: Any) -> tuple[MatrixJudge, Scripted]:
     """A judge with a scripted model, and the model, which keeps what it was asked."""
     model = Scripted(script)
-    return open_judge(model, **options), model
+    return MatrixJudge(model, **options), model
 
 
 class Embedder:

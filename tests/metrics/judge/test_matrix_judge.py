@@ -22,7 +22,7 @@ from tests.metrics.judge.judges import (
 
 from ragstone.errors import RateLimited, UsageError
 from ragstone.metrics import GROUPS, Tools, make_metrics
-from ragstone.metrics.judge import Prompts, open_judge
+from ragstone.metrics.judge import MatrixJudge, Prompts
 from ragstone.metrics.judge.record import (
     AnswerClaim,
     Claim,
@@ -203,14 +203,14 @@ async def test_a_metric_that_is_cancelled_takes_nothing_from_the_others() -> Non
 
 def test_what_makes_a_judge_the_one_it_is_enters_the_run_file() -> None:
     model, prompts = Scripted(careful, id="scripted/j"), Prompts.load()
-    joint = open_judge(model, prompts=prompts).spec
+    joint = MatrixJudge(model, prompts=prompts).spec
     assert (joint["model"], joint["protocol"], joint["verify"]) == ("scripted/j", "matrix", "joint")
     assert joint["prompts"]["decompose/zh"] == prompts.spec["decompose/zh"]
     assert {name.split("/")[0] for name in joint["prompts"]} == {"decompose", "verify", "verify_reference"}
     assert "embedder" not in joint
     others = [
-        open_judge(model, verify="separate"), open_judge(model, budget=500), open_judge(model, language="zh"),
-        open_judge(model, embedder=Embedder()), open_judge(Scripted(careful, id="scripted/k")),
+        MatrixJudge(model, verify="separate"), MatrixJudge(model, budget=500), MatrixJudge(model, language="zh"),
+        MatrixJudge(model, embedder=Embedder()), MatrixJudge(Scripted(careful, id="scripted/k")),
     ]  # fmt: skip
     specs = [to_json(judge.spec) for judge in others]
     assert len({*specs, to_json(joint)}) == len(others) + 1
@@ -219,4 +219,4 @@ def test_what_makes_a_judge_the_one_it_is_enters_the_run_file() -> None:
 @pytest.mark.parametrize("wrong", [{"verify": "both"}, {"budget": 10}, {"language": "fr"}])
 def test_a_judge_that_cannot_be_is_refused(wrong: Any) -> None:
     with pytest.raises(UsageError):
-        open_judge(Scripted(careful), **wrong)
+        MatrixJudge(Scripted(careful), **wrong)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from ragstone.metrics.judge import Judged, open_judge
+from ragstone.metrics.judge import Judged, MatrixJudge
 from ragstone.metrics.judge.envelope import opened
 from ragstone.metrics.judge.prompts import LANGUAGES, Prompts
 from ragstone.models.scripted import Scripted
@@ -49,7 +49,7 @@ async def verified(
     references = ((shown["reference"],),) if shown["reference"] else ()
     case = Case("c", Sample("s", shown["question"], references), {}, Query(shown["question"], language=language))
     given = tuple(Passage(f"p{place}", text) for place, text in enumerate(passages))
-    return await open_judge(judge, prompts=OURS, verify=how).verify(case, Response("1.", given))
+    return await MatrixJudge(judge, prompts=OURS, verify=how).verify(case, Response("1.", given))
 
 
 @pytest.mark.parametrize(("language", "shown", "reply"), EXAMPLES["decompose"])
@@ -58,7 +58,7 @@ async def test_an_example_of_decompose_is_what_is_sent_and_taken(language: str, 
     references = ((shown["reference"],),) if shown["reference"] else ()
     case = Case("c", Sample("s", shown["question"], references), {}, Query(shown["question"]))
     judge = Judge({"decompose": reply})
-    judged = await open_judge(judge, prompts=OURS).decompose(case, Response(answer))
+    judged = await MatrixJudge(judge, prompts=OURS).decompose(case, Response(answer))
     assert judge.shown == {"decompose": shown}
     assert len(judge.requests) == 1
     assert [claim.text for claim in judged.answer_claims] == [claim["text"] for claim in reply["answer_claims"]]

@@ -58,20 +58,28 @@ _KEPT = 1_024  # results that are remembered: three a sample, and far fewer samp
 
 
 class MatrixJudge:
-    """A judge by the protocol `matrix`. Made by `open_judge`."""
+    """A judge by the protocol `matrix`. `budget`: tokens of passages in one request at most. `language`: of the prompts
+    ("en" or "zh"); "" follows each sample. `strict_quotes`: a score that rests on a verdict whose quote is in no
+    passage is failed. Raises UsageError."""
 
     def __init__(
         self,
         model: Model,
-        embedder: Embedder | None,
-        prompts: Prompts,
         *,
-        verify: Literal["joint", "separate"],
-        budget: int,
-        language: str,
+        embedder: Embedder | None = None,
+        prompts: Prompts | None = None,
+        verify: Literal["joint", "separate"] = "joint",
+        budget: int = BUDGET,
+        language: str = "",
         strict_quotes: bool = False,
     ) -> None:
-        self.model, self.embedder, self.prompts = model, embedder, prompts
+        if verify not in ("joint", "separate"):
+            raise UsageError(f"No way to verify is named {verify!r}: it is joint or separate.")
+        if budget < 100:
+            raise UsageError(f"A budget of {budget} tokens holds no passage: it is at least 100.")
+        if language:
+            checked_language(language)
+        self.model, self.embedder, self.prompts = model, embedder, prompts or Prompts.load()
         self.separate, self.budget, self.language = verify == "separate", budget, language
         self.strict_quotes = strict_quotes
         self._once = Once(_KEPT)
@@ -201,31 +209,6 @@ class MatrixJudge:
         if not all(math.isfinite(cosine) for cosine in (*cosines, *answers)):
             raise JudgeFailed("The embedder gave a vector that is no number.", judged.steps)
         return Similarities(tuple(cosines), answers[0] if answers else None, tuple(answers[1:]))
-
-
-def open_judge(
-    model: Model,
-    *,
-    embedder: Embedder | None = None,
-    prompts: Prompts | None = None,
-    verify: Literal["joint", "separate"] = "joint",
-    budget: int = BUDGET,
-    language: str = "",
-    strict_quotes: bool = False,
-) -> MatrixJudge:
-    """A judge by the protocol `matrix` with this chat model. `budget`: tokens of passages in one request at most.
-    `language`: of the prompts ("en" or "zh"); "" follows each sample. `strict_quotes`: a score that rests on a verdict
-    whose quote is in no passage is failed. Raises UsageError."""
-    if verify not in ("joint", "separate"):
-        raise UsageError(f"No way to verify is named {verify!r}: it is joint or separate.")
-    if budget < 100:
-        raise UsageError(f"A budget of {budget} tokens holds no passage: it is at least 100.")
-    if language:
-        checked_language(language)
-    return MatrixJudge(
-        model, embedder, prompts or Prompts.load(), verify=verify, budget=budget, language=language,
-        strict_quotes=strict_quotes,
-    )  # fmt: skip
 
 
 async def _all(coroutines: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:
