@@ -285,13 +285,10 @@ async def diagnose_async(
     `shard`: "1/4" diagnoses that quarter of the questions, and `merge` joins the four run files.
     Raises `RagstoneError`s, one line each.
     """
-    read_price(price, "price")
+    per_token = read_price(price, "price")
     if plan not in ("adaptive", "full"):
         raise UsageError(f"Unknown plan {plan!r}: choose adaptive or full.")
-    judging = Judging.of(
-        judge, embedder=embedder, protocol="matrix", verify="joint", prompts=None, rubrics=(), base_url=judge_base_url,
-        embedder_base_url=None, language=data_language, reasons=False, strict_quotes=False, combine="mean",
-    )  # fmt: skip
+    judging = Judging.of(judge, embedder=embedder, base_url=judge_base_url, language=data_language)
     if isinstance(system, str) and system.startswith("rag("):
         system = rag_target(system, NO_CORPUS if corpus is None else corpus)
     planned = plan_diagnosis(
@@ -306,7 +303,7 @@ async def diagnose_async(
     if model_options is None:
         most = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=most)
-    model_options = limited(model_options, max_requests, budget, read_price(price))
+    model_options = limited(model_options, max_requests, budget, per_token)
     shell = Shell.of(language=language, cluster=cluster, workers=workers, shard=shard)
     return await run_diagnosis(planned, RunOptions(run, model_options, concurrency, price, gates=gates, shell=shell))
 

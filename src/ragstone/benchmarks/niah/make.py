@@ -59,15 +59,6 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
         _check_searchable(kinds, lengths)
     templates, source = _templates(options, kinds), options.haystack_source
     all_templates = templates | {kind.template.name: kind.template for kind in kinds if kind.template is not None}
-    shown_options = {
-        "lengths": lengths, "depths": depths, "languages": list(languages),
-        "needles": list(dict.fromkeys(kind.name for kind in kinds)), "repeat": repeat, "haystack": source,
-        "templates": list(all_templates), "suites": [options.suite] if options.suite else [],
-        "control": _CONTROLS.get(options.control, options.control),
-        "retrievers": list(dict.fromkeys(rag.retriever for rag in settings)),
-        "chunks": list(dict.fromkeys(rag.chunk for rag in settings)),
-        "ks": list(dict.fromkeys(rag.k for rag in settings)),
-    }  # fmt: skip
     in_haystack = any(kind.source(length) is None for kind in kinds for length in lengths)
     sources = {language: haystack(language, source=source) for language in languages if in_haystack}  # type: ignore[arg-type]
     chosen = options.tokenizer is not None
@@ -98,7 +89,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     warnings = (*_warnings(name, models), *_repetition_warnings(haystacks, cells))
     niah = NIAH(
         cells, haystacks, all_templates, hashes, name, options.seed, options.lanes or (1 if local else 16),
-        shown_options, warnings, searcher if settings else None,
+        _recorded(options, lengths, depths, kinds, all_templates, settings), warnings, searcher if settings else None,
     )  # fmt: skip
     if model_window is not None and niah.window - CHAT_TOKENS > model_window:
         raise UsageError(
@@ -106,6 +97,23 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
             f"{model_window:,} tokens: use fewer chunks (--top-k) or smaller ones (--chunk)."
         )
     return niah
+
+
+def _recorded(
+    options: "NeedleOptions", lengths: Sequence[int], depths: Sequence[float], kinds: Sequence[Kind],
+    templates: Iterable[str], settings: Sequence[RagSetting],
+) -> dict[str, Any]:  # fmt: skip
+    """The options as a run records them."""
+    return {
+        "lengths": lengths, "depths": depths, "languages": list(options.data_languages),
+        "needles": list(dict.fromkeys(kind.name for kind in kinds)), "repeat": options.repeat,
+        "haystack": options.haystack_source, "templates": list(templates),
+        "suites": [options.suite] if options.suite else [],
+        "control": _CONTROLS.get(options.control, options.control),
+        "retrievers": list(dict.fromkeys(rag.retriever for rag in settings)),
+        "chunks": list(dict.fromkeys(rag.chunk for rag in settings)),
+        "ks": list(dict.fromkeys(rag.k for rag in settings)),
+    }  # fmt: skip
 
 
 def _suite(name: str) -> Suite:

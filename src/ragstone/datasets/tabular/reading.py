@@ -57,10 +57,9 @@ def read_eval_data(
     for option, count in (("limit", limit), ("sample", sample)):
         if count is not None and count < 1:
             raise UsageError(f"{option}={count}: it is the number of rows that are read, at least 1.")
-    sep = _separator(sep)
-    mapping = dict(mapping or {})
+    sep, mapping = _separator(sep), dict(mapping or {})
     raw = open_source(source, sheet=sheet, split=split, known=tuple(mapping.values()))
-    judged, texts = _optional_path(qrels) or raw.qrels, _optional_path(corpus) or raw.corpus
+    judged, texts = raw.qrels if qrels is None else Path(qrels), raw.corpus if corpus is None else Path(corpus)
     grades = read_qrels(judged) if judged else {}
     rows = _as_rows(Rows(raw), texts, grades)
     name, source = rows.raw.name, rows.raw.source
@@ -74,15 +73,9 @@ def read_eval_data(
     items = _items(rows, builder)
     problems.raise_any()
     warnings = [*rows.raw.warnings, *columns.warnings]
-    if judged:
-        items, notes = with_labels(items, grades, judged.name)
-        warnings += notes
-    if gold is not None:
-        items, notes = join(items, gold.items, gold.name)
-        warnings += [*gold.warnings, *notes]
-    of_texts: list[str] = []
-    if texts:
-        items, of_texts = with_texts(items, texts)
+    items, notes = _joined(items, judged, grades, gold)
+    warnings += notes
+    items, of_texts = with_texts(items, texts) if texts else (items, [])
     labels = GoldMet()
     total, (sha256, digests) = len(items), _digests(items, labels)
     of_contexts = builder.warnings_of_contexts(labels)
@@ -91,17 +84,22 @@ def read_eval_data(
         items = _sampled(items, sample, seed)
     schema = rows.raw.schema or columns.schema
     return EvalData(
-        name,
-        schema,
-        columns.mapping,
-        items if limit is None else items[:limit],
-        sha256,
-        tuple(warnings),
-        tuple(of_contexts),
-        total,
-        digests,
-        rows.raw.path,
-    )
+        name, schema, columns.mapping, items if limit is None else items[:limit], sha256, tuple(warnings),
+        tuple(of_contexts), total, digests, rows.raw.path,
+    )  # fmt: skip
+
+
+def _joined(
+    items: Spool[Item], judged: Path | None, grades: Qrels, gold: EvalData | None
+) -> tuple[Spool[Item], list[str]]:
+    """The items with the labels and the references that other files have, and warnings about these."""
+    warnings: list[str] = []
+    if judged:
+        items, warnings = with_labels(items, grades, judged.name)
+    if gold is not None:
+        items, notes = join(items, gold.items, gold.name)
+        warnings += [*gold.warnings, *notes]
+    return items, warnings
 
 
 def _gold(source: Any, mapping: dict[str, str], columns: Sequence[str]) -> EvalData:
@@ -121,10 +119,6 @@ def _gold(source: Any, mapping: dict[str, str], columns: Sequence[str]) -> EvalD
     if names and not has_question:
         own["question"] = own["id"]
     return read_eval_data(source, mapping=own)
-
-
-def _optional_path(path: str | Path | None) -> Path | None:
-    return None if path is None else Path(path)
 
 
 def _separator(sep: str | None) -> str | None:

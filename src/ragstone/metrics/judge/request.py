@@ -51,13 +51,8 @@ async def ask(
     turns = turns_of(prompt, shown, nonce=nonce)
     problem, doubtful = "", None
     for attempt in range(2):
-        request = Request(
-            turns,
-            Sampling(temperature=temperature),
-            schema=form,
-            schema_name=prompt.name,
-            sample=sample,
-        )
+        sampling = Sampling(temperature=temperature)
+        request = Request(turns, sampling, schema=form, schema_name=prompt.name, sample=sample)
         judge_step = JudgeStep(step or prompt.name, f"{prompt.name}/{prompt.language}@{prompt.hash[:12]}", copy=copy)
         try:
             completion = await model.generate(request)
