@@ -53,7 +53,8 @@ class JobQueue:
         self.file, self.cases, self.systems, self.versions = run_file, cases, systems, versions
         self.halt, self._settled = halt, settled
         self.ledger = Ledger()
-        self.ready: asyncio.Queue[CaseJob | None] = asyncio.Queue()
+        self.ready: deque[CaseJob | None] = deque()  # None, after `end`: no more for any worker
+        self._idle: deque[asyncio.Future[None]] = deque()  # workers that wait for a job
         self.lanes: dict[tuple[str, str], deque[CaseJob]] = {}
         self.room = asyncio.Event()  # set whenever a job starts, and at the stop
         self.waiting = self.waiting_bytes = 0  # leased and not started
@@ -70,16 +71,23 @@ class JobQueue:
 
     async def get(self) -> CaseJob | None:
         """The next job; None at the end."""
-        return await self.ready.get()
+        while not self.ready:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._idle.append(turn)
+            await turn
+        return self.next_ready()
 
     def next_ready(self) -> CaseJob | None:
         """The next job; None if there is none now."""
-        if self.ready.empty():
-            return None
-        job = self.ready.get_nowait()
-        if job is None:
-            self.ready.put_nowait(None)  # the end is another worker's
-        return job
+        return self.ready.popleft() if self.ready and self.ready[0] is not None else None
+
+    def _add(self, job: CaseJob | None) -> None:
+        """One more job, for a worker that waits if there is one."""
+        self.ready.append(job)
+        while self._idle:
+            if not (turn := self._idle.popleft()).done():
+                turn.set_result(None)
+                return
 
     def rest_of_lane(self, job: CaseJob) -> list[CaseJob]:
         """The jobs that wait in the lane of this one, which begin with it. The lane stays this worker's until
@@ -95,7 +103,7 @@ class JobQueue:
         """Nothing more comes: this many workers may stop."""
         self.ended = True
         for _ in range(workers):
-            self.ready.put_nowait(None)
+            self._add(None)
 
     def begin(self, job: CaseJob) -> None:
         """A worker starts this job now."""
@@ -178,9 +186,9 @@ class JobQueue:
         """Adapts how much is leased at once to how fast the system answers."""
         if not leased:  # skip what is done or leased elsewhere in larger steps
             self.lookahead = max(2 * self.take, self.lookahead)
-        elif self.lease_succeeded and not self.ready.qsize():  # the workers ran out of work meanwhile
+        elif self.lease_succeeded and not self.ready:  # the workers ran out of work meanwhile
             self.take = min(2 * self.take, MAX_TAKE)
-        elif self.ready.qsize() >= self.take // 2:
+        elif len(self.ready) >= self.take // 2:
             self.take = max(self.take // 2, self.smallest_take)
         self.lease_succeeded = leased > 0
 
@@ -190,16 +198,16 @@ class JobQueue:
             self.waiting_bytes += len(job.item.row.payload)
             lane = job.item.row.lane
             if not lane:
-                self.ready.put_nowait(job)
+                self._add(job)
             elif (line := self.lanes.get((job.system_key, lane))) is not None:
                 line.append(job)
             else:
                 self.lanes[job.system_key, lane] = deque()
-                self.ready.put_nowait(job)
+                self._add(job)
 
     async def _wait_for_room(self) -> None:
         while not self.halt.all_halted and self.waiting:
-            if self.ready.qsize() < self.take and self.waiting < AHEAD_CASES and self.waiting_bytes < AHEAD_BYTES:
+            if len(self.ready) < self.take and self.waiting < AHEAD_CASES and self.waiting_bytes < AHEAD_BYTES:
                 return
             self.room.clear()
             await self.room.wait()

@@ -63,7 +63,7 @@ LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
     version=5,
-    cache=12_000,
+    cache=3_000,
     tables=tuple(_TABLES.split(";")),
 )
 

@@ -21,10 +21,13 @@ from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
 from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.schema import LAYOUT, decode, key_of
-from ragstone.storage import GATHER_SECONDS, GroupWriter, Written
+from ragstone.storage import GroupWriter, Written
 from ragstone.structs import JSON, from_json, to_json
 from ragstone.text.redaction import redact_all
 from ragstone.types import Completion
+
+# How long results wait for others to share their commit: the outbox has them meanwhile, and who waits hurries.
+_GATHER_SECONDS = 0.1
 
 
 class RunFile:
@@ -50,7 +53,7 @@ class RunFile:
         growing: Sequence[str] = (),
         replaces: Mapping[str, JSON] = MappingProxyType({}),
         rows: Iterable[tuple[int, str, str]] = (),
-        gather: float = GATHER_SECONDS,
+        gather: float = _GATHER_SECONDS,
         factory: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> "RunFile":
         """A run file with these settings: a new one, or one to resume.

@@ -4,10 +4,10 @@ For data in the order of a file: a list on disk (`spool`)."""
 
 from ragstone.storage.database import BUSY_SECONDS, Layout, connect, insert, journal_mode, storage_errors, transaction
 from ragstone.storage.files import check_regular, replacing, write_file
-from ragstone.storage.group_writer import GATHER_SECONDS, GroupWriter, Written
+from ragstone.storage.group_writer import GroupWriter, Written
 from ragstone.storage.spool import Spool
 
 __all__ = [
-    "BUSY_SECONDS", "GATHER_SECONDS", "GroupWriter", "Layout", "Spool", "Written", "check_regular", "connect", "insert",
+    "BUSY_SECONDS", "GroupWriter", "Layout", "Spool", "Written", "check_regular", "connect", "insert",
     "journal_mode", "replacing", "storage_errors", "transaction", "write_file",
 ]  # fmt: skip
