@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -60,10 +61,15 @@ def help_texts(module: str, language: str) -> Mapping[str, str]:
     return MappingProxyType(_file(package, language, "help") if package else {})
 
 
-def error_texts(module: str, language: str) -> Mapping[str, Mapping[str, str]]:
-    """The `sentences` of errors in a language other than English, by the English ones, and the `words` in them, from
-    `errors_LANGUAGE.toml` in the module's package."""
-    return MappingProxyType(_file(module.rpartition(".")[0], language, "errors"))
+@cache
+def error_texts(language: str) -> Mapping[str, Mapping[str, str]]:
+    """The tables of all `errors_LANGUAGE.toml` (a language other than English), joined: `sentences` by the English
+    ones, the `words` and `places` in them, and the `frame` around them."""
+    tables: dict[str, dict[str, str]] = {}
+    for path in sorted(Path(__file__).parent.rglob(f"errors_{language}.toml")):
+        for name, texts in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            tables.setdefault(name, {}).update(texts)
+    return MappingProxyType(tables)
 
 
 @cache

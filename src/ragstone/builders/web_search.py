@@ -194,10 +194,10 @@ def _call(name: str, options: ModelOptions) -> tuple[_Engine, HttpCall]:
     if engine.header:
         header, _, value = engine.header.partition("=")
         headers[header] = value.replace("{key}", f"${engine.key}")
-    option = f"environment variable {engine.key}" if engine.key else "--search"
+    header = f"environment variable {engine.key}" if engine.key else "--search"
     call = HttpCall(
         address, options, method=engine.method, headers=headers, body=engine.body, names=("query", "count"),
-        header_option=option,
+        header_option=header,
     )  # fmt: skip
     return engine, call
 

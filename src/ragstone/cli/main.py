@@ -15,12 +15,12 @@ from typing import Any
 import click
 
 from ragstone import __version__
-from ragstone.cli.error_text import language_of, told
 from ragstone.cli.lazy import Lazy
 from ragstone.cli.output import forget, say, say_text, to_stdout
 from ragstone.cli.translation import translated
-from ragstone.errors import NAME_FLAGS, RagstoneError, StorageError, Terminated, Unfinished, UsageError
-from ragstone.messages import messages
+from ragstone.error_text import told
+from ragstone.errors import NAME_FLAGS, RagstoneError, StorageError, Terminated, Unfinished, UnknownName, UsageError
+from ragstone.messages import LANGUAGES, messages, preferred_language
 
 # Exit codes of signals are 128 + the signal's number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 SIGNALLED = 128
@@ -95,6 +95,20 @@ def _guard_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="ragstone.terminal")
+
+
+def language_of(arguments: Sequence[str]) -> str:
+    """The language of a command's errors: that of `--language`, else the environment's."""
+    for at, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name == "--language":
+            named = value if equals else "".join(arguments[at + 1 : at + 2])
+            if named in LANGUAGES:
+                return named
+    try:
+        return preferred_language()
+    except UnknownName:  # the environment names one that there is not; the command says so
+        return "en"
 
 
 def _say_error(*messages: str) -> None:

@@ -1,0 +1,114 @@
+"""Errors in Chinese: sentences of each package's `errors_zh.toml`, found by the English ones that the code says."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from ragstone.messages import error_texts
+
+_PLACE = re.compile(r"\{(\w+)(?:![rs])?\}")
+# What these places hold is translated, too; all others hold names, paths and numbers, which stay as they are.
+_TEXTUAL = re.compile("(advice|kind|problem|purpose|reason|what)[0-9]?")
+_WHERE = re.compile(r"(^|, )(?:(line|row|item|entry|byte)s? (\d+(?:, \d+)*)(?: and (\d+) more)?|(field) '([^']*)')")
+_CHANGE = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in the file, (?P<new>.+) now", re.DOTALL)
+_MORE = re.compile(r"and (\d+) more")
+_LONGEST = 2_000  # characters: a longer message holds somebody's text, and finding sentences in it takes long
+_MOST_HEADS = 4  # as in `FILE, line 3: NAME: sentence`
+
+
+def told(message: str, language: str) -> str:
+    """The message in this language, sentence by sentence. One that has no translation stays English; a message
+    that has none at all says so."""
+    if language == "en":
+        return message
+    pieces = list(_pieces(message, language)) if len(message) <= _LONGEST else []
+    if not any(found for _, found in pieces):
+        return error_texts(language)["frame"]["untranslated"].format(text=message)
+    text = ""
+    for at, (piece, found) in enumerate(pieces):
+        text += piece if not at or (found and pieces[at - 1][1]) else f" {piece}"
+    return text
+
+
+def untranslated(message: str, language: str) -> list[str]:
+    """The sentences of a message that have no translation."""
+    return [piece for piece, found in _pieces(message, language) if not found]
+
+
+def _pieces(message: str, language: str) -> Iterator[tuple[str, bool]]:
+    """The sentences, and whether each is a translated one."""
+    while message:
+        if found := _first(message, language):
+            message = found[1]
+            yield found[0], True
+        else:
+            sentence, stop, message = message.partition(". ")
+            yield sentence + stop.strip(), False
+
+
+def _first(message: str, language: str, heads: int = 0) -> tuple[str, str] | None:
+    """The translation of the message's first sentence, and what follows it; None if there is none. Places and names
+    before it (`FILE, line 3: sentence`) stay."""
+    for english, text in _sentences(language):
+        if _literal(english) in message and (match := _pattern(english).match(message)):
+            values = {name: _value(name, value, language) for name, value in match.groupdict().items()}
+            return text.format(**values), message[match.end() :]
+    head, colon, tail = message.partition(": ")
+    if colon and heads < _MOST_HEADS and ". " not in head and (found := _first(tail, language, heads + 1)):
+        return f"{_value('place', head, language)}：{found[0]}", found[1]
+    return None
+
+
+def _value(name: str, value: str, language: str) -> str:
+    texts = error_texts(language)
+    if name == "changes":
+        return _changes(value, texts["frame"])
+    if name in ("place", "path", "where"):
+        return _WHERE.sub(lambda match: _where(match, texts["places"]), value)
+    if not _TEXTUAL.fullmatch(name):
+        return value
+    if value in texts["words"]:
+        return texts["words"][value]
+    pieces = list(_pieces(value, language))
+    translated = "".join(piece for piece, _ in pieces)
+    return (translated if value.endswith(".") else translated.rstrip("。")) if all(f for _, f in pieces) else value
+
+
+def _where(match: re.Match[str], texts: Mapping[str, str]) -> str:
+    """A line or a field in another language."""
+    text = texts[match[2] or match[5]].format((match[3] or match[6]).replace(", ", texts["join"]))
+    return ("，" if match[1] else "") + text + (texts["more"].format(match[4]) if match[4] else "")
+
+
+def _changes(english: str, texts: Mapping[str, str]) -> str:
+    """The settings that differ, as `RunMismatch` lists them, in another language."""
+    found = [(_CHANGE.fullmatch(part), _MORE.fullmatch(part), part) for part in english.split("; ")]
+    return texts["changes_join"].join(
+        texts["change"].format(**change.groupdict()) if change
+        else texts["changes_more"].format(n=more[1]) if more else part
+        for change, more, part in found
+    )  # fmt: skip
+
+
+@cache
+def _sentences(language: str) -> list[tuple[str, str]]:
+    """English sentences and their translations, the most specific first."""
+    return sorted(error_texts(language)["sentences"].items(), key=lambda pair: -len(_PLACE.sub("", pair[0])))
+
+
+@cache
+def _literal(english: str) -> str:
+    """The longest part of a sentence that every message with this sentence has."""
+    return max(re.split(rf"{_PLACE.pattern.replace('(', '(?:', 1)}|['\"]", english), key=len)
+
+
+@cache
+def _pattern(english: str) -> re.Pattern[str]:
+    """The regular expression of a sentence with {places}. A place at its beginning ends with the sentence it is in; one
+    at its end, with the message."""
+    parts = _PLACE.split(english)
+    parts[::2] = [re.escape(part).replace("'", "['\"]") for part in parts[::2]]
+    parts[1::2] = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+    if not parts[0]:
+        parts[1] = parts[1].replace(".+?", "(?:(?![.:] ).)+?")
+    return re.compile("".join(parts) + (r"(?:\s+|$)" if parts[-1] else "$"), re.DOTALL)

@@ -1,0 +1,223 @@
+"""Every error that a user of the command line can meet has a Chinese text: `errors_zh.toml` of its package."""
+
+import ast
+import importlib.util
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from itertools import islice, product
+from pathlib import Path
+
+import pytest
+
+import ragstone
+from ragstone import errors
+from ragstone.error_text import told, untranslated
+from ragstone.messages import error_texts
+
+SOURCE = Path(ragstone.__file__).parent
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+CATALOGUES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("errors_zh.toml"))
+SENTENCES = error_texts("zh")["sentences"]
+
+# Errors that only code can meet: what it passes to a function, or how it uses an object.
+FOR_PROGRAMMERS = {
+    "api/blocking.py": "how to call a function of the API from a running event loop",
+    "api/pytest_runs.py": "printed by pytest, as everything else in English",
+    "api/pytest_support.py": "printed by pytest",
+    "pytest_plugin.py": "printed by pytest",
+}
+# Texts whose words come from a table or from another error, and how one of them looks.
+PUT_TOGETHER = {
+    "Q7 need Q7: Q7.": "a, b need an embedder: --embedder PROVIDER/MODEL.",
+    "Q7 needs Q7: Q7.": "faithfulness needs a judge: --judge PROVIDER/MODEL.",
+    "Q7 an address: url=http://… in the name of the retriever, or --retriever-base-url.": (
+        "hnsw needs an address: url=http://… in the name of the retriever, or --retriever-base-url."
+    ),
+    "Q7: there is no . Give the folder or file with your collection.": (
+        "milvus: there is no path. Give the folder or file with your collection."
+    ),
+    "Q7'Q7' is no time; expected ISO 8601.": "a.csv, line 3: 'Q7' is no time; expected ISO 8601.",
+    "Q7 It lists your batches at providers: move it away to begin a new list, which has none of them.": (
+        "a.db: is damaged. It lists your batches at providers: move it away to begin a new list, which has none of "
+        "them."
+    ),
+}
+# Texts that come from elsewhere as a whole: their own tests, or the errors they repeat, are in this list, too.
+_NO_LITERAL = re.compile(r"(Q7(, line 7)?|[^A-Za-z])*")
+_FILLED = re.compile(r"\{[^{}]*\}")
+_ENGLISH = re.compile(r"\b[A-Za-z]+ [a-z]{2,}\b")
+_CODE = re.compile(
+    r"'[^']*'|\"[^\"]*\"|`[^`]*`|pip install \S+|ragstone [a-z]+ \S+( \S+)?|https?://\S+|\S*=\S*|--[a-z-]+"
+)
+
+Lookup = Callable[[str], list[ast.expr]]
+
+
+def is_error(name: str) -> bool:
+    kind = getattr(errors, name, None)
+    return (isinstance(kind, type) and issubclass(kind, errors.RagstoneError)) or name in _SUBCLASSES
+
+
+_SUBCLASSES = {
+    node.name
+    for tree in TREES.values()
+    for node in ast.walk(tree)
+    if isinstance(node, ast.ClassDef) and any(hasattr(errors, ast.unparse(base)) for base in node.bases)
+}
+_OTHER_ARGUMENTS = {"UnknownName", "MissingKey", "RunMismatch", "AllowanceSpent", "EndpointRefused", "Postponed"}
+
+
+@cache
+def nodes_of(path: Path) -> tuple[list[ast.AST], list[tuple[str, ast.expr, int]], list[tuple[int, int]]]:
+    """The nodes of a module; (name, value, line) of its assignments; the first and last lines of its functions."""
+    nodes = list(ast.walk(TREES[path]))
+    assigned = [
+        (target.id, node.value, node.lineno)
+        for node in nodes
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    ]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return nodes, assigned, [(node.lineno, node.end_lineno or 0) for node in functions]
+
+
+def assigned(path: Path, name: str, within: Callable[[int], bool]) -> list[ast.expr]:
+    """What a name can be, by the assignments in these lines of a module."""
+    return [value for target, value, line in nodes_of(path)[1] if target == name and within(line)]
+
+
+def texts(node: ast.expr | None, lookup: Lookup, depth: int = 0) -> list[str]:
+    """What an expression can say, with {places} for what is not literal."""
+    parts: list[list[str]]
+    match node:
+        case None:
+            return [""]
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.JoinedStr(values=values):
+            parts = [texts(value, lookup, depth + 1) for value in values]
+        case ast.FormattedValue(value=value, conversion=conversion):
+            quoted = "'{}'" if conversion == ord("r") else "{}"
+            found = texts(value, lookup, depth + 1)
+            return [text if text != "{}" else quoted for text in found]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            parts = [texts(left, lookup, depth + 1), texts(right, lookup, depth + 1)]
+        case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mult()):
+            return [text, ""]
+        case ast.IfExp(body=first, orelse=second):
+            return texts(first, lookup, depth + 1) + texts(second, lookup, depth + 1)
+        case ast.BoolOp(values=values):
+            return [text for value in values for text in texts(value, lookup, depth + 1)]
+        case ast.Name(id=name) if depth < 8:
+            literal = (ast.Constant, ast.JoinedStr, ast.IfExp, ast.BinOp)
+            values = [value for value in lookup(name) if isinstance(value, literal)]
+            values = [value for value in values if ast.unparse(value) != "''"]
+            found = [text for value in values for text in texts(value, lookup, depth + 1)]
+            return [text for text in found if text != "ok"] or ["{}"]
+        case _:
+            return ["{}"]
+    return ["".join(chosen) for chosen in islice(product(*parts), 64)]
+
+
+def lookup_in(path: Path, call: ast.Call) -> Lookup:
+    nodes, _, functions = nodes_of(path)
+    around = [(first, last) for first, last in functions if first <= call.lineno <= last]
+
+    top = {node.lineno for node in TREES[path].body}
+
+    def lookup(name: str) -> list[ast.expr]:
+        local = assigned(path, name, lambda line: any(first <= line <= last for first, last in around))
+        if found := local or assigned(path, name, top.__contains__):
+            return found
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
+                module = SOURCE.parent / (node.module or "").replace(".", "/")
+                there = next(
+                    (file for file in (module.with_suffix(".py"), module / "__init__.py") if file in TREES), None
+                )
+                return assigned(there, name, lambda _: True) if there else []
+        return []
+
+    return lookup
+
+
+def said(path: Path, call: ast.Call) -> list[str]:
+    """What an error that is made here can say."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    if not is_error(name) or name in _OTHER_ARGUMENTS or not call.args:
+        return []
+    lookup = lookup_in(path, call)
+    if name != "DataError" or len(call.args) < 2:
+        return texts(call.args[1 if name == "SystemFailed" and len(call.args) > 1 else 0], lookup)
+    advice = next((keyword.value for keyword in call.keywords if keyword.arg == "advice"), None)
+    ends = [f" {text}" if text else "" for text in texts(advice, lookup)]
+    return [f"{{}}, line 7: {text}{end}" for text in texts(call.args[1], lookup) for end in ends]
+
+
+@pytest.fixture(scope="module")
+def literal() -> list[tuple[str, str]]:
+    """(where, what) of every literal error of the code, with a sample in each place."""
+    found = [
+        (f"{path.relative_to(SOURCE).as_posix()}:{call.lineno}", text)
+        for path in TREES
+        for call in nodes_of(path)[0]
+        if isinstance(call, ast.Call) and path.name != "errors.py"
+        for text in said(path, call)
+    ]
+    filled = [(where, _FILLED.sub("Q7", re.sub(r"(?<=\.){}$", "", text))) for where, text in found]
+    return [(where, PUT_TOGETHER.get(text, text)) for where, text in filled if not _NO_LITERAL.fullmatch(text)]
+
+
+def test_every_literal_error_has_a_chinese_text(literal: list[tuple[str, str]]) -> None:
+    assert len(literal) > 900
+    shown = [(where, text) for where, text in literal if where.partition(":")[0] not in FOR_PROGRAMMERS]
+    gaps = [(where, gap) for where, text in shown for gap in untranslated(text, "zh")]
+    assert [(where, gap) for where, gap in gaps if not _NO_LITERAL.fullmatch(gap)] == []
+    told_ = [(where, told(text, "zh")) for where, text in shown]
+    assert [(where, text) for where, text in told_ if _ENGLISH.search(_CODE.sub("", text))] == []
+
+
+@cache
+def strings() -> str:
+    """All strings of the code and of click, a line each, with {} for what is filled in."""
+    click = Path(str(importlib.util.find_spec("click").origin)).parent  # type: ignore[union-attr]
+    trees = [*TREES.values(), *(ast.parse(path.read_text("utf-8")) for path in click.rglob("*.py"))]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    joined = [node.values for node in nodes if isinstance(node, ast.JoinedStr)]
+    texts = ["".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts) for parts in joined]
+    texts += [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return "\n".join(_FILLED.sub("{}", " ".join(text.split())) for text in texts)
+
+
+def test_a_sentence_that_nobody_says_any_more_is_found(literal: list[tuple[str, str]]) -> None:
+    """A sentence is one of a literal error, or its longest part is a string of the code."""
+    made = "\n".join([*(text for _, text in literal), *PUT_TOGETHER.values()])
+    unsaid = []
+    for sentence in SENTENCES:
+        parts = re.split(r"\{[^{}]*\}", sentence)
+        longest = max((text for part in parts for text in re.split("[:;,] |=", part)), key=len).strip(" '`()")
+        if longest.rstrip(":.s") not in strings() and not re.search(".+?".join(map(re.escape, parts)), made):
+            unsaid.append(sentence)
+    assert unsaid == []
+
+
+def test_the_files_of_errors_for_programmers_have_errors_and_a_reason(literal: list[tuple[str, str]]) -> None:
+    files = {where.partition(":")[0] for where, _ in literal}
+    assert set(FOR_PROGRAMMERS) <= files
+    assert all(FOR_PROGRAMMERS.values())
+
+
+def test_a_sentence_stands_in_one_catalogue_and_has_the_same_places_in_both_languages() -> None:
+    counts = Counter(
+        key for name in CATALOGUES for key in tomllib.loads((SOURCE / name).read_text("utf-8")).get("sentences", {})
+    )
+    assert [key for key, count in counts.items() if count > 1] == []
+    assert [key for key, text in SENTENCES.items() if places(key) != places(text)] == []
+
+
+def places(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\{(\w+)\}", text))
