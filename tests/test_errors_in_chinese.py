@@ -205,6 +205,14 @@ def test_a_sentence_that_nobody_says_any_more_is_found(literal: list[tuple[str, 
     assert unsaid == []
 
 
+def test_what_an_optional_package_is_for_is_told_in_chinese() -> None:
+    keywords = [node for path in TREES for node in nodes_of(path)[0] if isinstance(node, ast.keyword)]
+    purposes = {node.value.value for node in keywords if node.arg == "purpose" and isinstance(node.value, ast.Constant)}
+    assert len(purposes) > 10
+    messages = [f"{purpose} needs Q7, which is not installed. Run: pip install 'ragstone[q7]'" for purpose in purposes]
+    assert [text for text in messages if _ENGLISH.search(_CODE.sub("", told(text, "zh")))] == []
+
+
 def test_the_files_of_errors_for_programmers_have_errors_and_a_reason(literal: list[tuple[str, str]]) -> None:
     files = {where.partition(":")[0] for where, _ in literal}
     assert set(FOR_PROGRAMMERS) <= files
