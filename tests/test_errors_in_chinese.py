@@ -207,7 +207,9 @@ def test_a_sentence_that_nobody_says_any_more_is_found(literal: list[tuple[str, 
 
 def test_what_an_optional_package_is_for_is_told_in_chinese() -> None:
     keywords = [node for path in TREES for node in nodes_of(path)[0] if isinstance(node, ast.keyword)]
-    purposes = {node.value.value for node in keywords if node.arg == "purpose" and isinstance(node.value, ast.Constant)}
+    purposes = {
+        str(node.value.value) for node in keywords if node.arg == "purpose" and isinstance(node.value, ast.Constant)
+    }
     assert len(purposes) > 10
     messages = [f"{purpose} needs Q7, which is not installed. Run: pip install 'ragstone[q7]'" for purpose in purposes]
     assert [text for text in messages if _ENGLISH.search(_CODE.sub("", told(text, "zh")))] == []
