@@ -93,13 +93,16 @@ class _Units:
     @classmethod
     def of(cls, runs: Sequence[RunScores]) -> "_Units":
         counts = [len(run.values) for run in runs]
-        _, units = np.unique(np.concatenate([run.units for run in runs]), return_inverse=True)
+        units = np.unique(np.concatenate([run.units for run in runs]), return_inverse=True)[1]
         values = np.concatenate([run.values for run in runs])
         means = np.bincount(units, values) / np.bincount(units)
-        places = units * len(runs) + np.repeat(np.arange(len(runs)), counts)
-        cells, inverse = np.unique(places, return_inverse=True)
+        values -= means[units]  # in place, as below: a million scores of each run take much memory
+        units *= len(runs)
+        units += np.repeat(np.arange(len(runs)), counts)
+        cells, inverse = np.unique(units, return_inverse=True)
+        del units
         sizes = np.array(counts, dtype=np.float64)[cells % len(runs)]
-        within = np.bincount(inverse, values - means[units]) / sizes
+        within = np.bincount(inverse, values) / sizes
         return cls(len(runs), means, cells, np.bincount(inverse) / sizes, np.where(abs(within) < _ROUNDING, 0, within))
 
     @property

@@ -86,7 +86,7 @@ class Reading:
     @property
     def quantities(self) -> list[Values]:
         """The values of every quantity."""
-        return [*self.metrics.values(), self.errors, self.seconds, self.tokens, self.cost]
+        return [self.errors, *self.metrics.values(), self.seconds, self.tokens, self.cost]
 
     def add(self, record: Record, unit: int, price: Price | None) -> None:
         self.cases += 1
@@ -168,6 +168,8 @@ def renumber(readings: Iterable[Reading], numbers: Indices) -> None:
     for reading in readings:
         for values in reading.quantities:
             values.units = array("q", places[np.searchsorted(known, np.asarray(values.units))].tobytes())
+            if values.units == reading.errors.units:  # one array for all that every record has
+                values.units = reading.errors.units
 
 
 def _hash(case: Case) -> int:
