@@ -5,9 +5,9 @@
 Makes a file of `--rows` recorded answers (5 passages of 100 words each), scores them with three rule metrics in a bare
 loop, then runs `ragstone eval` on the file, the same again (nothing is left to do), a report, the tables, a comparison
 with a run of slightly worse answers, a trend of both, exports, a round of labelling and the agreement with labels, the
-first pages of `ragstone view` (while nothing is indexed yet), the index that its process makes of both runs, and the
-pages with that. Each step is a process of its own; its CPU seconds and its peak of memory are the operating system's,
-those of a process that it starts included. All steps are taken on the first tenth of the rows, too: "CPU ×" and
+first pages of `ragstone view` (while nothing is indexed yet), the index of the cases of both runs, and the pages with
+that. Each step is a process of its own; its CPU seconds and its peak of memory are the operating system's, those of a
+process that it starts included. All steps are taken on the first tenth of the rows, too: "CPU ×" and
 "memory ×" say how much more the whole takes, 10 and 1 where time is linear and memory flat.
 """
 
@@ -131,16 +131,16 @@ def _taken(folder: Path, addresses: Sequence[str], *, whole: bool) -> dict[str, 
 
 
 def make_indices(folder: Path) -> dict[str, float]:
-    """Has the process of the viewer make the index and the sections of both runs; the seconds for each."""
-    from ragstone.web.kept import Kept  # noqa: PLC0415
+    """Makes the index of the cases of both runs, as the process of the viewer does; the seconds for each."""
+    from ragstone.api.case_index import open_index  # noqa: PLC0415
 
-    kept, taken = Kept(), {}
+    taken = {}
     for name in ("a.run", "b.run"):
         started = time.perf_counter()
-        while not kept.of("sections", folder / name, "en").fresh:
-            time.sleep(0.2)
+        with open_index(folder / name) as index:
+            while not index.update(5.0).finished:
+                pass
         taken[name] = time.perf_counter() - started
-    kept.close()
     return taken
 
 
