@@ -91,7 +91,7 @@ def next_labels(
     have = [sum(item in labels for item in members[name]) for name in names]
     more = _allocated(sizes, have, spreads, count)
     chosen = [item for name, number in zip(names, more, strict=True)
-              for item in [one for one in _shuffled(members[name], seed) if one not in labels][:number]]  # fmt: skip
+              for item in [new for new in _shuffled(members[name], seed) if new not in labels][:number]]  # fmt: skip
     total = sum(sizes)
     alike = [number + sum(more) * (size - number) / max(1, total - sum(have))
              for size, number in zip(sizes, have, strict=True)]  # fmt: skip

@@ -21,24 +21,28 @@ def slice_tables(results: Sequence[Slices], *, language: str = "en") -> list[Tab
             f"slices-{number}" if number else "slices",
             texts["title"].format(system=result.system),
             columns,
-            tuple(_row(each, texts, found=bool(result.found)) for each in (result.found or result.others)[:MOST_ROWS]),
+            tuple(
+                _row(slice_, texts, found=bool(result.found)) for slice_ in (result.found or result.others)[:MOST_ROWS]
+            ),
             tuple(_notes(result, texts)),
         )
         for number, result in enumerate(results)
     ]
 
 
-def _row(each: Slice, texts: Mapping[str, str], *, found: bool) -> Row:
-    made = each.contrast
+def _row(slice_: Slice, texts: Mapping[str, str], *, found: bool) -> Row:
+    made = slice_.contrast
     remarks = [] if found else [texts["not_found"]]
-    if each.within is not None:
-        remarks.append(texts["within"].format(name=spelled(each.within)))
-    if each.also:
-        remarks.append(texts["also"].format(names="; ".join(map(spelled, each.also))))
+    if slice_.within is not None:
+        remarks.append(texts["within"].format(name=spelled(slice_.within)))
+    if slice_.also:
+        remarks.append(texts["also"].format(names="; ".join(map(spelled, slice_.also))))
     shares = [Cell(texts["share"].format(share=side.value or 0.0, n=side.n)) for side in (made.inside, made.outside)]
-    lift = texts["times"].format(lift=each.lift) if math.isfinite(each.lift) else texts["only"]
+    lift = texts["times"].format(lift=slice_.lift) if math.isfinite(slice_.lift) else texts["only"]
     difference = Cell("", made.difference, made.low, made.high, unit="%")
-    return Row((Cell(each.name, note="; ".join(remarks)), *shares, Cell(lift), difference, Cell(f"{each.p_holm:.2g}")))
+    return Row(
+        (Cell(slice_.name, note="; ".join(remarks)), *shares, Cell(lift), difference, Cell(f"{slice_.p_holm:.2g}"))
+    )
 
 
 def _notes(result: Slices, texts: Mapping[str, str]) -> Iterator[str]:
@@ -50,7 +54,7 @@ def _notes(result: Slices, texts: Mapping[str, str]) -> Iterator[str]:
     if (more := len(result.found) - MOST_ROWS) > 0:
         yield texts["more"].format(n=more)
     yield texts["note"].format(singles=result.tested[0], pairs=result.tested[1], least=LEAST)
-    if any("topic" in each.where for each in result.found or result.others):
+    if any("topic" in slice_.where for slice_ in result.found or result.others):
         yield texts["topics"]
     if result.undecided:
         yield texts["undecided"].format(n=result.undecided)

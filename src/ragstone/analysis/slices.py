@@ -166,7 +166,9 @@ class _Search:
         results: list[tuple[_Candidate, float, float]] = []
         for family in families:
             corrected = holm([p for _, p in family])
-            results += [(each, p, min(1.0, share * q)) for (each, p), q in zip(family, corrected, strict=True)]
+            results += [
+                (candidate, p, min(1.0, share * q)) for (candidate, p), q in zip(family, corrected, strict=True)
+            ]
         results.sort(key=lambda item: (item[1], len(item[0].where), spelled(item[0].where)))
         found = self._explained([item for item in results if item[2] < LEVEL])
         others = [item for item in results if item[2] >= LEVEL and len(item[0].where) == 1]
@@ -188,18 +190,18 @@ class _Search:
                 rows = np.array([label == value for label in labels], dtype=bool)
                 if rows.sum() >= self.least and (known & ~rows).any():
                     _keep(candidates, _Candidate({name: value}, ((rows, known),)))
-        return sorted(candidates.values(), key=lambda each: -int(each.rows.sum()))[:_MOST_SINGLES]
+        return sorted(candidates.values(), key=lambda candidate: -int(candidate.rows.sum()))[:_MOST_SINGLES]
 
     def _tested(self, candidates: Iterable[_Candidate]) -> Iterator[tuple[_Candidate, float]]:
-        for each in candidates:
-            p = excess(self.answers, each.rows, each.known & ~each.rows, least=self.least)
+        for candidate in candidates:
+            p = excess(self.answers, candidate.rows, candidate.known & ~candidate.rows, least=self.least)
             if p is not None:
-                yield each, p
+                yield candidate, p
 
     def _tested_pairs(self) -> Iterator[tuple[_Candidate, float]]:
         """Pairs with the larger p-value against the rest of either column; the second test is left out where the first
         one already shows nothing."""
-        seen = {each.key for each in self.singles}
+        seen = {candidate.key for candidate in self.singles}
         for first, second in self._pairs():
             pair = _Candidate({**first.where, **second.where}, first.parts + second.parts)
             if pair.key in seen:
@@ -218,7 +220,7 @@ class _Search:
         """Pairs of values of different fields that occur together often enough, the most frequent first."""
         if not self.singles:
             return []
-        table = np.array([each.rows for each in self.singles], dtype=np.float32)
+        table = np.array([single.rows for single in self.singles], dtype=np.float32)
         together = (table @ table.T).astype(int)
         sizes = together.diagonal()
         pairs = [
@@ -229,12 +231,12 @@ class _Search:
         ]
         return [(self.singles[i], self.singles[j]) for _, i, j in sorted(pairs)[:_MOST_PAIRS]]
 
-    def _made(self, each: _Candidate, p: float, p_holm: float) -> Slice:
+    def _made(self, candidate: _Candidate, p: float, p_holm: float) -> Slice:
         wrong = tuple(
-            sorted(case for row in np.flatnonzero(each.rows).tolist() for case in self.rows.wrong.get(row, ()))
+            sorted(case for row in np.flatnonzero(candidate.rows).tolist() for case in self.rows.wrong.get(row, ()))
         )
-        made = contrast(self.answers, each.rows, each.known & ~each.rows)
-        return Slice(each.where, made, p, p_holm, wrong, each.also)
+        made = contrast(self.answers, candidate.rows, candidate.known & ~candidate.rows)
+        return Slice(candidate.where, made, p, p_holm, wrong, candidate.also)
 
     def _explained(self, items: Sequence[tuple[_Candidate, float, float]]) -> list[Slice]:
         """The slices, those last that fail no more than the rest once clearer ones, or a pair within them, are left
@@ -243,27 +245,29 @@ class _Search:
         kept: list[tuple[_Candidate, Slice]] = []
         explained: list[Slice] = []
         for item in items:
-            each, made = item[0], self._made(*item)
-            pairs = [other for other in candidates if len(other.where) > len(each.where) and _within(other, each)]
-            by_pair = next((pair for pair in pairs if not self._is_left(each, [pair])), None)
+            candidate, made = item[0], self._made(*item)
+            pairs = [
+                other for other in candidates if len(other.where) > len(candidate.where) and _within(other, candidate)
+            ]
+            by_pair = next((pair for pair in pairs if not self._is_left(candidate, [pair])), None)
             # A pair fails more than its columns do, by its own test.
-            before = [other for other, _ in kept if len(each.where) == 1 or not _within(each, other)]
-            if by_pair is None and (not before or self._is_left(each, before)):
-                kept.append((each, made))
+            before = [other for other, _ in kept if len(candidate.where) == 1 or not _within(candidate, other)]
+            if by_pair is None and (not before or self._is_left(candidate, before)):
+                kept.append((candidate, made))
             else:
-                nearest = by_pair or max(before, key=lambda other: int((other.rows & each.rows).sum()))
+                nearest = by_pair or max(before, key=lambda other: int((other.rows & candidate.rows).sum()))
                 explained.append(replace(made, within=nearest.where))
         return [made for _, made in kept] + explained
 
-    def _is_left(self, each: _Candidate, others: Sequence[_Candidate]) -> bool:
+    def _is_left(self, candidate: _Candidate, others: Sequence[_Candidate]) -> bool:
         """Whether it fails more than the rest also where none of the others applies."""
         left = ~np.any([other.rows for other in others], axis=0)
-        p = excess(self.answers, each.rows & left, each.known & ~each.rows & left, least=2)
+        p = excess(self.answers, candidate.rows & left, candidate.known & ~candidate.rows & left, least=2)
         return p is not None and p <= LEVEL
 
 
-def _within(each: _Candidate, other: _Candidate) -> bool:
-    return not (each.rows & ~other.rows).any()
+def _within(candidate: _Candidate, other: _Candidate) -> bool:
+    return not (candidate.rows & ~other.rows).any()
 
 
 def _keep(candidates: dict[bytes, _Candidate], new: _Candidate) -> None:

@@ -154,7 +154,7 @@ class Distinct(LocalPass):
             *((None, *pair) for pair in self.known),
             *((item, self.text(item), self.group(item)) for item in items),
         ]
-        kept, repeated = distinct(texts, lambda one: one[1], group=lambda one: one[2])
+        kept, repeated = distinct(texts, lambda entry: entry[1], group=lambda entry: entry[2])
         dropped = [rejected(item, self.name, "near_duplicate", other[1]) for (item, *_), other in repeated if item]
         return [item for item, *_ in kept if item is not None], dropped
 

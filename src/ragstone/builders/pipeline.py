@@ -40,10 +40,12 @@ def rejected(item: Any, at: str, reason: str, detail: str = "") -> Rejected:
 def _named(value: Any) -> Any:
     """The value with the id of a chunk in place of the chunk."""
     if isinstance(value, list):
-        return [_named(one) for one in value]
+        return [_named(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {name: one.get("id") if name == "chunk" and isinstance(one, dict) else one for name, one in value.items()}
+    return {
+        name: field.get("id") if name == "chunk" and isinstance(field, dict) else field for name, field in value.items()
+    }
 
 
 class PassYield(Frozen, frozen=True):
@@ -107,12 +109,12 @@ class Pipeline:
     @property
     def steps(self) -> dict[str, Step]:
         """The steps of all passes by name, those of the constructions that follow among them."""
-        own = {one.step.name: one.step for one in self.passes if one.step is not None}
+        own = {pass_.step.name: pass_.step for pass_ in self.passes if pass_.step is not None}
         return own | {name: step for later in self.then(()) for name, step in later.steps.items()}
 
 
-async def advance(state: State, one: Pass, replies: Replies, search: Search) -> State:
+async def advance(state: State, pass_: Pass, replies: Replies, search: Search) -> State:
     """The state after a pass."""
-    kept, rejected = await one.finish(state.items, replies, search)
-    done = PassYield(one.name, len(state.items), len(kept), len(replies))
+    kept, rejected = await pass_.finish(state.items, replies, search)
+    done = PassYield(pass_.name, len(state.items), len(kept), len(replies))
     return State(tuple(kept), (*state.rejected, *rejected), (*state.yields, done))

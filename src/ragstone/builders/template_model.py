@@ -156,7 +156,7 @@ def _defined(name: str, passages: list[str]) -> str:
     for text in passages:
         language = detect(text)
         found = (_IS[language].fullmatch(sentence.strip()) for sentence in sentences(text, language))
-        if value := next((one["value"] for one in found if one is not None and one["name"] == name), ""):
+        if value := next((match["value"] for match in found if match is not None and match["name"] == name), ""):
             return value
     return ""
 
@@ -219,7 +219,7 @@ def _events(shown: Mapping[str, Any]) -> dict[str, Any]:
 
 def _contradiction(shown: Mapping[str, Any]) -> dict[str, Any]:
     """Whether the statements have other numbers."""
-    return {"contradict": len({tuple(_NUMBER.findall(one["text"])) for one in shown["statements"]}) > 1}
+    return {"contradict": len({tuple(_NUMBER.findall(statement["text"])) for statement in shown["statements"]}) > 1}
 
 
 def _fake(shown: Mapping[str, Any]) -> dict[str, Any]:

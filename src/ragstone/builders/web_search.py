@@ -97,7 +97,11 @@ class WebSearch:
         _, shown = task_of(query)
         count = int(shown["count"])
         document = await self._call.ask({"query": shown["query"], "count": count})
-        found = [one for one in self._find(document) or [] if isinstance(one, dict) and isinstance(one.get("url"), str)]
+        found = [
+            result
+            for result in self._find(document) or []
+            if isinstance(result, dict) and isinstance(result.get("url"), str)
+        ]
         pages = await asyncio.gather(*map(self._page, found[:count]))
         return Response(to_json({"pages": pages}), usage=Usage(requests=1), finish_reason="stop", model=self.id)
 

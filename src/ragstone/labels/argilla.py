@@ -35,7 +35,7 @@ def record_of(item: LabelItem, labels: Iterable[tuple[Task, Label]]) -> dict[str
         if label.adjudicated:
             continue  # Argilla has one response of a user
         name, user = slug(task.name), user_id(label.expert)
-        marks = [{"start": one.start, "end": one.end, "label": _LABELS[one.answer]} for one in label.spans]
+        marks = [{"start": span.start, "end": span.end, "label": _LABELS[span.answer]} for span in label.spans]
         for question, value in ((name, label.value), (name + _COMMENT, label.comment), (name + _MARKS, marks)):
             if value:
                 responses.setdefault(question, []).append({"value": value, "user_id": user})
@@ -51,8 +51,8 @@ def from_record(row: Mapping[str, Any], experts: Sequence[str] = ()) -> Iterator
     for question, given in answers.items():
         if question.endswith((_COMMENT, _MARKS)):
             continue
-        for one in objects(given):
-            user, value = str(one.get("user_id") or ""), one.get("value")
+        for response in objects(given):
+            user, value = str(response.get("user_id") or ""), response.get("value")
             if user and isinstance(value, str | int | float):
                 comment = _of_user(answers.get(question + _COMMENT), user)
                 marks = _of_user(answers.get(question + _MARKS), user)
@@ -61,12 +61,12 @@ def from_record(row: Mapping[str, Any], experts: Sequence[str] = ()) -> Iterator
 
 
 def _of_user(given: Any, user: str) -> Any:
-    return next((one.get("value") for one in objects(given) if str(one.get("user_id")) == user), None)
+    return next((response.get("value") for response in objects(given) if str(response.get("user_id")) == user), None)
 
 
 def _marks(value: Any) -> tuple[Marked, ...]:
     return tuple(
-        Marked(one["start"], one["end"], "", int(one.get("label") == _LABELS[1]))
-        for one in objects(value)
-        if isinstance(one.get("start"), int) and isinstance(one.get("end"), int)
+        Marked(mark["start"], mark["end"], "", int(mark.get("label") == _LABELS[1]))
+        for mark in objects(value)
+        if isinstance(mark.get("start"), int) and isinstance(mark.get("end"), int)
     )

@@ -71,7 +71,7 @@ def import_labels(
     it are kept."""
     done = Imported()
     items = _Items(store)
-    standing = {(one.item, one.task, one.expert, one.adjudicated): one for one in store.labels()}
+    standing = {(label.item, label.task, label.expert, label.adjudicated): label for label in store.labels()}
     for where, found in labels:
         task = items.task(found.task)
         item = items.item(found.item, task) if task is not None else None
@@ -172,4 +172,4 @@ def shown_texts(item: LabelItem) -> dict[str, str]:
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
     """The objects of a JSON list; none of anything else."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [element for element in value if isinstance(element, Mapping)] if isinstance(value, list) else []

@@ -68,10 +68,10 @@ def candidates(
         if "question" in kinds:
             reviewed.setdefault(record.case.sample.id, part)
     for case, seen in cases.items():
-        for one, other in combinations(sorted(seen.scores), 2):
-            a, b = seen.scores[one], seen.scores[other]
+        for first, other in combinations(sorted(seen.scores), 2):
+            a, b = seen.scores[first], seen.scores[other]
             doubt = None if a is None or b is None else 1 - abs(a - b)
-            yield Candidate(("pair", one, other, case), doubt, seen.stratum)
+            yield Candidate(("pair", first, other, case), doubt, seen.stratum)
     yield from (Candidate(("question", sample), None, part) for sample, part in reviewed.items())
     yield from (Candidate(("passage", sample), *rest) for sample, rest in questions.items())
 
@@ -102,7 +102,7 @@ def items_of(
             yield _item("answer", (record,), candidate, source, seed, by)
         for other, key in pairs.get((record.system_id, case.id), ()):
             if (first := waiting.get((other, case.id))) is not None:
-                two = sorted((first, record), key=lambda one: drawn(seed, case.id, one.system_id))
+                two = sorted((first, record), key=lambda answer: drawn(seed, case.id, answer.system_id))
                 yield _item("pair", two, chosen[key], source, seed, by)
             elif _answered(record):
                 waiting[record.system_id, case.id] = record
@@ -130,7 +130,7 @@ def _item(
     item = LabelItem(
         f"i-{drawn(0, source, *candidate.key, *identity)}", kind, case.sample.id, case.sample.question,
         tuple(response.answer for response in responses) if about_answers else (),
-        tuple(Passage(str(place), one.text, one.title) for place, one in enumerate(shown, 1)),
+        tuple(Passage(str(place), given.text, given.title) for place, given in enumerate(shown, 1)),
         case.sample.references, case.query.history, case.sample.language,
         _answerable(case.sample) if kind == "question" else None,
     )  # fmt: skip
@@ -139,7 +139,7 @@ def _item(
         source, case.sample.id, case.id if about_answers else "", systems, passage.id if passage else "", by,
         candidate.stratum,
     )  # fmt: skip
-    return item, origin, "-".join((drawn(seed, *candidate.key), *(drawn(seed, one) for one in identity)))
+    return item, origin, "-".join((drawn(seed, *candidate.key), *(drawn(seed, part) for part in identity)))
 
 
 def _answered(record: Record) -> bool:

@@ -161,8 +161,8 @@ def edited(sample: Sample, edit: Edit) -> Sample:
     if edit.gold is not None:
         known = {passage.id for passage in edit.gold}
         gold = tuple(replace(passage, relevant=True) for passage in edit.gold)
-        others = (replace(one, relevant=False) if one.relevant else one for one in sample.passages)
-        sample = replace(sample, passages=(*gold, *(one for one in others if one.id not in known)))
+        others = (replace(passage, relevant=False) if passage.relevant else passage for passage in sample.passages)
+        sample = replace(sample, passages=(*gold, *(passage for passage in others if passage.id not in known)))
     if edit.answerable is not None:
         sample = replace(sample, meta={**sample.meta, "answerable": edit.answerable})
     return sample

@@ -108,8 +108,8 @@ def assigned_evenly(
             same = [expert for expert in rest if last[0] == question and expert in last[1]]
             best = min(
                 same or rest,
-                key=lambda one: (load[one], sum(together[frozenset((one, mate))] for mate in team),
-                                 drawn(seed, str(place), one)),
+                key=lambda expert: (load[expert], sum(together[frozenset((expert, mate))] for mate in team),
+                                    drawn(seed, str(place), expert)),
             )  # fmt: skip
             team.append(best)
             new.append(best)

@@ -33,7 +33,9 @@ def rows_of(item: LabelItem, task: Task, labels: Iterable[Label], expert: str = 
     found = False
     for label in labels:
         found = True
-        marks = [{"start": one.start, "end": one.end, "answer": one.answer, "text": one.text} for one in label.spans]
+        marks = [
+            {"start": span.start, "end": span.end, "answer": span.answer, "text": span.text} for span in label.spans
+        ]
         yield {"item": item.id, "task": task.name, "expert": label.expert, "label": label.value,
                "comment": label.comment, "marks": marks, "seconds": label.seconds, "when": iso(label.when),
                "adjudicated": label.adjudicated, **about}  # fmt: skip

@@ -17,42 +17,42 @@ def expert_summary(found: ExpertFindings, *, language: str = "en") -> str:
     """The answer, in a line or two for each task: how far the judge agrees with the experts and what its mean is worth,
     or without a run how far the experts agree."""
     lines = []
-    for one in (each for each in found.judged if not each.part):
-        lines.append(judge_line(one, language=language))
-        if line := calibrated_line(found, one, language=language):
+    for agreement in (judged for judged in found.judged if not judged.part):
+        lines.append(judge_line(agreement, language=language))
+        if line := calibrated_line(found, agreement, language=language):
             lines.append(line)
     if not lines:
-        lines = [_agreed_line(one, messages(__name__, language)) for one in found.agreed]
+        lines = [_agreed_line(agreed, messages(__name__, language)) for agreed in found.agreed]
     return "\n".join(lines)
 
 
-def judge_line(one: JudgeAgreement, *, language: str = "en") -> str:
+def judge_line(agreement: JudgeAgreement, *, language: str = "en") -> str:
     """How far the judge agrees with the experts, and whether it is too kind or too strict."""
     words = messages(__name__, language)
-    kappa = words["line_kappa"].format(kappa=_interval(one.kappa)) if one.kappa is not None else ""
-    bias = one.bias.known or (one.bias.value or 0.0, None, None)
+    kappa = words["line_kappa"].format(kappa=_interval(agreement.kappa)) if agreement.kappa is not None else ""
+    bias = agreement.bias.known or (agreement.bias.value or 0.0, None, None)
     value, low, high = bias
     kind = "unbiased" if low is None or high is None or low <= 0 <= high else "kind" if value > 0 else "strict"
     sign = -1 if kind == "strict" else 1
     ends = sorted(sign * 100 * end for end in (low, high) if end is not None)
     shown = f" [{_points(ends[0])}, {_points(ends[1])}]" if len(ends) == 2 else ""
     return words["line_judge"].format(
-        metric=one.metric, share=f"{100 * (one.equal.value or 0.0):.0f}%", n=f"{one.n:,}", kappa=kappa,
-        bias=words[f"bias_{kind}"].format(points=_points(sign * 100 * value), interval=shown),
+        metric=agreement.metric, share=f"{100 * (agreement.equal.value or 0.0):.0f}%", n=f"{agreement.n:,}",
+        kappa=kappa, bias=words[f"bias_{kind}"].format(points=_points(sign * 100 * value), interval=shown),
     )  # fmt: skip
 
 
-def calibrated_line(found: ExpertFindings, one: JudgeAgreement, *, language: str = "en") -> str:
+def calibrated_line(found: ExpertFindings, agreement: JudgeAgreement, *, language: str = "en") -> str:
     """The calibrated mean beside the judge's own, or why there is none; "" where nothing is known."""
     words = messages(__name__, language)
-    value = found.calibrated.get((one.task, one.metric))
+    value = found.calibrated.get((agreement.task, agreement.metric))
     if value is None:
         return ""
     if isinstance(value, Refused):
-        return words["line_refused"].format(metric=one.metric, reason=_reason(value, words))
+        return words["line_refused"].format(metric=agreement.metric, reason=_reason(value, words))
     return words["line_calibrated"].format(
-        metric=one.metric, mean=f"{value.mean:.2f} [{value.low:.2f}, {value.high:.2f}]", naive=f"{value.naive:.2f}",
-        n=f"{value.n:,}", total=f"{value.judged:,}", saved=_saved(value, words),
+        metric=agreement.metric, mean=f"{value.mean:.2f} [{value.low:.2f}, {value.high:.2f}]",
+        naive=f"{value.naive:.2f}", n=f"{value.n:,}", total=f"{value.judged:,}", saved=_saved(value, words),
     )  # fmt: skip
 
 
@@ -60,13 +60,14 @@ def _saved(value: Calibrated, words: Mapping[str, str]) -> str:
     return words["line_saved"].format(saved=f"{value.saved:,}") if value.saved else words["line_nothing_saved"]
 
 
-def _agreed_line(one: Agreed, words: Mapping[str, str]) -> str:
-    if not one.items:
-        return words["line_no_pairs"].format(task=words.get(f"task_{one.task}", one.task))
-    kappa = one.statistics.get("kappa")
+def _agreed_line(agreed: Agreed, words: Mapping[str, str]) -> str:
+    if not agreed.items:
+        return words["line_no_pairs"].format(task=words.get(f"task_{agreed.task}", agreed.task))
+    statistic = agreed.statistics.get("kappa")
+    kappa = "" if statistic is None else words["line_kappa"].format(kappa=_interval(statistic))
     return words["line_agreed"].format(
-        task=words.get(f"task_{one.task}", one.task), experts=len(one.experts), share=f"{100 * one.equal:.0f}%",
-        n=f"{one.items:,}", kappa="" if kappa is None else words["line_kappa"].format(kappa=_interval(kappa)),
+        task=words.get(f"task_{agreed.task}", agreed.task), experts=len(agreed.experts),
+        share=f"{100 * agreed.equal:.0f}%", n=f"{agreed.items:,}", kappa=kappa,
     )  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def expert_tables(found: ExpertFindings, *, language: str = "en") -> list[Table]
     means."""
     words = messages(__name__, language)
     tables = [
-        _agreed(found, words), _by_expert(found, words), *(_confusion(one, words) for one in found.agreed),
+        _agreed(found, words), _by_expert(found, words), *(_confusion(agreed, words) for agreed in found.agreed),
         _judged(found, words), _calibrated(found, words),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
@@ -116,47 +117,47 @@ def _ids(ids: Sequence[str]) -> Cell:
 
 
 def _agreed(found: ExpertFindings, words: Mapping[str, str]) -> Table:
-    shown = [name for name in _STATISTICS if any(one.statistics[name] for one in found.agreed)]
+    shown = [name for name in _STATISTICS if any(agreed.statistics[name] for agreed in found.agreed)]
     rows = [
-        Row((Cell(one.task), Cell(str(one.items)), Cell(str(len(one.experts))),
-             Cell("–") if one.items == 0 else Cell("", one.equal, unit="%"),
-             *(_value(one.statistics[name]) for name in shown), _ids(one.disputed)))
-        for one in found.agreed if one.items
+        Row((Cell(agreed.task), Cell(str(agreed.items)), Cell(str(len(agreed.experts))),
+             Cell("–") if agreed.items == 0 else Cell("", agreed.equal, unit="%"),
+             *(_value(agreed.statistics[name]) for name in shown), _ids(agreed.disputed)))
+        for agreed in found.agreed if agreed.items
     ]  # fmt: skip
     return _table(words, "agreed", ("task", "items", "experts", "equal", *shown, "disputed"), rows)
 
 
 def _by_expert(found: ExpertFindings, words: Mapping[str, str]) -> Table:
     rows = [
-        Row((Cell(one.task), Cell(each.expert), Cell(str(each.items)), Cell("", each.equal, unit="%"),
-             _number(each.kappa), each.bias.cell()))
-        for one in found.agreed for each in one.by_expert
+        Row((Cell(agreed.task), Cell(expert.expert), Cell(str(expert.items)), Cell("", expert.equal, unit="%"),
+             _number(expert.kappa), expert.bias.cell()))
+        for agreed in found.agreed for expert in agreed.by_expert
     ]  # fmt: skip
     return _table(words, "by_expert", ("task", "expert", "items", "equal", "kappa", "expert_bias"), rows, keys=2)
 
 
-def _confusion(one: Agreed, words: Mapping[str, str]) -> Table:
+def _confusion(agreed: Agreed, words: Mapping[str, str]) -> Table:
     """Of every two experts: a row for each label of the first, a column for each of the second."""
-    values = sorted({value for pair in one.confusions for *both, _ in pair.counts for value in both})
-    counts = {(pair.first, pair.second, a, b): n for pair in one.confusions for a, b, n in pair.counts}
+    values = sorted({value for pair in agreed.confusions for *both, _ in pair.counts for value in both})
+    counts = {(pair.first, pair.second, a, b): n for pair in agreed.confusions for a, b, n in pair.counts}
     rows = [
         Row((Cell(pair.first), Cell(pair.second), Cell(f"{value:g}"),
              *(Cell(str(counts.get((pair.first, pair.second, value, other), 0))) for other in values)))
-        for pair in one.confusions[:_SHOWN]
+        for pair in agreed.confusions[:_SHOWN]
         for value in values
     ]  # fmt: skip
     columns = (words["first"], words["second"], words["label"], *(f"{value:g}" for value in values))
-    title = words["title_confusion"].format(task=one.task)
-    return Table(f"experts-confusion-{one.task}", title, columns, tuple(rows), (words["note_confusion"],), keys=3)
+    title = words["title_confusion"].format(task=agreed.task)
+    return Table(f"experts-confusion-{agreed.task}", title, columns, tuple(rows), (words["note_confusion"],), keys=3)
 
 
 def _judged(found: ExpertFindings, words: Mapping[str, str]) -> Table:
     rows = [
-        Row((Cell(one.task), Cell(one.metric), Cell(_part(one.part, words)), Cell(str(one.n)),
-             one.equal.cell("%"), _value(one.kappa), one.bias.cell(), one.precision.cell("%"), one.recall.cell("%"),
-             _number(one.correlation), _number(one.rank_correlation),
-             Cell(" / ".join(map(str, one.confusion))), _ids(one.differ)))
-        for one in found.judged
+        Row((Cell(judged.task), Cell(judged.metric), Cell(_part(judged.part, words)), Cell(str(judged.n)),
+             judged.equal.cell("%"), _value(judged.kappa), judged.bias.cell(), judged.precision.cell("%"),
+             judged.recall.cell("%"), _number(judged.correlation), _number(judged.rank_correlation),
+             Cell(" / ".join(map(str, judged.confusion))), _ids(judged.differ)))
+        for judged in found.judged
     ]  # fmt: skip
     columns = (
         "task", "metric", "part", "items", "agree", "kappa", "bias", "precision", "recall", "pearson", "spearman",
@@ -176,14 +177,14 @@ def _number(value: float | None) -> Cell:
 
 def _calibrated(found: ExpertFindings, words: Mapping[str, str]) -> Table:
     rows = []
-    for (task, metric), one in found.calibrated.items():
-        if not isinstance(one, Calibrated):
-            rows.append(Row((Cell(task), Cell(metric), Cell(words["refused"].format(reason=_reason(one, words))))))
+    for (task, metric), mean in found.calibrated.items():
+        if not isinstance(mean, Calibrated):
+            rows.append(Row((Cell(task), Cell(metric), Cell(words["refused"].format(reason=_reason(mean, words))))))
             continue
         rows.append(
-            Row((Cell(task), Cell(metric), Cell("", one.mean, one.low, one.high), Cell("", one.naive),
-                 Cell("", *one.labels_only), Cell(f"{one.weight:.2f}"), Cell(str(one.n)), Cell(str(one.judged)),
-                 Cell(str(one.saved))))
+            Row((Cell(task), Cell(metric), Cell("", mean.mean, mean.low, mean.high), Cell("", mean.naive),
+                 Cell("", *mean.labels_only), Cell(f"{mean.weight:.2f}"), Cell(str(mean.n)), Cell(str(mean.judged)),
+                 Cell(str(mean.saved))))
         )  # fmt: skip
     columns = ("task", "metric", "calibrated", "naive", "labels_only", "weight", "labels", "scores", "saved")
     padded = [Row((*row.cells, *[Cell("")] * (len(columns) - len(row.cells)))) for row in rows]

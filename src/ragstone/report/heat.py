@@ -37,7 +37,7 @@ def heat_html(canvas: Canvas, charts: Sequence[Chart], index: int) -> Markup:
     return canvas.html(
         "report/heat_figure.html", words=canvas.words, id=f"h{index}", title=first.figure or first.title,
         numbers=first.numbers,
-        steps=[(name, [_map(canvas, one, f"h{index}-r{next(place)}") for one in panels]) for name, panels in steps],
+        steps=[(name, [_map(canvas, panel, f"h{index}-r{next(place)}") for panel in panels]) for name, panels in steps],
         beside=any(len(panels) > 1 for _, panels in steps), shades=range(_SHADES + 1),
         alts=[one_line(chart.alt, 4_000) for chart in charts if chart.alt],
         scales=[scales[signed] for signed in dict.fromkeys(chart.signed for chart in charts)],

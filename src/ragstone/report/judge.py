@@ -21,7 +21,7 @@ def judge_label(meta: Mapping[str, Any], language: str, experts: ExpertFindings 
     if not name:
         return ""
     if experts is not None and (
-        lines := [judge_line(one, language=language) for one in experts.judged if not one.part]
+        lines := [judge_line(agreement, language=language) for agreement in experts.judged if not agreement.part]
     ):
         return " ".join(lines)
     tiny = name.startswith("local/smollm2")

@@ -41,7 +41,7 @@ def keep(found: ExpertFindings, run: Path, file_id: str, *, labels: str, sha256:
     items = found.calibrated.items()
     content = _Kept(
         file_id, found.system, Path(labels).name, sha256,
-        tuple(one for one in found.agreed if not math.isnan(one.equal)), found.judged,
+        tuple(agreed for agreed in found.agreed if not math.isnan(agreed.equal)), found.judged,
         tuple((*key, value) for key, value in items if isinstance(value, Calibrated)),
         tuple((*key, value) for key, value in items if isinstance(value, Refused)),
     )  # fmt: skip

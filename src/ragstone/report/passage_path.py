@@ -98,4 +98,7 @@ def changes(before: Record, after: Record) -> list[PassageChange]:
         ranks.setdefault(passage.text, rank)
     found = [PassageChange(passage, ranks.get(passage.text), rank) for rank, passage in enumerate(second, 1)]
     texts = {passage.text for passage in second}
-    return [*found, *(PassageChange(one, rank, None) for rank, one in enumerate(first, 1) if one.text not in texts)]
+    return [
+        *found,
+        *(PassageChange(passage, rank, None) for rank, passage in enumerate(first, 1) if passage.text not in texts),
+    ]

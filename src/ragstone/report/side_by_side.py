@@ -92,7 +92,7 @@ def _passages(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The passages of a prompt; beside a `first` one, with what became of them and those that are lost."""
     if first is None:
-        return [_passage(canvas, record, one, rank) for rank, one in enumerate(prompted(record), 1)]
+        return [_passage(canvas, record, passage, rank) for rank, passage in enumerate(prompted(record), 1)]
     rows = []
     for change in changes(first, record)[: 2 * _PASSAGES]:
         row = _passage(canvas, first if change.after is None else record, change.passage, change.after)

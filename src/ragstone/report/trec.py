@@ -72,7 +72,7 @@ def _ranking(record: Record) -> list[tuple[str, float]]:
     if "ranking" in record.case.sample.meta:
         rows = [(str(row[0]), float(row[1])) for row in record.case.sample.meta["ranking"] or ()]
     else:
-        rows = [(one.id, one.score or 0.0) for one in (record.response.passages if record.response else ())]
+        rows = [(passage.id, passage.score or 0.0) for passage in (record.response.passages if record.response else ())]
     first: dict[str, float] = {}
     for document, score in rows:
         first.setdefault(document, score)

@@ -20,8 +20,8 @@ def fields_html(canvas: Canvas, sample: Sample, by: str) -> Markup:
     words = messages(__name__, canvas.language)
     slots = [[*map(_field, slot), Markup()] for slot in (*sample.references, ())]
     known = [
-        {"relevant": one.relevant, "new": False, "title": readable(one.title), "text": _field(one.text)}
-        for one in sample.passages
+        {"relevant": passage.relevant, "new": False, "title": readable(passage.title), "text": _field(passage.text)}
+        for passage in sample.passages
     ]
     return canvas.html(
         "web/gold_fields.html", w=words, question=_field(sample.question), slots=slots, by=by, answerable=_mark(sample),

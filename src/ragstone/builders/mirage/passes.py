@@ -43,7 +43,7 @@ class FindChunks(LocalPass):
             own = [chunk for chunk in ranked if chunk.meta.get("document") == item.article.id]
             own = own or list(self.chunks.get(item.article.id, ()))[:1]
             stating = [chunk for chunk in own if states(item.question.answers, chunk.text)][:1] or own[:1]
-            rest = [chunk for chunk in ranked if chunk.id not in {one.id for one in stating}]
+            rest = [chunk for chunk in ranked if chunk.id not in {chunk.id for chunk in stating}]
             kept.append(replace(item, chunks=tuple([*stating, *rest][:CHUNKS])))
         return kept, []
 

@@ -38,8 +38,8 @@ def read_qa_set(path: Path) -> list[SourceQuestion]:
         return list(_lines(path, text))
     if isinstance(document, Mapping) and isinstance(document.get("Data"), list):
         return list(_each(path, document["Data"], _triviaqa))
-    if isinstance(document, Mapping) and document and all(isinstance(one, Mapping) for one in document.values()):
-        rows = [(key, pair, one) for key, one in document.items() for pair in one.get("qa_pairs", ())]
+    if isinstance(document, Mapping) and document and all(isinstance(entry, Mapping) for entry in document.values()):
+        rows = [(key, pair, entry) for key, entry in document.items() for pair in entry.get("qa_pairs", ())]
         return list(_each(path, rows, _drop))
     if isinstance(document, list):
         return list(_each(path, document, _ifqa))

@@ -91,9 +91,9 @@ class QuestionType(Frozen, frozen=True):
     conversation: bool = False
 
 
-def same_answer(one: str, other: str) -> bool:
+def same_answer(answer: str, other: str) -> bool:
     """Whether one of two answers states the other: "310 m" and "310 metres"."""
-    return one.casefold() == other.casefold() or bool(find_answer(one, other) or find_answer(other, one))
+    return answer.casefold() == other.casefold() or bool(find_answer(answer, other) or find_answer(other, answer))
 
 
 @cache

@@ -77,7 +77,7 @@ def questions_pipeline(chunks: Sequence[Passage], settings: QuestionSettings) ->
         Accept(settings.size, shares),
     ]
     prompts: dict[str, Any] = {
-        one.step.name: prompt_of(one.step.name, "en").version for one in passes if one.step is not None
+        pass_.step.name: prompt_of(pass_.step.name, "en").version for pass_ in passes if pass_.step is not None
     }
     fixed: dict[str, JSON] = {"version": VERSION, "seed": settings.seed, "prompts": prompts}
     return Pipeline("questions", fixed, passes, tuple(chunks), tuple(chunks))

@@ -26,7 +26,7 @@ class Place(Frozen, frozen=True):
 
 def with_headings(passages: Iterable[Passage], headings: Mapping[str, tuple[Heading, ...]]) -> list[Passage]:
     """The documents with their headings in their `meta`."""
-    return [replace(one, meta={**one.meta, HEADINGS: headings.get(one.id, ())}) for one in passages]
+    return [replace(passage, meta={**passage.meta, HEADINGS: headings.get(passage.id, ())}) for passage in passages]
 
 
 def place_of(chunk: Passage, start: int, end: int) -> Place:

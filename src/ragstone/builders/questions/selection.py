@@ -104,10 +104,10 @@ def _conflicts(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
 def _neighbours(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
     """Each fact with the next one of its language, unless one names what the other asks for."""
     for group in _by(facts, lambda fact: (fact.language,)).values():
-        for one, other in pairwise(group):
-            apart = not same_answer(one.value, other.subject) and not same_answer(other.value, one.subject)
-            if one.document != other.document and apart:
-                yield one, other
+        for fact, other in pairwise(group):
+            apart = not same_answer(fact.value, other.subject) and not same_answer(other.value, fact.subject)
+            if fact.document != other.document and apart:
+                yield fact, other
 
 
 def _property(fact: Fact) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ def _slot_problem(draft: Draft) -> Reason | None:
     for slot, fact in zip(draft.references, own, strict=False):
         if not find_answer(slot[0], fact.evidence):
             return Reason("answer_not_in_evidence", slot[0])
-        if leak := next((one for one in slot if find_answer(one, asked)), ""):
+        if leak := next((alias for alias in slot if find_answer(alias, asked)), ""):
             return Reason("answer_in_question", f"{leak} in: {draft.question}")
     return None
 

@@ -157,13 +157,13 @@ class Pair(LocalPass):
     async def finish(self, items: Sequence[NewsQuestion], replies: Replies, search: Search, /) -> Kept:
         pairs, waiting = list[JoinedQuestion](), list[NewsQuestion]()
         for item in sorted(items, key=lambda item: (item.language, item.kind, item.id)):
-            found = ((place, parts) for place, one in enumerate(waiting) if (parts := _parts(one, item)))
+            found = ((place, parts) for place, partner in enumerate(waiting) if (parts := _parts(partner, item)))
             place, parts = next(found, (-1, None))
             if parts is None:
                 waiting.append(item)
             else:
                 del waiting[place]
-                pairs.append(JoinedQuestion(f"j-{content_id(*(one.id for one in parts))}", item.language, parts))
+                pairs.append(JoinedQuestion(f"j-{content_id(*(part.id for part in parts))}", item.language, parts))
         return pairs, [rejected(item, self.name, "no_partner") for item in waiting]
 
 

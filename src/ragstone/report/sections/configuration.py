@@ -17,7 +17,7 @@ from ragstone.report.section import Section, View
 def _body(view: View) -> Markup:
     w = messages(__name__, view.language)
     counts = [system.counts for system in view.digest.systems.values()]
-    sums = [(sum(getattr(each, name) for each in counts), name) for name in ("right", "wrong", "unscored", "failed")]
+    sums = [(sum(getattr(count, name) for count in counts), name) for name in ("right", "wrong", "unscored", "failed")]
     tiles = [
         (_asked(view.digest.total, sum(plan.total - plan.asked for plan in view.run.plans().values()), w), w["cases"]),
         *(
@@ -27,7 +27,7 @@ def _body(view: View) -> Markup:
         ),
     ]
     systems = _systems(view, w)
-    rare = [name for name in ("unscored", "failed", "cut") if any(getattr(each, name) for each in counts)]
+    rare = [name for name in ("unscored", "failed", "cut") if any(getattr(count, name) for count in counts)]
     return view.html(
         "report/configuration.html", w=w, rare=rare, tiles=tiles, facts=_facts(view, w), systems=systems,
         share=share, own_sampling=len({system["sampling"] for system in systems}) > 1,
@@ -100,11 +100,11 @@ def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
     if label := judge_label(view.run.meta, view.language, view.experts):
         yield label
     counts = [system.counts for system in view.digest.systems.values()]
-    if not view.digest.decided and any(each.unscored for each in counts):
+    if not view.digest.decided and any(count.unscored for count in counts):
         yield w["undecided"]
-    if failed := sum(each.failed for each in counts):
+    if failed := sum(count.failed for count in counts):
         yield w["some_failed"].format(failed=f"{failed:,}", total=f"{view.digest.total:,}")
-    if cut := sum(each.cut for each in counts):
+    if cut := sum(count.cut for count in counts):
         yield w["some_cut"].format(cut=f"{cut:,}")
 
 

@@ -227,7 +227,7 @@ def _stated(item: Diagnosed, text: str) -> list[Span]:
 
 def _passage(page: _Page, item: Diagnosed, passage: Passage, wrong: Passage | None) -> dict[str, Any]:
     """A passage with what it is: gold, or the one that states the wrong answer."""
-    gold = any(holds(passage, one, item.evidence.slots) for one in item.evidence.gold)
+    gold = any(holds(passage, evidence, item.evidence.slots) for evidence in item.evidence.gold)
     misled = wrong is not None and passage.id == wrong.id
     spans = _stated(item, passage.text)
     first = item.evidence.first

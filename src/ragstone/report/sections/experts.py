@@ -25,10 +25,10 @@ def _body(view: View) -> Markup | None:
         return found, one_line(item, 40)
 
     differ = [
-        (words["differ"].format(metric=one.metric, n=len(one.differ)),
-         [link(item) for item in one.differ[:_SHOWN]],
-         max(0, len(one.differ) - _SHOWN))
-        for one in view.experts.judged if not one.part and one.differ
+        (words["differ"].format(metric=agreement.metric, n=len(agreement.differ)),
+         [link(item) for item in agreement.differ[:_SHOWN]],
+         max(0, len(agreement.differ) - _SHOWN))
+        for agreement in view.experts.judged if not agreement.part and agreement.differ
     ]  # fmt: skip
     tables = [(table.title, table_html(view, table)) for table in expert_tables(view.experts, language=view.language)]
     return view.html("report/experts.html", differ=differ, tables=tables)

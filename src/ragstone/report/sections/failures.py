@@ -38,13 +38,13 @@ def _group(
     """The causes of one group, the most frequent over all systems first, with a cell for each system."""
     causes = [system.causes.get(name, Counter()) for system in systems.values()]
     counts = [system.groups.get(name, AnswerCounts()) for system in systems.values()]
-    scored = [each.right + each.wrong for each in counts]
+    scored = [count.right + count.wrong for count in counts]
     over_all: Counter[str] = sum(causes, Counter())
     rows = []
     for cause, _ in sorted(over_all.items(), key=lambda item: (-item[1], item[0])):
         cells = [(c[cause], share(c[cause], n), _heat(c[cause], n)) for c, n in zip(causes, scored, strict=True)]
         rows.append((w["other"] if cause == OTHER else labels.get(cause) or w["unnamed"], cells))
-    wrong = [(each.wrong, n, share(each.wrong, n)) for each, n in zip(counts, scored, strict=True)]
+    wrong = [(count.wrong, n, share(count.wrong, n)) for count, n in zip(counts, scored, strict=True)]
     return {"name": name, "all": wrong, "rows": rows}
 
 

@@ -26,7 +26,7 @@ def _body(view: View) -> Markup | None:
         (
             _line(result, w),
             table_html(view, table),
-            [_linked(view, w, result.system, each) for each in result.found[:MOST_ROWS]],
+            [_linked(view, w, result.system, slice_) for slice_ in result.found[:MOST_ROWS]],
         )
         for result, table in zip(results, tables, strict=True)
     ]
@@ -49,17 +49,17 @@ def _line(result: Slices, w: Mapping[str, str]) -> str:
     first = result.found[0]
     inside, outside = (100 * (side.value or 0.0) for side in (first.contrast.inside, first.contrast.outside))
     name = one_line(first.name, _NAME)
-    count = sum(each.within is None for each in result.found)
+    count = sum(slice_.within is None for slice_ in result.found)
     line = w["one" if count == 1 else "several"]
     return line.format(system=system, name=name, inside=inside, outside=outside, count=count)
 
 
-def _linked(view: View, w: Mapping[str, str], system: str, each: Slice) -> tuple[str, list[tuple[str, Any]], str]:
+def _linked(view: View, w: Mapping[str, str], system: str, slice_: Slice) -> tuple[str, list[tuple[str, Any]], str]:
     """The name of a slice, links to the wrong answers in it that are shown, and how many more there are."""
-    shown = [card for case in each.wrong if (card := cards(view).get((system, case)))][:_LINKS]
+    shown = [card for case in slice_.wrong if (card := cards(view).get((system, case)))][:_LINKS]
     links = [(card.at, card.name) for card in shown]
-    more = len(each.wrong) - len(links)
-    return one_line(each.name, _NAME), links, w["more"].format(n=f"{more:,}") if more else ""
+    more = len(slice_.wrong) - len(links)
+    return one_line(slice_.name, _NAME), links, w["more"].format(n=f"{more:,}") if more else ""
 
 
 PLUGINS = {"slices": Section(17, {"en": "Where it fails", "zh": "哪里容易出错"}, _body)}

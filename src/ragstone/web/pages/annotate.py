@@ -78,7 +78,7 @@ def _item(request: Request) -> Response:
         given = [label for label in store.labels(task.name) if label.item == item.id]
         work = store.work(expert, task.name)
         total = len(work) if store.get("team") else store.size(task.name)
-    entered = next((one for one in given if (one.expert, one.adjudicated) == (expert, settles)), None)
+    entered = next((other for other in given if (other.expert, other.adjudicated) == (expert, settles)), None)
     hidden = {"expert": expert, "task": task.name, "item": item.id, "settles": "1" if settles else ""}
     ids = [found for found, _, _ in work]
     place = ids.index(item.id) if item.id in ids else len(ids)
@@ -86,7 +86,7 @@ def _item(request: Request) -> Response:
     body = canvas.html(
         "web/desk.html", w=words, expert=expert, place=place + 1, total=max(total, place + 1), said=said,
         done=sum(done for _, _, done in work), body=item_html(canvas, item, task, entered), hidden=hidden,
-        above=_opinions(canvas, item, task, [one for one in given if not one.adjudicated]) if settles else "",
+        above=_opinions(canvas, item, task, [other for other in given if not other.adjudicated]) if settles else "",
         up=address(request, "/disputes" if settles else "/annotate", {"expert": expert}),
         save=address(request, "/annotate/label"), undo=address(request, "/annotate/undo"),
         edit=_gold(request, expert, item, task),
@@ -141,10 +141,10 @@ def _keep(store: LabelStore, label: Label) -> None:
     """Writes a label unless it is the one that stands: a form that is sent twice is one version."""
     label = label.checked(store.item(label.item))
     standing = [
-        one for one in store.labels(label.task, expert=label.expert)
-        if (one.item, one.adjudicated) == (label.item, label.adjudicated)
+        other for other in store.labels(label.task, expert=label.expert)
+        if (other.item, other.adjudicated) == (label.item, label.adjudicated)
     ]  # fmt: skip
-    if not any(label.same_as(one) for one in standing):
+    if not any(label.same_as(other) for other in standing):
         store.put(label)
 
 

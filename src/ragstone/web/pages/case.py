@@ -82,7 +82,7 @@ def _conditions(
     """The same question asked of this system under other conditions, and what all answers together show."""
     own = [row for row in rows if row.system_id == side.system][:_CONDITIONS]
     found = run.run.find([(side.system, row.case_id) for row in own])
-    records = {row.case_id: one for row, one in zip(own, found, strict=True) if one is not None}
+    records = {row.case_id: answer for row, answer in zip(own, found, strict=True) if answer is not None}
     names = _varying(canvas, run.benchmark, list(records.values()))
     linked = [
         LinkedRecord(
@@ -98,7 +98,7 @@ def _varying(canvas: Canvas, benchmark: Benchmark, records: Sequence[Record]) ->
     """The parts of each condition in which these cases differ, by case id."""
     conditions = {record.case.id: record.case.condition for record in records}
     names = dict.fromkeys(name for condition in conditions.values() for name in condition)
-    varying = [name for name in names if len({str(one.get(name)) for one in conditions.values()}) > 1]
+    varying = [name for name in names if len({str(condition.get(name)) for condition in conditions.values()}) > 1]
     return {
         case: ", ".join(
             condition_name(canvas, benchmark, name, condition[name]) for name in varying if name in condition

@@ -135,7 +135,7 @@ def _facet(
     for facet in facets[: _CHIPS + _MORE_CHIPS]:
         pair = _pair(name, facet.value)
         on = pair in pairs
-        changed = [each for each in pairs if each != pair] if on else [*pairs, pair]
+        changed = [other for other in pairs if other != pair] if on else [*pairs, pair]
         label = w[facet.value] if name == "status" else one_line(facet.label or facet.value, 60)
         chips.append(
             canvas.html(

@@ -66,7 +66,7 @@ def _found(store: LabelStore, text: str, *, only_edited: bool) -> Iterator[tuple
         for edit in own:
             sample = edited(sample, edit)
         texts = (sample.id, sample.question, *(alias for slot in sample.references for alias in slot))
-        if (own or not only_edited) and (not text or any(text in one.casefold() for one in texts)):
+        if (own or not only_edited) and (not text or any(text in value.casefold() for value in texts)):
             yield sample, len(own)
 
 
@@ -111,8 +111,8 @@ def _versions(canvas: Canvas, sample: Sample, edits: Sequence[Edit]) -> Iterator
             if old != new:
                 spans = word_diff(old, new)
                 sides = zip((old, new), spans, (words["gone"], words["came"]), strict=True)
-                changes.append((name, *(marked(canvas, text, one, limit=_SHOWN, kinds={"only": word})
-                                        for text, one, word in sides)))  # fmt: skip
+                changes.append((name, *(marked(canvas, text, marks, limit=_SHOWN, kinds={"only": word})
+                                        for text, marks, word in sides)))  # fmt: skip
         when = f"{datetime.fromtimestamp(edit.when, UTC):%Y-%m-%d %H:%M} UTC"
         yield {
             "number": edit.version,
@@ -128,7 +128,7 @@ def _versions(canvas: Canvas, sample: Sample, edits: Sequence[Edit]) -> Iterator
 def _texts(sample: Sample) -> tuple[str, str, str, str]:
     """Question, references, gold passages and mark, as texts to compare."""
     references = "\n".join(" | ".join(slot) for slot in sample.references)
-    gold = "\n\n".join(f"{one.title}\n{one.text}".strip() for one in sample.passages if one.relevant)
+    gold = "\n\n".join(f"{passage.title}\n{passage.text}".strip() for passage in sample.passages if passage.relevant)
     return sample.question, references, gold, str(sample.meta.get("answerable", ""))
 
 
@@ -164,7 +164,7 @@ def _revert(request: Request, form: Form) -> Response:
 
 def _back(now: Sample, target: Sample, form: Form) -> Edit:
     """The edit that makes `target` of `now`."""
-    gold, before = (tuple(one for one in sample.passages if one.relevant) for sample in (target, now))
+    gold, before = (tuple(passage for passage in sample.passages if passage.relevant) for sample in (target, now))
     mark = target.meta.get("answerable", True)
     return Edit(
         now.id, form.get("by").strip(), f"back to version {form.get('to')}",
