@@ -8,7 +8,7 @@ two runs of the same questions have the same topics.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
@@ -38,15 +38,12 @@ _STOP_ZH = """
 _STOP = frozenset(_STOP_ZH.split())
 
 
-def topics_of(
-    questions: Iterable[str], languages: Mapping[str, str] | None = None, *, wording: Wording | None = None
-) -> dict[str, str]:
+def topics_of(questions: Iterable[str], *, wording: Wording | None = None) -> dict[str, str]:
     """Question → name of its topic, such as "refund+invoice+card". Questions without a topical word, and those of a
-    language with too few questions, have none. `languages`: of the questions where they are known. `wording`: what
-    split the questions before."""
+    language with too few questions, have none. `wording`: what split the questions before."""
     by_language: dict[str, list[str]] = {}
     for question in sorted({*questions}):
-        by_language.setdefault((languages or {}).get(question) or detect(question), []).append(question)
+        by_language.setdefault(detect(question), []).append(question)
     topics: dict[str, str] = {}
     for texts in by_language.values():
         if len(texts) >= 2 * _LEAST_QUESTIONS:

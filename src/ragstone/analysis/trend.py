@@ -185,8 +185,7 @@ def _system_marks(readings: Sequence[Reading], finished: list[int]) -> list[Mark
         old, new = readings[before].side, readings[after].side
         changed = differences(old.run.systems[old.system], new.run.systems[new.system])
         changed.pop("data", None)  # the recorded answers are others in every run
-        names = [*(["name"] if old.system != new.system else []), *changed]
-        if names:
+        if names := [*(["name"] if old.system != new.system else []), *changed]:
             marks.append(Mark(after, "system", settings=tuple(names)))
     return marks
 

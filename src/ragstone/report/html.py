@@ -1,6 +1,9 @@
 """HTML shared by several sections: tables, charts with their legends, highlighted text."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
@@ -157,6 +160,16 @@ def score_entries(
         value = number(score.value) if score.value is not None else w[status]
         entries.append((one_line(name, 80), value, one_line(in_language(score.reason, view.language), 180)))
     return entries
+
+
+def static_text(name: str) -> str:
+    """A style sheet or a script of pages."""
+    return files("ragstone.report").joinpath(name).read_text("utf-8")
+
+
+def hash_of(text: str) -> str:
+    """What a content security policy allows a style or script by."""
+    return b64encode(sha256(text.encode()).digest()).decode()
 
 
 def lang_attribute(language: str) -> Markup:

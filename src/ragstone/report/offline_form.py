@@ -4,18 +4,16 @@ Its content security policy allows one style sheet and two scripts, by their has
 data: texts are in the page, escaped, and what is entered stays in the browser until it is saved as a file.
 """
 
-from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
 from importlib.metadata import version
-from importlib.resources import files
 
 from markupsafe import Markup
 
 from ragstone.errors import UsageError
 from ragstone.labels import LabelItem, Task
 from ragstone.messages import checked_language, messages
-from ragstone.report.html import HTML_LANG
+from ragstone.report.html import HTML_LANG, hash_of, static_text
 from ragstone.report.label_item import item_html
 from ragstone.report.section import Canvas
 
@@ -42,20 +40,12 @@ def offline_form(
     if not items:
         raise UsageError("There is nothing to label: choose a larger sample or another task.")
     form = sha256("\0".join(map("\0".join, items)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
-    style = _read("report.css") + _read("labelling.css")
-    scripts = [_read("labelling.js"), _read("offline_form.js")]
+    style = static_text("report.css") + static_text("labelling.css")
+    scripts = [static_text("labelling.js"), static_text("offline_form.js")]
     html = canvas.html(
         "report/offline_form.html", w=words, html_lang=HTML_LANG[language], version=version("ragstone"),
         title=title or words["title"],
-        style=Markup(style), style_hash=_hash(style), scripts=[(_hash(text), Markup(text)) for text in scripts],
+        style=Markup(style), style_hash=hash_of(style), scripts=[(hash_of(text), Markup(text)) for text in scripts],
         form=form, format=FORMAT, file=file, expert=expert, items=items,
     )  # fmt: skip
     return str(html).encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _hash(text: str) -> str:
-    return b64encode(sha256(text.encode()).digest()).decode()
-
-
-def _read(name: str) -> str:
-    return files("ragstone.report").joinpath(name).read_text("utf-8")

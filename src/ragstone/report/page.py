@@ -4,19 +4,16 @@ As a file, its content security policy allows one style sheet, by its hash, and 
 requests, so that even a mistake in a template can neither run nor fetch anything. The viewer brings its own `Frame`.
 """
 
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.metadata import version
-from importlib.resources import files
 from typing import TypeAlias
 
 from markupsafe import Markup
 
 from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.messages import checked_language
-from ragstone.report.html import HTML_LANG
+from ragstone.report.html import HTML_LANG, hash_of, static_text
 from ragstone.report.section import SECTIONS, Canvas, View, view_of
 from ragstone.types import Benchmark, Run
 
@@ -86,9 +83,8 @@ def document(
 
 
 def _file_frame(canvas: Canvas) -> Frame:
-    style = files("ragstone.report").joinpath("report.css").read_text("utf-8")
-    style_hash = b64encode(sha256(style.encode()).digest()).decode()
+    style = static_text("report.css")
     foot = canvas.html("<p>{{ words.made_by.format(version=version) }}</p>", words=canvas.words,
                        version=version("ragstone"))  # fmt: skip
     head = canvas.html("<style>{{ style }}</style>", style=Markup(style))
-    return Frame(canvas.html("report/file_policy.html", style_hash=style_hash), head, foot)
+    return Frame(canvas.html("report/file_policy.html", style_hash=hash_of(style)), head, foot)

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore
-from ragstone.web.page import address, library_of
+from ragstone.web.page import library_of, link
 
 _MOST_FIELDS = 2_000
 
@@ -45,7 +45,7 @@ def posted(handler: Callable[[Request, Form], Response]) -> Callable[[Request], 
 
 def seen(request: Request, path: str, pairs: Mapping[str, str]) -> Response:
     """The answer to a form that was done: the page to look at next."""
-    return RedirectResponse(address(request, path, {name: value for name, value in pairs.items() if value}), 303)
+    return RedirectResponse(link(request, path, **pairs), 303)
 
 
 def labels_of(request: Request) -> LabelStore:

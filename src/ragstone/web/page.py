@@ -39,6 +39,12 @@ def language_of(request: Request, own: str = "en") -> str:
     return own
 
 
+def canvas_of(request: Request, module: str, own: str = "en") -> tuple[Canvas, Mapping[str, str]]:
+    """What renders a page in its language (`language_of`), and the texts of its module."""
+    language = language_of(request, own)
+    return Canvas(language), messages(module, language)
+
+
 def parameter(request: Request, name: str) -> str:
     """A parameter that the address must have. Raises UsageError."""
     value = request.query_params.get(name)
@@ -59,6 +65,11 @@ def address(request: Request, path: str, pairs: Mapping[str, str] | Iterable[tup
     if (language := request.query_params.get("lang")) in LANGUAGES:
         items = [*(item for item in items if item[0] != "lang"), ("lang", str(language))]
     return f"{path}?{urlencode(items, errors='replace')}" if items else path
+
+
+def link(request: Request, path: str, **pairs: str) -> str:
+    """The same without the parameters that are empty."""
+    return address(request, path, {name: value for name, value in pairs.items() if value})
 
 
 def page(

@@ -78,14 +78,11 @@ class Guard:
         """The answer to a request that may not pass, None for one that may."""
         headers = Headers(scope=scope)
         host = _host(headers.get("host", ""))
-        if host not in LOOPBACK and not self._known(host):
+        if not host or host not in {*LOOPBACK, *self.hosts}:
             return PlainTextResponse("This host name is not served. Open the address that ragstone view printed.", 421)
         if scope["method"] not in ("GET", "HEAD") and not _from_our_page(headers):
             return PlainTextResponse("Only the pages of this viewer may write.", 403)
         return self._without_token(scope, headers) if self.token else None
-
-    def _known(self, host: str) -> bool:
-        return bool(host) and host in self.hosts
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)

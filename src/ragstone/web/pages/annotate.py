@@ -4,8 +4,6 @@ Every form is a label of its own: what is chosen, marked or written is kept at o
 undo goes back over items, another browser goes on where this one stopped, and two experts do not meet.
 """
 
-from collections.abc import Mapping
-
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,7 +18,7 @@ from ragstone.report.section import Canvas
 from ragstone.structs import from_json
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.forms import Form, labels_of, posted, seen
-from ragstone.web.page import address, language_of, page, parameter
+from ragstone.web.page import address, canvas_of, link, page, parameter
 
 
 def desk(request: Request, canvas: Canvas, title: str, body: Markup) -> Response:
@@ -31,8 +29,7 @@ def desk(request: Request, canvas: Canvas, title: str, body: Markup) -> Response
 
 def _round(request: Request) -> Response:
     """Who labels, then the tasks of this expert."""
-    language = language_of(request)
-    canvas, words = Canvas(language), messages(__name__, language)
+    canvas, words = canvas_of(request, __name__)
     expert, item = request.query_params.get("expert", "").strip(), request.query_params.get("item", "")
     with labels_of(request) as store:
         kinds = {store.item(item).kind} if item else {task.kind for task in store.tasks()}
@@ -44,20 +41,16 @@ def _round(request: Request) -> Response:
             work = store.work(expert, task.name)
             size, count = len(work) if team else store.size(task.name), sum(done for _, _, done in work)
             first = count < size and not any(row[-1] for row in tasks)
-            tasks.append((task.name, task.question.to(language), count, size, first))
-        experts = [(name, _with(request, expert=name, item=item)) for name in store.experts()]
+            tasks.append((task.name, task.question.to(canvas.language), count, size, first))
+        experts = [(name, link(request, "/annotate", expert=name, item=item)) for name in store.experts()]
     links = [(address(request, "/disputes", {"expert": expert}), words["disputes"]),
              (address(request, "/gold", {"by": expert}), words["gold"])]  # fmt: skip
     body = canvas.html(
         "web/round.html", w=words, expert=expert, experts=experts, team=team, tasks=tasks, links=links,
         done=request.query_params.get("done") == "1", lang=request.query_params.get("lang", ""),
-        item=item, others=_with(request, item=item), next=address(request, "/annotate/next"),
+        item=item, others=link(request, "/annotate", item=item), next=address(request, "/annotate/next"),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)
-
-
-def _with(request: Request, **fields: str) -> str:
-    return address(request, "/annotate", {name: value for name, value in fields.items() if value})
 
 
 def _check(store: LabelStore, expert: str) -> None:
@@ -69,8 +62,7 @@ def _check(store: LabelStore, expert: str) -> None:
 
 def _item(request: Request) -> Response:
     """One item with its fields."""
-    language = language_of(request)
-    canvas, words = Canvas(language), messages(__name__, language)
+    canvas, words = canvas_of(request, __name__)
     expert, settles = parameter(request, "expert"), request.query_params.get("settles") == "1"
     with labels_of(request) as store:
         _check(store, expert)
@@ -90,9 +82,9 @@ def _item(request: Request) -> Response:
         up=address(request, "/disputes" if settles else "/annotate", {"expert": expert}),
         save=address(request, "/annotate/label"), undo=address(request, "/annotate/undo"),
         edit=_gold(request, expert, item, task),
-        back=_to(request, hidden | {"item": ids[place - 1]}) if place and not settles else "",
+        back=link(request, "/annotate/item", **(hidden | {"item": ids[place - 1]})) if place and not settles else "",
     )  # fmt: skip
-    return desk(request, canvas, task.question.to(language), body)
+    return desk(request, canvas, task.question.to(canvas.language), body)
 
 
 def _gold(request: Request, expert: str, item: LabelItem, task: Task) -> str:
@@ -113,10 +105,6 @@ def _opinions(canvas: Canvas, item: LabelItem, task: Task, given: list[Label]) -
 
 def _title(task: Task, value: str, language: str) -> str:
     return task.choice(value).title.to(language) or value
-
-
-def _to(request: Request, fields: Mapping[str, str]) -> str:
-    return address(request, "/annotate/item", {name: value for name, value in fields.items() if value})
 
 
 def _label(request: Request, form: Form) -> Response:

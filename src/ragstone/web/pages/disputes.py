@@ -7,11 +7,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ragstone.labels import Label, LabelStore
-from ragstone.messages import messages
 from ragstone.report.sanitize import one_line
-from ragstone.report.section import Canvas
 from ragstone.web.forms import labels_of
-from ragstone.web.page import address, language_of, parameter
+from ragstone.web.page import address, canvas_of, parameter
 from ragstone.web.pages.annotate import desk
 
 _MOST = 500
@@ -19,8 +17,7 @@ _MOST = 500
 
 def _queue(request: Request) -> Response:
     """The disputes, open ones first."""
-    language = language_of(request)
-    canvas, words = Canvas(language), messages(__name__, language)
+    canvas, words = canvas_of(request, __name__)
     expert = parameter(request, "expert")
     rows = []
     with labels_of(request) as store:
@@ -28,9 +25,9 @@ def _queue(request: Request) -> Response:
         for given, settled in found[:_MOST]:
             task = store.task(given[0].task)
             fields = {"expert": expert, "task": task.name, "item": given[0].item, "settles": "1"}
-            titles = {choice.value: choice.title.to(language) or choice.value for choice in task.choices}
+            titles = {choice.value: choice.title.to(canvas.language) or choice.value for choice in task.choices}
             rows.append({
-                "href": address(request, "/annotate/item", fields), "task": task.question.to(language),
+                "href": address(request, "/annotate/item", fields), "task": task.question.to(canvas.language),
                 "question": one_line(store.item(given[0].item).question, 160),
                 "given": [(label.expert, titles[label.value]) for label in given],
                 "settled": f"{titles[settled[-1].value]} ({settled[-1].expert})" if settled else "",

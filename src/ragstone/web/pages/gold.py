@@ -21,7 +21,7 @@ from ragstone.report.word_diff import word_diff
 from ragstone.types import Sample
 from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.gold_form import edit_of, fields_html
-from ragstone.web.page import address, language_of, library_of, parameter
+from ragstone.web.page import address, canvas_of, library_of, link, parameter
 from ragstone.web.pages.annotate import desk
 
 _SIZE = 100
@@ -30,17 +30,17 @@ _SHOWN = 20_000  # characters of a text in the history
 
 def _list(request: Request) -> Response:
     """The questions, those that hold a text, a page at a time."""
-    language = language_of(request)
-    canvas, words = Canvas(language), messages(__name__, language)
+    canvas, words = canvas_of(request, __name__)
     query = {name: request.query_params.get(name, "") for name in ("q", "edited", "by")}
     query = {name: value for name, value in query.items() if value}
     with labels_of(request) as store:
         found = list(_found(store, query.get("q", "").casefold(), only_edited="edited" in query))
     start = _SIZE * _number(request.query_params.get("page", "0"))
     rows = [
-        {"href": _at(request, sample.id, query.get("by", "")), "question": one_line(sample.question, 200),
-         "id": one_line(sample.id, 80), "references": one_line(" · ".join(alias for slot in sample.references
-                                                                       for alias in slot[:1]), 160), "edits": count}
+        {"href": link(request, "/gold/question", id=sample.id, by=query.get("by", "")),
+         "question": one_line(sample.question, 200), "id": one_line(sample.id, 80),
+         "references": one_line(" · ".join(alias for slot in sample.references for alias in slot[:1]), 160),
+         "edits": count}
         for sample, count in found[start : start + _SIZE]
     ]  # fmt: skip
     number = start // _SIZE
@@ -77,15 +77,9 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _at(request: Request, sample_id: str, by: str, **more: str) -> str:
-    pairs = {"id": sample_id, "by": by, **more}
-    return address(request, "/gold/question", {name: value for name, value in pairs.items() if value})
-
-
 def _question(request: Request) -> Response:
     """One question: its fields, and its versions, newest first."""
-    language = language_of(request)
-    canvas, words = Canvas(language), messages(__name__, language)
+    canvas, words = canvas_of(request, __name__)
     sample_id, by = parameter(request, "id"), request.query_params.get("by", "")
     with labels_of(request) as store:
         sample, edits = store.sample(sample_id).sample, store.edits(sample_id)
@@ -94,7 +88,7 @@ def _question(request: Request) -> Response:
         "web/gold_question.html", w=words, id=Markup.escape(sample_id), by=by,
         version=edits[-1].version if edits else 0,
         saved="saved" in request.query_params, fields=fields_html(canvas, sample, by),
-        versions=list(_versions(canvas, first, edits))[::-1], up=address(request, "/gold", {"by": by} if by else {}),
+        versions=list(_versions(canvas, first, edits))[::-1], up=link(request, "/gold", by=by),
         save=address(request, "/gold/edit"), revert=address(request, "/gold/revert"),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)

@@ -16,7 +16,7 @@ from ragstone.messages import messages
 from ragstone.report.section import Canvas
 from ragstone.web.kept import is_large
 from ragstone.web.library import FoundRun
-from ragstone.web.page import address, language_of, library_of, number_in, page, parameter
+from ragstone.web.page import address, canvas_of, language_of, library_of, number_in, page, parameter
 from ragstone.web.progress import ProgressWatch, progress_html
 from ragstone.web.spark import spark_html
 
@@ -26,13 +26,12 @@ _CURVE = 30  # runs of a sparkline
 
 
 def _runs(request: Request) -> Response:
-    language = language_of(request)
-    canvas, w = Canvas(language), messages(__name__, language)
+    canvas, w = canvas_of(request, __name__)
     q = request.query_params.get("q", "")[:200].strip()
-    found = [run for run in library_of(request).runs().values() if _matches(request, run, language, q)]
+    found = [run for run in library_of(request).runs().values() if _matches(request, run, canvas.language, q)]
     number = max(1, min(number_in(request, "page") or 1, -(-len(found) // _SIZE)))
     shown = found[(number - 1) * _SIZE : number * _SIZE]
-    ready = _read_some(request, shown, language)
+    ready = _read_some(request, shown, canvas.language)
     rows = [_row(request, canvas, run, full=run.name in ready) for run in shown]
 
     def turned(to: int) -> str:
