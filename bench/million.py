@@ -125,7 +125,7 @@ def _taken(folder: Path, addresses: Sequence[str], *, whole: bool) -> dict[str, 
             assert page.status_code == 200, f"{address}: {page.text}"
             taken[address] = time.perf_counter() - started
     app.state.pending.close()
-    app.state.kept.close()
+    app.state.cache.close()
     app.state.library.close()
     return taken
 

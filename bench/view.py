@@ -220,7 +220,7 @@ def pages(run: Path, system: str, case: str) -> Iterator[tuple[str, Callable[[],
         case_page = f"/case?run={run.name}&system={quote(system)}&id={case}"
         for address in ("/", f"/run?run={run.name}", *queries, case_page):
             yield f"GET {unquote_plus(address)}", partial(_get, client, address)
-    app.state.kept.close()
+    app.state.cache.close()
     app.state.library.close()
 
 

@@ -16,7 +16,7 @@ from ragstone import evaluate
 from ragstone.api.label_round import label_round
 from ragstone.cli.labelling import Session
 from ragstone.labels import LabelStore
-from ragstone.labels.settled import settled
+from ragstone.labels.consensus import consensus
 
 
 def rows(count: int = 6) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ def test_disputes_are_shown_with_what_was_said_and_the_adjudicators_label_wins(
     with LabelStore.open("labels.sqlite") as store:
         (ruling,) = [one for one in store.labels() if one.adjudicated]
         assert (ruling.expert, ruling.value, ruling.comment) == ("cy", "no", "settled")
-        assert settled(store, "correct")[ruling.item] == "no"
+        assert consensus(store, "correct")[ruling.item] == "no"
         assert len([one for one in store.labels() if not one.adjudicated]) == 12
     told = typed("u\nq\n", "--adjudicate", "--as", "cy", "--language", "zh")
     assert "专家的标注" in told.out

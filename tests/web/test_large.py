@@ -13,8 +13,8 @@ from tests.web.conftest import Browse
 
 import ragstone
 from ragstone.runs.record_pages import RecordPages
-from ragstone.web import kept as kept_module
-from ragstone.web.kept import Kept
+from ragstone.web import run_cache
+from ragstone.web.run_cache import RunCache
 
 PAGE = {"run": "sub/a.run"}
 
@@ -22,14 +22,14 @@ PAGE = {"run": "sub/a.run"}
 @pytest.fixture
 def large(folder: Path, browse: Browse, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """The pages of a folder whose run counts as large."""
-    monkeypatch.setattr(kept_module, "AT_ONCE_BYTES", 0)
+    monkeypatch.setattr(run_cache, "AT_ONCE_BYTES", 0)
     client = browse(folder)
     yield client
-    client.app.state.kept.close()  # type: ignore[attr-defined]
+    client.app.state.cache.close()  # type: ignore[attr-defined]
 
 
 def test_the_opening_comes_from_the_index_until_the_sections_are_there(large: TestClient, monkeypatch: Any) -> None:
-    monkeypatch.setattr(Kept, "make", lambda self, path, language: None)
+    monkeypatch.setattr(RunCache, "make", lambda self, path, language: None)
     page = large.get("/run", params=PAGE).text
     assert "0 of 28 answers are read so far" in page
     assert 'hx-trigger="every 3s"' in page
@@ -55,19 +55,19 @@ def test_another_process_makes_the_index_and_the_sections(large: TestClient) -> 
 def test_a_changed_run_shows_what_was_known_and_says_so(large: TestClient, folder: Path, monkeypatch: Any) -> None:
     large.get("/run", params=PAGE)
     until_elsewhere(lambda: "hx-trigger" not in large.get("/run", params=PAGE).text)
-    monkeypatch.setattr(kept_module, "state_of", lambda path: "later")
+    monkeypatch.setattr(run_cache, "state_of", lambda path: "later")
     page = large.get("/run", params=PAGE).text
     assert "what is shown is a little older" in page
     assert "How it was made" in page
 
 
 def test_what_is_kept_is_bounded(tmp_path: Path, folder: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(kept_module, "_IN_MEMORY", 1)
-    kept = Kept(tmp_path)
+    monkeypatch.setattr(run_cache, "_IN_MEMORY", 1)
+    cache = RunCache(tmp_path)
     for language in ("en", "zh"):
-        assert kept.of("figures", folder / "sub" / "a.run", language).fresh
-    assert kept.known("figures", folder / "sub" / "a.run", "en") is None
-    assert kept.known("figures", folder / "sub" / "a.run", "zh") is not None
+        assert cache.of("figures", folder / "sub" / "a.run", language).fresh
+    assert cache.known("figures", folder / "sub" / "a.run", "en") is None
+    assert cache.known("figures", folder / "sub" / "a.run", "zh") is not None
 
 
 def test_a_row_of_the_list_waits_for_its_figures_and_then_has_them(large: TestClient) -> None:
@@ -87,8 +87,8 @@ def test_no_page_reads_more_of_a_large_run_than_it_shows(browse: Browse, tmp_pat
             for number in range(count)
         ]
         ragstone.evaluate(rows, "answer_match", run=tmp_path / "runs" / name, name="recorded")
-    monkeypatch.setattr(kept_module, "AT_ONCE_BYTES", 0)
-    monkeypatch.setattr(Kept, "make", lambda self, path, language: None)
+    monkeypatch.setattr(run_cache, "AT_ONCE_BYTES", 0)
+    monkeypatch.setattr(RunCache, "make", lambda self, path, language: None)
     client = browse(tmp_path / "runs")
     for name in ("a.run", "b.run"):
         with client.app.state.library.index(name) as index:  # type: ignore[attr-defined]

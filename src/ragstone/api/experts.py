@@ -28,7 +28,7 @@ from ragstone.api.open_run import open_checked, viewed
 from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.report.expert_tables import expert_summary, expert_tables
-from ragstone.report.kept_experts import keep
+from ragstone.report.findings_file import write_findings
 from ragstone.text import detect
 
 __all__ = [
@@ -66,7 +66,7 @@ class ExpertAgreement(ExpertFindings):
         if not self.run:
             raise UsageError("Only what the labels say of a run can be kept: name the run with --run.")
         with open_checked(self.run) as opened:
-            return keep(self, Path(self.run), opened.file_id, labels=self.labels, sha256=self.sha256)
+            return write_findings(self, Path(self.run), opened.file_id, labels=self.labels, sha256=self.sha256)
 
 
 @public

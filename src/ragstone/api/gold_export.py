@@ -15,9 +15,9 @@ from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.tabular.items import Item
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore
+from ragstone.labels.consensus import relevant_passages
 from ragstone.labels.records import edited
 from ragstone.labels.reviewed import reviews
-from ragstone.labels.settled import relevant_passages
 from ragstone.storage import write_file
 from ragstone.structs import to_json
 from ragstone.text import detect

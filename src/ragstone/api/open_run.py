@@ -252,9 +252,9 @@ class OpenRun:
     def experts(self) -> "ExpertFindings | None":
         """What labels of experts say of the run, as `ragstone agreement experts --keep` kept it; None if nothing is
         kept. Raises DataError for a damaged file."""
-        from ragstone.report.kept_experts import kept  # noqa: PLC0415  (numpy: only where a run is read)
+        from ragstone.report.findings_file import read_findings  # noqa: PLC0415  (numpy: only where a run is read)
 
-        return kept(self.path, self.run.file_id)
+        return read_findings(self.path, self.run.file_id)
 
     def write_report(
         self, target: str | Path, *, language: str | None = None, cases_shown: int = 200,

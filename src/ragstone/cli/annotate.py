@@ -104,7 +104,7 @@ def command(source: Path | None, **values: Any) -> int:
 def _settle(store: "LabelStore", expert: str | None, tasks: tuple[str, ...], language: str, *, as_json: bool) -> int:
     """Settles disputes in the terminal, or prints the queue as JSON."""
     from ragstone.cli.labelling import Settling  # noqa: PLC0415
-    from ragstone.labels.settled import disputes  # noqa: PLC0415
+    from ragstone.labels.consensus import disputes  # noqa: PLC0415
 
     if as_json:
         say_json({"disputes": list(disputes(store, tasks))})

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ragstone.cli.output import ask, say, say_parts
 from ragstone.errors import UsageError
 from ragstone.labels import Assigned, Choice, Edit, Label, LabelItem, LabelStore, Marked, Task
-from ragstone.labels.settled import Dispute, disputes
+from ragstone.labels.consensus import Dispute, disputes
 from ragstone.messages import messages, wrapped
 
 _WIDEST = 100

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-from ragstone.labels.settled import settled
+from ragstone.labels.consensus import consensus
 from ragstone.labels.store import LabelStore
 
 Verdict: TypeAlias = Literal["accepted", "edited", "unedited", "rejected", "undecided"]
@@ -18,7 +18,7 @@ def reviews(store: LabelStore) -> dict[str, Verdict]:
     questions = {item.id: item.sample_id for item in store.items(TASK)}
     touched = {edit.sample_id for edit in store.edits()}
     edits = {name for name in touched if store.sample(name) != store.sample(name, original=True)}
-    values = settled(store, TASK)
+    values = consensus(store, TASK)
     found: dict[str, Verdict] = {}
     for item in dict.fromkeys(label.item for label in store.labels(TASK)):
         sample, value = questions[item], values.get(item)

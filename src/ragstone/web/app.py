@@ -18,10 +18,10 @@ from ragstone.prices import Price
 from ragstone.report.section import Canvas
 from ragstone.web import pages
 from ragstone.web.assets import static_file
-from ragstone.web.kept import Kept
 from ragstone.web.library import Library, NoSuchRun
 from ragstone.web.page import language_of, page
 from ragstone.web.pending import Pending
+from ragstone.web.run_cache import RunCache
 from ragstone.web.security import Guard
 
 _PROBLEM = """<p class="notice" role="alert"><bdi>{{ problem }}</bdi></p><p><a href="/">{{ w.back }}</a></p>"""
@@ -39,7 +39,7 @@ def create_app(
         exception_handlers={RagstoneError: _problem, HTTPException: _problem},
     )
     app.state.library, app.state.language, app.state.price = library, language, price
-    app.state.kept, app.state.pending, app.state.stopping = Kept(), Pending(), None
+    app.state.cache, app.state.pending, app.state.stopping = RunCache(), Pending(), None
     return app
 
 

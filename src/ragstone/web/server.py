@@ -59,7 +59,7 @@ def serve(app: Starlette, listener: socket.socket, *, ready: Callable[[], None])
         asyncio.run(_serve(app, listener, ready))
     finally:
         app.state.pending.close()
-        app.state.kept.close()
+        app.state.cache.close()
         app.state.library.close()
 
 

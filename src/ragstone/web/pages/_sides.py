@@ -12,8 +12,8 @@ from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseKey
 from ragstone.errors import UnknownName, UsageError
 from ragstone.report.side_by_side import MOST, Column
-from ragstone.web.kept import is_large
 from ragstone.web.page import address, library_of
+from ragstone.web.run_cache import is_large
 
 if TYPE_CHECKING:
     from ragstone.api.open_run import OpenRun
@@ -80,7 +80,7 @@ def current(request: Request, name: str, index: CaseIndex) -> CaseIndex:
     path = library_of(request).path(name)
     progress = index.progress() if is_large(path) else index.update(_BUDGET_SECONDS)
     if not progress.finished:
-        request.app.state.kept.make(path, index.language)
+        request.app.state.cache.make(path, index.language)
     return index
 
 

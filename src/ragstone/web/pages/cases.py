@@ -17,8 +17,8 @@ from ragstone.report.html import lang_attribute
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
-from ragstone.web.kept import is_large
 from ragstone.web.page import address, language_of, library_of, number_in, page, parameter
+from ragstone.web.run_cache import is_large
 
 Pair: TypeAlias = tuple[str, str]
 """A parameter of an address, and its value."""
@@ -39,7 +39,7 @@ def _cases(request: Request) -> Response:
         language = language_of(request, index.language)
         progress = index.progress() if is_large(path) else index.update(_BUDGET_SECONDS)
         if not progress.finished:
-            request.app.state.kept.make(path, language)
+            request.app.state.cache.make(path, language)
         canvas, w = Canvas(language), messages(__name__, language)
         body = canvas.html("web/cases.html", w=w, **_values(request, canvas, w, name, chosen, index, progress))
     heading = w["heading"].format(run=name)

@@ -17,10 +17,10 @@ from ragstone.report.page import Part
 from ragstone.report.section import Canvas
 from ragstone.report.side_by_side import MOST
 from ragstone.stats import Estimate
-from ragstone.web.kept import is_large
 from ragstone.web.overview import RUN_NAME, percent
 from ragstone.web.page import address, language_of, library_of, page, parameter
 from ragstone.web.progress import ProgressWatch, progress_html
+from ragstone.web.run_cache import is_large
 
 _SYSTEMS, _CAUSES = 12, 3
 
@@ -50,7 +50,7 @@ def _run(request: Request) -> Response:
             with library.index(name) as index:
                 progress = progress_html(canvas, ProgressWatch(request.app.state.price).look(run, index))
         heading, count = run.benchmark.name, len(run.run.systems)
-    known = request.app.state.kept.of("sections", path, language)
+    known = request.app.state.cache.of("sections", path, language)
     top = canvas.html(
         _TOP, w=w, progress=progress, events=address(request, "/events", {"run": name}),
         note="" if known.fresh or known.value is None else w["older"],

@@ -14,10 +14,10 @@ from starlette.routing import Route
 from ragstone.errors import RagstoneError
 from ragstone.messages import messages
 from ragstone.report.section import Canvas
-from ragstone.web.kept import is_large
 from ragstone.web.library import FoundRun
 from ragstone.web.page import address, canvas_of, language_of, library_of, number_in, page, parameter
 from ragstone.web.progress import ProgressWatch, progress_html
+from ragstone.web.run_cache import is_large
 from ragstone.web.spark import spark_html
 
 _SIZE = 40  # runs on a page
@@ -54,7 +54,7 @@ def _read_some(request: Request, runs: Sequence[FoundRun], language: str) -> Col
         if time.monotonic() >= until:
             break
         with contextlib.suppress(RagstoneError):  # said in its row
-            request.app.state.kept.of("figures", run.path, language)
+            request.app.state.cache.of("figures", run.path, language)
         ready.add(run.name)
     return ready
 
@@ -63,7 +63,7 @@ def _matches(request: Request, run: FoundRun, language: str, q: str) -> bool:
     """Whether each word is in the name, the benchmark or a system of a run, as far as these are known."""
     if not q:
         return True
-    known = request.app.state.kept.known("figures", run.path, language) or {}
+    known = request.app.state.cache.known("figures", run.path, language) or {}
     systems = " ".join(system["name"] for system in known.get("systems", ()))
     text = f"{run.name} {known.get('benchmark', '')} {systems}".casefold()
     return all(word in text for word in q.casefold().split())
@@ -96,7 +96,7 @@ def _row(request: Request, canvas: Canvas, run: FoundRun, *, full: bool) -> Mark
 
 def _facts(request: Request, canvas: Canvas, run: FoundRun) -> dict[str, Any]:
     w = messages(__name__, canvas.language)
-    value = request.app.state.kept.of("figures", run.path, canvas.language).value
+    value = request.app.state.cache.of("figures", run.path, canvas.language).value
     if value is None:
         return {"waiting": w["computing"]}
     if "problem" in value:
@@ -117,7 +117,7 @@ def _earlier(request: Request, language: str, run: FoundRun, value: Mapping[str,
     same = list[Mapping[str, Any]]()
     for other in library_of(request).runs().values():
         if other.modified <= run.modified and other.name != run.name and len(same) < _CURVE - 1:
-            known = request.app.state.kept.known("figures", other.path, language)
+            known = request.app.state.cache.known("figures", other.path, language)
             if known is not None and _series(known) == _series(value) != ():
                 same.append(known)
     return [*reversed(same), value]

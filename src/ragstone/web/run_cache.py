@@ -25,7 +25,7 @@ from ragstone import __version__
 from ragstone.api.case_index import open_index
 from ragstone.api.open_run import read_run
 from ragstone.errors import RagstoneError, StorageError
-from ragstone.report.kept_experts import ENDING
+from ragstone.report.findings_file import ENDING
 from ragstone.storage import write_file
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.overview import MAKERS
@@ -38,7 +38,7 @@ _PAUSE = 5  # a job is not repeated before so many times what it took
 
 
 @dataclass(frozen=True)
-class Known:
+class CachedValue:
     """What is known of a run: `value` is None if it is still being made, and not of the run as it is now unless
     `fresh`."""
 
@@ -65,7 +65,7 @@ def is_large(path: Path) -> bool:
 
 
 @dataclass
-class Kept:
+class RunCache:
     """Figures and sections of runs, by kind (`overview.MAKERS`), run and language. Safe for several threads."""
 
     folder: Path = field(
@@ -76,7 +76,7 @@ class Kept:
     _jobs: dict[tuple[str, str], Any] = field(default_factory=dict)  # path, language → process, or None if waiting
     _times: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)  # when a job began and ended
 
-    def of(self, kind: str, path: Path, language: str) -> Known:
+    def of(self, kind: str, path: Path, language: str) -> CachedValue:
         """What is known. Raises what reading the run raises."""
         state = state_of(path)
         large = is_large(path)
@@ -86,14 +86,14 @@ class Kept:
         if found is None or found[0] != state:
             if large:
                 self.make(path, language)
-                return Known(None if found is None else found[1], fresh=False)
+                return CachedValue(None if found is None else found[1], fresh=False)
             with read_run(path) as run:
                 found = state, MAKERS[kind](run, language)
         with self._lock:
             self._memory[kind, str(path), language] = found
             while len(self._memory) > _IN_MEMORY:
                 self._memory.popitem(last=False)
-        return Known(found[1], fresh=True)
+        return CachedValue(found[1], fresh=True)
 
     def known(self, kind: str, path: Path, language: str) -> Mapping[str, Any] | None:
         """What is known already, of the run as it is or as it was."""

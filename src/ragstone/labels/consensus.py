@@ -38,7 +38,7 @@ def disputes(store: LabelStore, tasks: Iterable[str] = ()) -> Iterator[Dispute]:
             yield Dispute(item, task, theirs, max(rulings, key=lambda label: label.version, default=None))
 
 
-def settled(store: LabelStore, task: str) -> dict[str, str]:
+def consensus(store: LabelStore, task: str) -> dict[str, str]:
     """Item id → the value that counts: the adjudicator's, else the one that most experts chose. Items without one (a
     draw, or only "cannot tell") are left out."""
     groups: dict[str, list[Label]] = {}
@@ -62,7 +62,7 @@ def relevant_passages(store: LabelStore) -> dict[str, dict[str, tuple[Passage, b
     """Question id → passage id → the passage and whether the experts judged it relevant."""
     if not any(task.name == "relevant" for task in store.tasks()):
         return {}
-    values, origins = settled(store, "relevant"), store.origins()
+    values, origins = consensus(store, "relevant"), store.origins()
     found: dict[str, dict[str, tuple[Passage, bool]]] = {}
     for item in store.items("relevant"):
         if item.id in values and item.passages:
