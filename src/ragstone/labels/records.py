@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -151,13 +151,15 @@ class Edit(Frozen, frozen=True):
     when: float = 0.0
     version: int = 0
 
+    @property
+    def texts(self) -> dict[str, Any]:
+        """The question and the references, as far as they change."""
+        return {name: value for name in ("question", "references") if (value := getattr(self, name)) is not None}
+
 
 def edited(sample: Sample, edit: Edit) -> Sample:
     """The question with this edit. A passage that is gold no longer stays, as one that is not relevant."""
-    if edit.question is not None:
-        sample = replace(sample, question=edit.question)
-    if edit.references is not None:
-        sample = replace(sample, references=edit.references)
+    sample = replace(sample, **edit.texts)
     if edit.gold is not None:
         known = {passage.id for passage in edit.gold}
         gold = tuple(replace(passage, relevant=True) for passage in edit.gold)

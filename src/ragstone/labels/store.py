@@ -268,10 +268,7 @@ class LabelStore(GoldStore):
     def _shown(self, item: LabelItem) -> LabelItem:
         """The item with the question, the references and the mark as edited."""
         for edit in self.edits(item.sample_id):
-            if edit.question is not None:
-                item = replace(item, question=edit.question)
-            if edit.references is not None:
-                item = replace(item, references=edit.references)
+            item = replace(item, **edit.texts)
             if edit.answerable is not None:
                 item = replace(item, answerable=edit.answerable)
         return item

@@ -23,6 +23,7 @@ from ragstone.builders.pipeline import Kept, Replies, Search, rejected
 from ragstone.builders.rgb.items import JoinedQuestion, NewsQuestion
 from ragstone.builders.steps import Step, content_id
 from ragstone.text import find_answer, fold
+from ragstone.types import Passage
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d[\d.,]*")
@@ -102,11 +103,7 @@ class ReplaceAnswer(LocalPass, EachPass):
 
     def decide(self, item: NewsQuestion, replies: Replies, /) -> NewsQuestion | Reason:
         pairs = [(chunk, _replaced(chunk.text, item)) for chunk in item.positive]
-        good = [(chunk, text) for chunk, text in pairs if text]
-        if not good:
-            return Reason("answer_cannot_be_replaced", item.answers[0])
-        positive, wrong = zip(*good, strict=True)
-        return replace(item, positive=positive, positive_wrong=wrong)
+        return _with_replaced(item, [(chunk, text) for chunk, text in pairs if text])
 
 
 def _replaced(text: str, item: NewsQuestion) -> str:
@@ -137,11 +134,15 @@ class CheckReplaced(ParsedPass):
         if not reply.same_kind:
             return Reason("false_answer_of_another_kind", item.fake)
         pairs = list(zip(item.positive, item.positive_wrong, strict=True))
-        good = [pair for number, pair in enumerate(pairs, 1) if number in reply.passages]
-        if not good:
-            return Reason("answer_cannot_be_replaced", item.answers[0])
-        positive, wrong = zip(*good, strict=True)
-        return replace(item, positive=positive, positive_wrong=wrong)
+        return _with_replaced(item, [pair for number, pair in enumerate(pairs, 1) if number in reply.passages])
+
+
+def _with_replaced(item: NewsQuestion, pairs: Sequence[tuple[Passage, str]]) -> NewsQuestion | Reason:
+    """The question with these positive chunks, each with its text that states the false answer."""
+    if not pairs:
+        return Reason("answer_cannot_be_replaced", item.answers[0])
+    positive, wrong = zip(*pairs, strict=True)
+    return replace(item, positive=positive, positive_wrong=wrong)
 
 
 class Pair(LocalPass):
