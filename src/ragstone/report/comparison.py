@@ -23,24 +23,6 @@ METRICS = "metrics"
 _NAME = 60
 _TODO = 3
 _FOLDED = """<details class="figures"><summary>{{ title }}</summary>{{ body }}</details>"""
-_CASES = """
-{% for cell, title, cards in groups %}
-<details class="figures"><summary><h3>{{ title }} <small>{{ cards | length }}</small></h3></summary>
-<div id="cases-{{ cell }}">
-{% for card in cards %}<details class="case"><summary><span class="q"><bdi>{{ card.question }}</bdi></span> <span class="who"><b class="mono"><bdi>{{ card.id }}</bdi></b></span></summary>
-<div class="in" id="{{ card.at }}">{{ card.body }}</div></details>
-{% endfor %}
-</div></details>
-{% endfor %}
-"""  # noqa: E501  a template
-
-_FACTS = """
-<dl class="facts">
-{% for name, text in facts %}
-<dt>{{ name }}</dt><dd><bdi>{{ text }}</bdi></dd>
-{% endfor %}
-</dl>
-"""
 
 
 def render(
@@ -71,7 +53,7 @@ def render(
     place = next((at for at, (part, _, _) in enumerate(sections) if part.startswith("t")), len(sections))
     sections.insert(place, (METRICS, words["metrics"], metrics))
     pairs = [(words[side], text) for side in ("a", "b") for text in facts[side]]
-    folded: list[Part] = [("sides", words["heading"], canvas.html(_FACTS, facts=pairs))]
+    folded: list[Part] = [("sides", words["heading"], canvas.html("report/compared_runs.html", facts=pairs))]
     heading = words["pair"].format(a=one_line(names[0], _NAME), b=one_line(names[1], _NAME))
     return document(canvas, sections, folded, heading=heading, systems=names)
 
@@ -115,5 +97,5 @@ def _cards(
             "question": one_line(one.record.case.query.question, 200),
         })  # fmt: skip
     titled = [(cell, cell_label(cell, names, canvas.language), cards) for cell, cards in groups.items()]
-    html = canvas.html(_CASES, groups=titled) if titled else Markup()
+    html = canvas.html("report/compared_cases.html", groups=titled) if titled else Markup()
     return html, links, {cell: f"#cases-{cell}" for cell in groups}

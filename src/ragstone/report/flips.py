@@ -17,26 +17,6 @@ from ragstone.report.section import Canvas
 _NAME = 60
 _SHORT, _SHORTEST = 40, 12  # characters: longer names are A and B in sentences, or in cells, with a key below
 
-_FLIPS = """
-<table class="flips"><caption class="unseen">{{ w.caption.format(a=a, b=b) }}</caption>
-<thead><tr><td></td><th scope="col">{{ w.right_by }} <bdi>{{ b }}</bdi></th><th scope="col">{{ w.wrong_by }} <bdi>{{ b }}</bdi></th></tr></thead>
-<tbody>
-{% for head, cells in rows %}<tr><th scope="row">{{ head }} <bdi>{{ a }}</bdi></th>{% for cell in cells %}<td class="{{ cell.name }}">{% if cell.href and cell.count %}<a href="{{ cell.href }}">{% endif %}<b>{{ "{:,}".format(cell.count) }}</b> <span>{{ cell.label }}</span>{% if cell.href and cell.count %}</a>{% endif %}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table>
-{% if key %}<p class="legend">{% for letter, name in key %}<b>{{ letter }}</b> <bdi>{{ name }}</bdi> {% endfor %}</p>{% endif %}
-{% if notes %}<p class="legend">{% for note in notes %}{{ note }} {% endfor %}</p>{% endif %}
-"""  # noqa: E501  a template
-
-_MATRIX = """
-<p class="verdict"><bdi>{{ verdict }}</bdi></p>
-<div class="scroll" role="region" aria-label="{{ w.matrix }}" tabindex="0"><table class="grid pairs-of">
-<thead><tr><td></td>{% for name in names %}<th scope="col" class="num"><bdi>{{ name }}</bdi></th>{% endfor %}</tr></thead>
-<tbody>{% for name, cells in rows %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>{% for cell in cells %}<td class="num {{ cell.tone }}">{% if cell.text %}{% if cell.href %}<a href="{{ cell.href }}">{% endif %}<b>{{ cell.text }}</b>{% if cell.href %}</a>{% endif %}<small>{{ cell.interval }}</small>{% else %}–{% endif %}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-<p class="legend">{{ w.matrix_note }}</p>
-"""  # noqa: E501  a template
-
 
 def flips_verdict(flips: Flips, names: tuple[str, str], language: str) -> str:
     """The sentence that a comparison opens with: which side has more right answers, or how many questions would
@@ -104,7 +84,7 @@ def flips_html(
     if any(flips.left_out):
         notes.append(w["left_out"].format(a=f"{flips.left_out[0]:,}", b=f"{flips.left_out[1]:,}"))
     key = [("A", one_line(names[0], 2 * _NAME)), ("B", one_line(names[1], 2 * _NAME))] if (a, b) == ("A", "B") else []
-    return canvas.html(_FLIPS, w=w, a=a, b=b, rows=rows, notes=notes, key=key)
+    return canvas.html("report/flips.html", w=w, a=a, b=b, rows=rows, notes=notes, key=key)
 
 
 def matrix_html(
@@ -126,7 +106,11 @@ def matrix_html(
             })  # fmt: skip
         rows.append((one_line(name, _NAME), cells))
     return canvas.html(
-        _MATRIX, w=w, verdict=_best(names, gains, w), names=[one_line(name, _NAME) for name in names], rows=rows
+        "report/flips_matrix.html",
+        w=w,
+        verdict=_best(names, gains, w),
+        names=[one_line(name, _NAME) for name in names],
+        rows=rows,
     )
 
 

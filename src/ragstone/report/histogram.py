@@ -9,12 +9,6 @@ from ragstone.report.svg import COLOURS, FAINT, variable
 
 _STEP, _BAR, _HEIGHT = 13, 11, 34
 
-_SVG = """<svg class="histogram" viewBox="0 0 {{ width }} {{ height }}" role="img">
-<title>{{ label }}</title>
-<path d="M0 {{ height - 0.5 }}H{{ width }}" stroke="{{ line }}" fill="none"/>
-{%- for x, y, tall in bars %}<rect x="{{ x }}" y="{{ y }}" width="{{ bar }}" height="{{ tall }}" fill="{{ fill }}"/>
-{%- endfor %}</svg>"""
-
 
 def histogram_html(canvas: Canvas, counts: Sequence[int], label: str) -> Markup:
     """Bars for these counts, scaled to the largest; any count above 0 is visible. `label` is the text alternative and
@@ -26,6 +20,6 @@ def histogram_html(canvas: Canvas, counts: Sequence[int], label: str) -> Markup:
             tall = max(1.5, round((_HEIGHT - 2) * count / most, 1))
             bars.append((index * _STEP + 1, round(_HEIGHT - 1 - tall, 1), tall))
     return canvas.html(
-        _SVG, width=_STEP * len(counts), height=_HEIGHT, bar=_BAR, bars=bars, label=label,
+        "report/histogram.html", width=_STEP * len(counts), height=_HEIGHT, bar=_BAR, bars=bars, label=label,
         fill=variable(COLOURS[0]), line=variable(FAINT),
     )  # fmt: skip

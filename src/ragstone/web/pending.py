@@ -25,9 +25,6 @@ _AT_ONCE = 2  # so that a comparison need not wait for a trend of large runs
 
 _ENDED = "The process that computes this page was ended: load the page again."
 
-_WAITING = """<div hx-get="{{ href }}" hx-trigger="every 1s" hx-select="main" hx-target="main" hx-swap="outerHTML"></div>
-<p class="notice" role="status">{{ w.computing }} <a href="{{ href }}">{{ w.reload }}</a></p>"""  # noqa: E501
-
 
 class Pending:
     """Values by key, each computed once. The last ones asked for are kept."""
@@ -108,4 +105,4 @@ def pending_of(request: Request) -> Pending:
 
 def waiting_html(canvas: Canvas, href: str) -> Markup:
     """Says that a page is being computed, and fetches it when it is there."""
-    return canvas.html(_WAITING, w=messages(__name__, canvas.language), href=href)
+    return canvas.html("web/waiting.html", w=messages(__name__, canvas.language), href=href)

@@ -8,9 +8,6 @@ from ragstone.report.section import Canvas
 
 _WIDTH, _HEIGHT = 96, 22
 
-_SVG = """<svg class="spark" viewBox="0 0 {{ width }} {{ height }}" role="img"><title>{{ label }}</title>
-<path d="{{ path }}" class="line"/><path d="M{{ x }} {{ y }}h.01" class="end"/></svg>"""
-
 
 def spark_html(canvas: Canvas, values: Sequence[float], label: str) -> Markup:
     """A line through these values from 0 to 1, the last marked; "" for fewer than two. `label` has places for {first},
@@ -24,4 +21,4 @@ def spark_html(canvas: Canvas, values: Sequence[float], label: str) -> Markup:
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
     text = label.format(first=f"{values[0]:.2f}", last=f"{values[-1]:.2f}", n=len(values))
     x, y = (f"{place:.1f}" for place in places[-1])
-    return canvas.html(_SVG, width=_WIDTH, height=_HEIGHT, path=path, x=x, y=y, label=text)
+    return canvas.html("web/spark.html", width=_WIDTH, height=_HEIGHT, path=path, x=x, y=y, label=text)

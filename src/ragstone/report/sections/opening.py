@@ -15,55 +15,6 @@ from ragstone.report.sections.configuration import notices_of
 from ragstone.report.sections.worst_answers import cards
 from ragstone.report.unfinished import unfinished_lines
 
-_TEMPLATE = """
-{% for line in unfinished %}<p class="notice" role="note"><bdi>{{ line }}</bdi></p>
-{% endfor %}
-{% for block in blocks %}
-{% for verdict in block.heads %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ verdict }}</bdi></p>
-{% endfor %}
-{% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.charts else '' if block.pictures else ' bare' }}">
-{% if block.lines %}<div class="lines">{% for verdict in block.lines %}<p class="verdict line"><bdi>{{ verdict }}</bdi></p>
-{% endfor %}</div>{% endif %}
-{% if block.charts %}{{ block.pictures | join }}{% elif block.pictures %}<div>{{ block.pictures | join }}</div>{% endif %}
-{% if block.actions %}<div class="do"><h3>{{ block.heading }}</h3>
-<ol class="todo">{% for text, links in block.actions %}<li><bdi>{{ text }}</bdi>{% for at, name in links %} <a href="{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</li>
-{% endfor %}</ol></div>{% endif %}
-</div>{% endif %}
-{% if block.notes %}<p class="legend">{{ block.notes }}</p>{% endif %}
-{% endfor %}
-{% for notice in notices %}<p class="legend" role="note"><bdi>{{ notice }}</bdi></p>
-{% endfor %}
-{% for title, table in tables %}
-<h3><bdi>{{ title }}</bdi></h3>
-{{ table }}
-{% endfor %}
-"""  # noqa: E501  a template
-
-_FALL = """
-<ol class="fall">
-{% for bar in bars %}
-<li class="{{ bar.kind }}">{% if bar.link %}<a href="#{{ bar.link }}">{{ bar.label }}</a>{% else %}<span>{{ bar.label }}</span>{% endif %}
-<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><path d="M{{ bar.before }} 0V12" class="from"/>
-{% if bar.width %}<rect x="{{ bar.x }}" y="1.5" width="{{ bar.width }}" height="9"/>{% endif %}</svg>
-<b>{{ bar.value }}{% if bar.interval %} <small>{{ bar.interval }}</small>{% endif %}</b></li>
-{% endfor %}
-</ol>
-<ul class="key fallkey">{% for kind in kinds %}<li class="{{ kind }}"><svg viewBox="0 0 16 10" aria-hidden="true"><rect width="16" height="10"/></svg> {{ words["bar_" ~ kind] }}</li>{% endfor %}</ul>
-"""  # noqa: E501  a template
-
-_DOTS = """
-<ol class="fall dots">
-{% for dot in dots %}
-<li><span><bdi>{{ dot.label }}</bdi>{% if dot.note %} <small>{{ dot.note }}</small>{% endif %}</span>
-<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><path d="M0 6H100" class="axis"/>
-{% if dot.gate is not none %}<path d="M{{ dot.gate }} 0V12" class="gate"/>{% endif %}
-{% if dot.low is not none %}<path d="M{{ dot.low }} 6H{{ dot.high }}" class="span {{ dot.tone }}"/>{% endif %}<path d="M{{ dot.x }} 6h.01" class="dot {{ dot.tone }}"/></svg>
-<b>{{ dot.value }}{% if dot.interval %} <small>{{ dot.interval }}</small>{% endif %}{% if dot.missed %} <small class="bad">✗ {{ words.gate_line }}</small>{% elif dot.open %} <small>{{ words.gate_open }}</small>{% endif %}</b>
-{% if dot.strip or dot.links %}<span class="strip">{{ dot.strip }}{% if dot.links %} <small>{{ words.worst_few }}:{% for at, name in dot.links %} <a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</small>{% endif %}</span>{% endif %}</li>
-{% endfor %}
-</ol>
-"""  # noqa: E501  a template
-
 _LINKS = 3
 _MOST_LEADING = 6
 
@@ -89,7 +40,7 @@ def opening_html(
 ) -> Markup:  # fmt: skip
     """What every page opens with, from blocks of `block_of`: what is `unfinished` above them, notices and tables
     below."""
-    return canvas.html(_TEMPLATE, unfinished=unfinished, blocks=blocks, notices=notices, tables=tables)
+    return canvas.html("report/opening.html", unfinished=unfinished, blocks=blocks, notices=notices, tables=tables)
 
 
 def block_of(
@@ -166,7 +117,7 @@ def _samples(view: View, system: str, samples: Sequence[str]) -> list[tuple[str,
 def _picture(view: View, number: int, system: str, summary: Summary) -> Markup:
     if summary.bars:
         kinds = [kind for kind in ("level", "gain", "loss", "rest") if any(bar.kind == kind for bar in summary.bars)]
-        return view.html(_FALL, words=view.words, bars=list(_bars(summary.bars, number)), kinds=kinds)
+        return view.html("report/waterfall.html", words=view.words, bars=list(_bars(summary.bars, number)), kinds=kinds)
     return dots_html(view, summary.dots, lambda dot: _samples(view, system, dot.samples)) if summary.dots else Markup()
 
 
@@ -174,7 +125,7 @@ def dots_html(
     canvas: Canvas, dots: Sequence[Dot], links: Callable[[Dot], list[tuple[str, str]]] = lambda _: []
 ) -> Markup:  # fmt: skip
     """Metrics as dots, each with the first `links` to its worst cases."""
-    return canvas.html(_DOTS, words=canvas.words, dots=[_dot(canvas, dot, links(dot)) for dot in dots])
+    return canvas.html("report/dots.html", words=canvas.words, dots=[_dot(canvas, dot, links(dot)) for dot in dots])
 
 
 def _dot(canvas: Canvas, dot: Dot, links: list[tuple[str, str]]) -> dict[str, Any]:

@@ -30,21 +30,6 @@ _SIZE = 25  # cases of a page
 _LARGE = 50_000  # answers: a page does not wait for more
 _WAIT_LARGE, _WAIT = 0.1, 60.0  # seconds
 
-_PAIR = """
-<p class="legend"><a href="{{ swapped }}">{{ w.swap }}</a> · {{ w.command }} <code>{{ command }}</code></p>
-"""
-
-_LIST = """<p class="count"><b>{{ count }}</b> <a data-up href="{{ up }}">{{ w.back }}</a></p>
-{% if rows %}<ol class="cases" start="{{ start }}">{% for row in rows %}<li data-row><a href="{{ row.href }}"><span class="q"{{ row.lang }}><bdi>{{ row.question }}</bdi></span></a>
-{% for name, answer, tone, status in row.answers %}<span class="a"><span class="badge {{ tone }}">{{ status }}</span> <b><bdi>{{ name }}</bdi></b> <bdi>{{ answer or w.no_answer }}</bdi></span>
-{% endfor %}<span class="who"><b class="mono"><bdi>{{ row.id }}</bdi></b></span></li>
-{% endfor %}</ol>{% endif %}
-{% if previous or next %}<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous }}</a>{% endif %} {{ pages }} {% if next %}<a data-next href="{{ next }}">{{ w.following }}</a>{% endif %}</p>{% endif %}
-"""  # noqa: E501  a template
-
-_NAV = """<p class="pages">{% if previous %}<a data-previous href="{{ previous }}">{{ w.previous_case }}</a> {% endif %}{% if next %}<a data-next href="{{ next }}">{{ w.next_case }}</a> {% endif %}<a data-up href="{{ up }}">{{ w.to_comparison }}</a></p>
-"""  # noqa: E501  a template
-
 
 def _compare(request: Request) -> Response:
     sides = sides_of(request)
@@ -115,7 +100,7 @@ def _pair(
     block = block_of([flips_verdict(flips, names, canvas.language)], [flips_html(canvas, flips, names, links)], todo,
                      heading=canvas.words["to_do"])  # fmt: skip
     body = opening_html(canvas, [block], unfinished=behind) + canvas.html(
-        _PAIR, w=w, command=_command(sides), swapped=address(request, "/compare", _pairs(sides[::-1]))
+        "web/compare.html", w=w, command=_command(sides), swapped=address(request, "/compare", _pairs(sides[::-1]))
     )
     parts = [("compare", w["heading"], body)]
     if table := differences_html(canvas, flips.scores, names):
@@ -167,7 +152,8 @@ def _list(
     last = max(1, -(-len(places) // _SIZE))
     title = cell_label(cell, names, canvas.language)
     body = canvas.html(
-        _LIST, w=w, rows=rows, start=start + 1, count=w["count"].format(cell=title, n=f"{len(places):,}"),
+        "web/compared_cases.html", w=w, rows=rows, start=start + 1,
+        count=w["count"].format(cell=title, n=f"{len(places):,}"),
         up=address(request, "/compare", _pairs(sides)), previous=at(min(number - 1, last)) if number > 1 else "",
         next=at(number + 1) if number < last else "", pages=w["pages"].format(page=number, pages=last),
     )  # fmt: skip
@@ -199,7 +185,7 @@ def _beside(request: Request) -> Response:
         language = language_of(request, run.language)
     canvas, w = Canvas(language), messages(__name__, language)
     body = side_by_side(canvas, list(columns_of(request, cases, language)))
-    nav = canvas.html(_NAV, w=w, **_neighbours(request, [side for side, _ in cases]))
+    nav = canvas.html("web/compare_links.html", w=w, **_neighbours(request, [side for side, _ in cases]))
     return page(request, canvas, [("beside", w["beside"], nav + body)], heading=w["beside"],
                 systems=named([side for side, _ in cases]), run=runs[0])  # fmt: skip
 

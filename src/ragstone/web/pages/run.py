@@ -24,19 +24,6 @@ from ragstone.web.run_cache import is_large
 
 _SYSTEMS, _CAUSES = 12, 3
 
-_TOP = """<div id="progress" data-events="{{ events }}">{{ progress }}</div>
-{% if note %}<p class="notice" role="note">{{ note }}</p>{% endif %}
-<p class="go"><a data-cases href="{{ cases }}">{{ w.all_cases }}</a>{% if wrong %} <a href="{{ wrong }}">{{ w.wrong_cases }}</a>{% endif %}{% if compare %} <a href="{{ compare }}">{{ w.compare }}</a>{% endif %}</p>
-"""  # noqa: E501  a template
-
-_QUICK = """<div hx-get="{{ here }}" hx-trigger="every 3s" hx-select="main" hx-target="main" hx-swap="outerHTML"></div>
-<p class="notice" role="status">{{ notice }}</p>
-{% for line in lines %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ line }}</bdi></p>
-{% endfor %}
-{% if causes %}<h3>{{ w.causes }}</h3><ol class="todo">{% for text, href in causes %}<li><bdi>{{ text }}</bdi> <a href="{{ href }}">{{ w.cases }}</a></li>
-{% endfor %}</ol>{% endif %}
-"""  # noqa: E501  a template
-
 
 def _run(request: Request) -> Response:
     name = parameter(request, "run")
@@ -52,7 +39,7 @@ def _run(request: Request) -> Response:
         heading, count = run.benchmark.name, len(run.run.systems)
     known = request.app.state.cache.of("sections", path, language)
     top = canvas.html(
-        _TOP, w=w, progress=progress, events=address(request, "/events", {"run": name}),
+        "web/run_top.html", w=w, progress=progress, events=address(request, "/events", {"run": name}),
         note="" if known.fresh or known.value is None else w["older"],
         cases=address(request, "/cases", {"run": name}),
         wrong=address(request, "/cases", {"run": name, "status": "wrong"}),
@@ -105,7 +92,7 @@ def _quick(
         for count, system, facet in worst
     ]  # fmt: skip
     body = canvas.html(
-        _QUICK, w=w, here=address(request, "/run", {"run": name}), causes=linked,
+        "web/run_waiting.html", w=w, here=address(request, "/run", {"run": name}), causes=linked,
         notice=notice.format(done=done.done, total=done.total), lines=[line for line in lines if line],
     )  # fmt: skip
     return body, systems
