@@ -1,0 +1,31 @@
+"""The templates of pages: each is a file that the code names, and each that is named is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+from markupsafe import Markup
+
+import ragstone
+from ragstone.report.section import Canvas
+
+SOURCE = Path(ragstone.__file__).parent
+NAMED = re.compile(r'"((?:report|web)/\w+\.html)"')
+
+
+def test_every_template_is_named_by_the_code_and_every_named_one_is_there() -> None:
+    named = {name for path in SOURCE.rglob("*.py") for name in NAMED.findall(path.read_text("utf-8"))}
+    there = {f"{path.parts[-3]}/{path.name}" for path in SOURCE.glob("*/templates/*.html")}
+    assert named == there
+    assert len(there) > 50
+
+
+@pytest.mark.parametrize("template", ["report/grid.html", "<b>{{ chart.title }}</b>"])
+def test_values_are_escaped_in_files_and_in_texts_of_plugins(template: str) -> None:
+    class Chart:
+        title, categories = "<script>", ()
+
+    html = Canvas("en").html(template, chart=Chart, rows=[])
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    assert isinstance(html, Markup)
