@@ -43,7 +43,7 @@ class FoundRun:
 
 
 @dataclass
-class _Held:
+class _SharedIndex:
     """An open index and the number of requests that use it."""
 
     index: CaseIndex
@@ -58,7 +58,7 @@ class Library:
     labels: Path | None = None
     _lock: Lock = field(default_factory=Lock)
     _found: tuple[float, Mapping[str, FoundRun]] = (-math.inf, MappingProxyType({}))  # when, what
-    _indices: "OrderedDict[tuple[Path, int], _Held]" = field(default_factory=OrderedDict)
+    _indices: "OrderedDict[tuple[Path, int], _SharedIndex]" = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
         for place in self.places:
@@ -100,29 +100,29 @@ class Library:
         """The index of the cases of this run; `update` brings it up to date. A few stay open, for all threads. Raises
         as `opened` does."""
         path = self.path(name)
-        held = self._hold(path)
+        shared = self._shared_index(path)
         try:
-            yield held.index
+            yield shared.index
         finally:
             with self._lock:
-                held.users -= 1
+                shared.users -= 1
                 self._close_indices(_OPEN_INDICES)
 
-    def _hold(self, path: Path) -> _Held:
+    def _shared_index(self, path: Path) -> _SharedIndex:
         with self._lock:
             try:
                 key = (path, path.stat().st_ino)  # another file of the same name has another index
             except OSError:
                 raise NoSuchRun(f"{path.name} was deleted.") from None
-            held = self._indices.pop(key, None) or _Held(open_index(path))
-            self._indices[key] = held
-            held.users += 1
-            return held
+            shared = self._indices.pop(key, None) or _SharedIndex(open_index(path))
+            self._indices[key] = shared
+            shared.users += 1
+            return shared
 
     def _close_indices(self, most: int) -> None:
-        for key, held in list(self._indices.items())[: max(0, len(self._indices) - most)]:
-            if not held.users:
-                held.index.close()
+        for key, shared in list(self._indices.items())[: max(0, len(self._indices) - most)]:
+            if not shared.users:
+                shared.index.close()
                 del self._indices[key]
 
     def close(self) -> None:
