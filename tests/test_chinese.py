@@ -18,7 +18,7 @@ from ragstone.types import Need
 SOURCE = Path(ragstone.__file__).parent
 ROOT = SOURCE.parents[1]
 CATALOGUES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*_zh.toml"))
-DOCUMENTS = ["README.zh-CN.md", "docs/ci.zh-CN.md", "docs/rubrics.zh-CN.md"]
+DOCUMENTS = ["README.zh-CN.md", *(f"docs/{name}.zh-CN.md" for name in ("benchmarks", "ci", "durability", "rubrics"))]
 
 HAN = "\u3400-\u9fff"
 # A half-width mark after a Chinese character and before one, a space or the end; and one between a place and Chinese.

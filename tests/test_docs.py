@@ -205,16 +205,51 @@ def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp
     assert run >= 20
 
 
-def test_the_counts_of_the_batteries_are_those_of_the_tests() -> None:
-    page = text_of("docs/durability.md")
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        (
+            "docs/durability.md",
+            (
+                "{n} kills without a judge, {n} with one", "{n} kills", "{n} payloads", "{n} kinds, in {rounds} runs",
+                "{n} texts",
+            ),
+        ),
+        (
+            "docs/durability.zh-CN.md",
+            (
+                "不用裁判模型 {n} 次，使用裁判模型 {n} 次", "{n} 次", "{n} 段",
+                "{n} 种，分在一个文件的 {rounds} 次运行中", "{n} 段",
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_the_counts_of_the_batteries_are_those_of_the_tests(name: str, counts: tuple[str, ...]) -> None:
+    page = text_of(name)
     kills = re.findall(r"pytest.param\((\d+), \d+, marks=\[pytest.mark.slow", text_of("tests/runs/test_processes.py"))
     one_process, four_processes = kills
-    assert f"| {one_process} kills without a judge, {one_process} with one |" in page
-    assert f"| {four_processes} kills |" in page
-    assert f"{len(BATTERY)} payloads" in page
-    assert f"{len(FAULTS)} kinds, in {ROUNDS} runs" in page
-    attacks = tomllib.loads(text_of("tests/metrics/judge/attacks.toml"))
-    assert f"| {len(attacks['attacks'])} texts |" in page
+    attacks = tomllib.loads(text_of("tests/metrics/judge/attacks.toml"))["attacks"]
+    for text, n in zip(counts, (one_process, four_processes, len(BATTERY), len(FAULTS), len(attacks)), strict=True):
+        assert f"| {text.format(n=n, rounds=ROUNDS)}" in page
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "durability"])
+def test_a_page_has_the_same_figures_in_the_tables_of_both_languages(name: str) -> None:
+    pages = [text_of(f"docs/{name}{ending}.md") for ending in ("", ".zh-CN")]
+    rows = [[line for line in page.splitlines() if line.startswith("|")] for page in pages]
+    figures = [[sorted(re.findall(r"\d+(?:[.,]\d+)*", row)) for row in table] for table in rows]
+    assert len(rows[0]) > 8
+    assert [pair for pair in zip(*figures, strict=True) if pair[0] != pair[1]] == []
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if ".zh-CN" in name])
+def test_a_chinese_page_links_to_the_chinese_pages(name: str) -> None:
+    folder = (ROOT / name).parent
+    english = Path(name).name.replace(".zh-CN", "")
+    links = {target for target in re.findall(r"\]\(([^)#\s]+\.md)", text_of(name)) if ".zh-CN" not in target} - {
+        english
+    }
+    assert [target for target in links if (folder / target.replace(".md", ".zh-CN.md")).exists()] == []
 
 
 @pytest.mark.parametrize("name", READMES)
