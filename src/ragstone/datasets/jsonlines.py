@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ragstone.datasets.signatures import reject_binary
 from ragstone.errors import DataError
-from ragstone.storage import check_regular
+from ragstone.storage import check_regular, reading
 
 _SAVE_AS_UTF8 = "Save it as UTF-8."
 
@@ -30,7 +30,7 @@ class Line:
 def json_lines(path: Path) -> Iterator[Line]:
     """Every line of the file that is not blank, streamed, whatever the extension; a leading byte order mark is skipped.
     Raises DataError only if the file as a whole cannot be read; the problem of a line is in its `Line`."""
-    try:
+    with reading(path):
         check_regular(path)
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):  # binary files end their lines at \n alone
@@ -42,8 +42,6 @@ def json_lines(path: Path) -> Iterator[Line]:
                     content = content.removeprefix(codecs.BOM_UTF8)
                 if content.strip():
                     yield _line(number, content)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
 
 
 def strict_json(text: str, *, constants: bool = False) -> Any:

@@ -23,7 +23,7 @@ import msgspec
 
 from ragstone.datasets.signatures import binary_error
 from ragstone.errors import DataError
-from ragstone.storage import check_regular, replacing
+from ragstone.storage import check_regular, reading, replacing
 
 
 class MirageQuestion(msgspec.Struct, frozen=True):
@@ -203,11 +203,9 @@ def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool
 
 
 def _read(path: Path, kind: Any, expected: str) -> Any:
-    try:
+    with reading(path):
         check_regular(path)
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:

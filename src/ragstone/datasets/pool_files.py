@@ -2,6 +2,7 @@
 it), or a BEIR folder (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`; answers if a query has them)."""
 
 import csv
+import io
 import json
 import re
 from collections import Counter
@@ -25,7 +26,7 @@ from ragstone.datasets.pools import Pool, PoolQuestion, mirage_pool
 from ragstone.errors import DataError
 from ragstone.messages import messages, preferred_language
 from ragstone.optional import load
-from ragstone.storage import check_regular
+from ragstone.storage import check_regular, reading, text_of
 from ragstone.types import Passage
 
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
@@ -223,12 +224,11 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
     """The JSON objects of a file: one a line, or a list of them."""
-    try:
+    with reading(path):
         check_regular(path)
         data = path.read_bytes()
+    try:
         text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
     except UnicodeDecodeError as error:
         raise no_json(path, data, str(error)) from None
     if text.lstrip().startswith("["):
@@ -256,19 +256,15 @@ def _graded(path: Path) -> dict[str, dict[str, int]]:
     """Query → document → grade, of a BEIR or TREC file of judgements."""
     grades: dict[str, dict[str, int]] = {}
     try:
-        check_regular(path)
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            for number, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
-                parts = [cell.strip() for cell in cells] if len(cells) > 1 else (cells[0].split() if cells else [])
-                if not parts or (number == 1 and parts[-1].lower() in _HEADERS):
-                    continue
-                if len(parts) < 3 or not _GRADE.fullmatch(parts[-1]):
-                    message = f"expected query, document and grade; found {parts[:4]}."
-                    raise DataError(path, message, line=number)
-                query, doc, grade = parts[0], parts[-2], parts[-1]
-                grades.setdefault(query, {})[doc] = int(grade)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+        for number, cells in enumerate(csv.reader(io.StringIO(text_of(path)), delimiter="\t"), 1):
+            parts = [cell.strip() for cell in cells] if len(cells) > 1 else (cells[0].split() if cells else [])
+            if not parts or (number == 1 and parts[-1].lower() in _HEADERS):
+                continue
+            if len(parts) < 3 or not _GRADE.fullmatch(parts[-1]):
+                message = f"expected query, document and grade; found {parts[:4]}."
+                raise DataError(path, message, line=number)
+            query, doc, grade = parts[0], parts[-2], parts[-1]
+            grades.setdefault(query, {})[doc] = int(grade)
     except UnicodeDecodeError:
         raise DataError(path, "is not UTF-8.", advice="Save it as UTF-8.") from None
     except csv.Error as error:

@@ -21,6 +21,7 @@ import msgspec
 
 from ragstone.datasets.jsonlines import Line, json_lines, kind_of
 from ragstone.errors import DataError
+from ragstone.storage import reading
 from ragstone.structs import Frozen, to_json
 from ragstone.text import detect
 
@@ -90,10 +91,8 @@ def rgb_files(folder: str | Path) -> dict[str, Path]:
     counts where its first row has the fields of a question; other files are left alone."""
     folder = Path(folder)
     files: dict[str, Path] = {}
-    try:
+    with reading(folder):
         paths = sorted(path for path in folder.iterdir() if path.name.endswith(_ENDINGS) and path.name[0] != ".")
-    except OSError as error:
-        raise DataError(folder, f"cannot be read ({error.strerror or error}).") from None
     for path in paths:
         name = name_of(path)
         if name not in NAMES and not _looks_like_rgb(path):

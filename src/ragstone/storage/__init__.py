@@ -3,11 +3,11 @@ that groups commits (`group_writer`). For any other file: one way to write it co
 For data in the order of a file: a list on disk (`spool`)."""
 
 from ragstone.storage.database import BUSY_SECONDS, Layout, connect, insert, journal_mode, storage_errors, transaction
-from ragstone.storage.files import check_regular, replacing, write_file
+from ragstone.storage.files import check_regular, reading, replacing, text_of, write_file
 from ragstone.storage.group_writer import GroupWriter, Written
 from ragstone.storage.spool import Spool
 
 __all__ = [
     "BUSY_SECONDS", "GroupWriter", "Layout", "Spool", "Written", "check_regular", "connect", "insert",
-    "journal_mode", "replacing", "storage_errors", "transaction", "write_file",
+    "journal_mode", "reading", "replacing", "storage_errors", "text_of", "transaction", "write_file",
 ]  # fmt: skip

@@ -10,13 +10,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from ragstone.errors import UsageError
+from ragstone.errors import DataError, UsageError
 
 
 def check_regular(path: Path) -> None:
     """Raises OSError for a pipe or a device, which might never end when read, and for a path that cannot be opened."""
     if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
         raise OSError("it is a pipe or a device: save it as a file first")
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Inside, a file or folder of the user is read. Raises DataError with the cause if the system refuses it."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+
+
+def text_of(path: Path) -> str:
+    """The text of a file, without a byte order mark. Raises DataError if it cannot be read, and UnicodeDecodeError."""
+    with reading(path):
+        check_regular(path)
+        return path.read_text(encoding="utf-8-sig")
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -16,7 +16,7 @@ from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.datasets.jsonlines import json_lines, kind_of
 from ragstone.datasets.tabular.csvfiles import csv_rows
 from ragstone.errors import DataError
-from ragstone.storage import check_regular
+from ragstone.storage import check_regular, reading, text_of
 
 _HALVES = re.compile("[\ud800-\udfff]")
 _MISSING = "{what} is empty or missing; expected needle, question and answer"
@@ -28,10 +28,8 @@ _Rows = Iterator[tuple[str, int, Mapping[str, Any]]]  # "line" or "needle", its 
 def read_needles(path: Path) -> tuple[NeedleQuestion, ...]:
     """The needles of a file, by its extension: .toml, .csv or .tsv, otherwise JSON lines. Raises DataError with the
     row."""
-    try:
+    with reading(path):
         check_regular(path)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
     suffix = path.suffix.lower()
     rows = _toml_rows(path) if suffix == ".toml" else _csv_rows(path) if suffix in _CSV else _json_rows(path)
     questions = []
@@ -55,9 +53,7 @@ def _json_rows(path: Path) -> _Rows:
 
 def _toml_rows(path: Path) -> _Rows:
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("needle")
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+        tables = tomllib.loads(text_of(path)).get("needle")
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise DataError(path, f"not TOML ({error}).") from None
     if not isinstance(tables, list):

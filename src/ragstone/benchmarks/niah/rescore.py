@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError, UsageError
-from ragstone.storage import check_regular
+from ragstone.storage import text_of
 from ragstone.structs import Frozen
 
 TOP = 10  # the judge's scale is 1 to 10
@@ -95,14 +95,11 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _rows(file: Path) -> Iterator[CellResult]:
     try:
-        check_regular(file)
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = json.loads(text_of(file))
     except UnicodeDecodeError as error:
         raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(file, f"not JSON ({error}).") from None
-    except OSError as error:
-        raise DataError(file, f"cannot be read ({error.strerror or error}).") from None
     rows: Iterable[Any] = content if isinstance(content, list) else [content]
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):

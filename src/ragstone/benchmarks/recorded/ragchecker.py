@@ -9,7 +9,7 @@ from typing import Any
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.metrics.ragchecker import PLUGINS as MEASURES
-from ragstone.storage import check_regular
+from ragstone.storage import text_of
 from ragstone.types import Need
 
 # What its program groups its metrics by, and the lists of a result that each of them rests on.
@@ -103,12 +103,9 @@ def _results(file: Path) -> list[Mapping[str, Any]]:
     if not file.is_file():
         raise UsageError(f"{file}: no such file.")
     try:
-        check_regular(file)
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = json.loads(text_of(file))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise DataError(file, f"not JSON ({error}).") from None
-    except OSError as error:
-        raise DataError(file, f"cannot be read ({error.strerror or error}).") from None
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
         raise DataError(file, "has no list of results.", field="results")

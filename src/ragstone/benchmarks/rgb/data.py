@@ -12,7 +12,7 @@ from ragstone.datasets.rgb import NAMES, RGBSet, name_of, read_rgb, rgb_files, r
 from ragstone.datasets.sources import RGB
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName, UsageError, check_name
-from ragstone.storage import check_regular
+from ragstone.storage import check_regular, reading
 
 LANGUAGES = ("en", "zh")
 
@@ -100,11 +100,9 @@ def _not_official(paths: Sequence[Path]) -> list[Path]:
 
 
 def _blob_id(path: Path) -> str:
-    try:
+    with reading(path):
         check_regular(path)
         return blob_id(path)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
 
 
 _FIELDS = frozenset({"positive", "negative", "positive_wrong", "fakeanswer"})

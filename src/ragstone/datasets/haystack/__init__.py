@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragstone.errors import DataError, MissingExtra, UsageError
-from ragstone.storage import check_regular
+from ragstone.storage import text_of
 from ragstone.structs import Frozen
 from ragstone.text import detect
 
@@ -101,12 +101,9 @@ def _read(path: Path) -> tuple[str, ...]:
     texts = []
     for file in files:
         try:
-            check_regular(file)
-            text = file.read_text(encoding="utf-8-sig")
+            text = text_of(file)
         except UnicodeDecodeError as error:
             raise DataError(file, f"byte {error.start + 1} is not UTF-8.", advice="Save it as UTF-8.") from None
-        except OSError as error:
-            raise DataError(file, f"cannot be read ({error.strerror or error}).") from None
         if text.strip():
             texts.append(text.strip())
     if not texts:

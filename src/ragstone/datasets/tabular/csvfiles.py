@@ -12,6 +12,7 @@ from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_known
 from ragstone.errors import DataError
 from ragstone.messages import preferred_language
+from ragstone.storage import reading
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 1 << 16
@@ -24,11 +25,8 @@ def csv_rows(path: Path, *, known: Sequence[str] = ()) -> Raw:
     column twice."""
     encoding, guess = encoding_of(path)
     raw = Raw(path.name, (), sparse=True, warnings=[guess] if guess else [])
-    try:
-        with path.open(encoding=encoding, newline="") as stream:
-            head = stream.read(_SNIFFED)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    with reading(path), path.open(encoding=encoding, newline="") as stream:
+        head = stream.read(_SNIFFED)
     first, _, _ = head.partition("\n")
     skipped = 0
     if first[:4].lower() == "sep=" and len(first.rstrip("\r")) == 5:  # Excel's line for the delimiter

@@ -10,6 +10,7 @@ from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError
+from ragstone.storage import reading
 
 _WRAPPERS = (
     "results", "data", "samples", "rows", "records", "items", "examples", "test_cases", "testCases", "goldens",
@@ -27,10 +28,10 @@ def json_rows(path: Path, *, lines: bool, known: Sequence[str] = ()) -> Raw:
     if _is_lines(path, encoding, lines):
         raw.rows, raw.repeatable = _Lines(path, encoding), path.is_file()  # a pipe is read once
         return raw
+    with reading(path):
+        text = path.read_text(encoding=encoding)
     try:
-        value = strict_json(path.read_text(encoding=encoding), constants=True)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+        value = strict_json(text, constants=True)
     except ValueError as error:
         raise DataError(path, f"{error}; {_EXPECTED}.") from None
     raw.rows = _records(path, value, known)
@@ -61,10 +62,8 @@ class _Lines:
         self._path, self._encoding = path, encoding
 
     def __iter__(self) -> Iterator[DataRow]:
-        try:
+        with reading(self._path):  # it may have been deleted since it was read first
             opened = self._path.open(encoding=self._encoding, newline="\n")
-        except OSError as error:  # it was deleted since it was read first
-            raise DataError(self._path, f"cannot be read ({error.strerror or error}).") from None
         with opened as stream:
             for number, line in enumerate(stream, 1):
                 if line.strip(_SPACE):

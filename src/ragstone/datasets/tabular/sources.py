@@ -17,6 +17,7 @@ from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.traces.files import is_json_spans, joined, json_spans, protobuf_spans
 from ragstone.datasets.traces.protobuf import is_protobuf
 from ragstone.errors import DataError, RagstoneError, UsageError
+from ragstone.storage import reading
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _TABLES = (".csv", ".tsv", ".tab", ".psv")
@@ -49,11 +50,8 @@ def open_source(source: Any, *, sheet: str | None = None, split: str | None = No
 
 def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()) -> Raw:
     """The rows of a file."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(8192)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    with reading(path), path.open("rb") as file:
+        head = file.read(8192)
     if head.startswith(TABLE_MARKS["xlsx"]):
         return xlsx_rows(path, sheet=sheet, known=known)
     is_parquet = head.startswith(TABLE_MARKS["parquet"])
@@ -92,7 +90,7 @@ def _text(path: Path, known: Sequence[str]) -> Raw:
 
 
 def _folder(folder: Path, split: str | None, known: Sequence[str]) -> Raw:
-    try:
+    with reading(folder):
         if (beir := trec.beir_folder(folder, split=split)) is not None:
             raw = open_file(beir.run or beir.queries, known=known)
             raw.name, raw.qrels, raw.corpus, raw.queries = folder.name, beir.qrels, beir.corpus, beir.queries
@@ -107,8 +105,6 @@ def _folder(folder: Path, split: str | None, known: Sequence[str]) -> Raw:
         if (raw_or_none := _traces(folder) or dataset_folder(folder, split=split)) is not None:
             return raw_or_none
         files = sorted(path.name for path in folder.iterdir() if path.suffix in _READABLE)
-    except OSError as error:
-        raise DataError(folder, f"cannot be read ({error.strerror or error}).") from None
     advice = f"Name a file in it: {', '.join(files[:5])}{'…' if len(files) > 5 else ''}." if files else "Name a file."
     raise DataError(folder, "is no saved data set and no folder of BEIR.", advice=advice)
 

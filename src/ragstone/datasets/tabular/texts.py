@@ -8,6 +8,7 @@ from typing import BinaryIO
 from ragstone.datasets.signatures import reject_binary
 from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError
+from ragstone.storage import reading
 
 _BLOCK = 1 << 20
 _JUDGED = 1 << 22  # bytes used to tell GB18030 from a damaged file
@@ -26,23 +27,20 @@ def encoding_of(path: Path) -> tuple[str, str]:
 
     Raises DataError, with the line of the first invalid byte, if no known encoding fits.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(_BLOCK)
-            reject_binary(path, head)
-            for mark, name in _MARKS:
-                if head.startswith(mark):
-                    return _checked(path, file, name), ""
-            if head[:4096].count(0) > len(head[:4096]) // 4:
-                raise DataError(path, "has a NUL in every few bytes, as UTF-16 without its mark has.", advice=_ADVICE)
-            wrong = _first_wrong(file, "utf-8")
-            if wrong is None:
-                return "utf-8", ""
-            if _is_gb18030(path, file):
-                return "gb18030", warning("gb18030")
-            raise _not_readable(path, file, wrong)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    with reading(path), path.open("rb") as file:
+        head = file.read(_BLOCK)
+        reject_binary(path, head)
+        for mark, name in _MARKS:
+            if head.startswith(mark):
+                return _checked(path, file, name), ""
+        if head[:4096].count(0) > len(head[:4096]) // 4:
+            raise DataError(path, "has a NUL in every few bytes, as UTF-16 without its mark has.", advice=_ADVICE)
+        wrong = _first_wrong(file, "utf-8")
+        if wrong is None:
+            return "utf-8", ""
+        if _is_gb18030(path, file):
+            return "gb18030", warning("gb18030")
+        raise _not_readable(path, file, wrong)
 
 
 def _checked(path: Path, file: BinaryIO, encoding: str) -> str:

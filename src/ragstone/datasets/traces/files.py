@@ -16,6 +16,7 @@ from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.datasets.traces import protobuf
 from ragstone.datasets.traces.samples import is_trace
 from ragstone.errors import DataError
+from ragstone.storage import reading
 
 _MARK = re.compile(
     rb'"(resourceSpans|(context\.)?trace_id|traceId|run_type|parentObservationId|parent_observation_id|observations)"\s*:'
@@ -80,23 +81,20 @@ def _protobuf_rows(path: Path) -> Iterator[DataRow]:
 
 
 def _json_rows(path: Path) -> Iterator[DataRow]:
-    try:
-        with path.open("rb") as file:
-            lines = enumerate(file, 1)
-            waiting: list[tuple[int, bytes]] = []
-            while pair := (waiting.pop() if waiting else next(lines, None)):
-                number, line = pair
-                content = line.removeprefix(b"\xef\xbb\xbf").strip()
-                if not content:
-                    continue
-                if content in (b"{", b"[", b"[{"):
-                    block, after = _block(content, lines)
-                    waiting += [after] if after else []
-                    yield from _rows(number, b"".join([line, *block]))
-                else:
-                    yield from _rows(number, content)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    with reading(path), path.open("rb") as file:
+        lines = enumerate(file, 1)
+        waiting: list[tuple[int, bytes]] = []
+        while pair := (waiting.pop() if waiting else next(lines, None)):
+            number, line = pair
+            content = line.removeprefix(b"\xef\xbb\xbf").strip()
+            if not content:
+                continue
+            if content in (b"{", b"[", b"[{"):
+                block, after = _block(content, lines)
+                waiting += [after] if after else []
+                yield from _rows(number, b"".join([line, *block]))
+            else:
+                yield from _rows(number, content)
 
 
 def _block(opener: bytes, lines: Iterator[tuple[int, bytes]]) -> tuple[list[bytes], tuple[int, bytes] | None]:

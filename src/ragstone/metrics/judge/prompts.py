@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from ragstone.errors import DataError, check_name
 from ragstone.metrics.judge.envelope import enclosed
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with, with_reasons
+from ragstone.storage import text_of
 from ragstone.structs import JSON, Frozen, to_json
 from ragstone.text import estimate_tokens
 from ragstone.types import Turn
@@ -182,11 +183,9 @@ def user_files(folder: Path) -> list[tuple[str, str, Path]]:
 def read_prompt(path: Path, name: str, language: str) -> Prompt:
     """The prompt in a file of the user; what it does not mention is as in ours. Raises DataError: path, key, cause."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = text_of(path)
     except UnicodeDecodeError as error:
         raise DataError(path, f"is not UTF-8 (byte {error.start}).", advice="Save it as UTF-8.") from None
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
     return _prompt(path, text, name, language, _ours()[name, language])
 
 
