@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Address, Scale, both, json_option, language_option
+from ragstone.cli.options import PATH, Address, Scale, both, embedder_options, json_option, language_option
 from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.shell import keeping
 from ragstone.errors import UsageError
@@ -24,14 +24,8 @@ _MOST = 1_000  # passages a sample; beyond it a typing error is likelier than a 
 judge_options = both(
     click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="Chat model used as the judge."),
     click.option("--judge-base-url", type=Address(), help="Endpoint of the judge, overriding its provider's."),
-    click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
-    click.option(
-        "--embedder-base-url",
-        type=Address(),
-        multiple=True,
-        help="Endpoint of the embedder, overriding its provider's; several share its requests.",
-    ),
-    click.option("--prompts", type=click.Path(path_type=Path), help="Folder of your own prompts."),
+    embedder_options,
+    click.option("--prompts", type=PATH, help="Folder of your own prompts."),
 )
 
 
@@ -41,8 +35,8 @@ def command() -> None:
 
 
 @command.command(name="experts")
-@click.argument("labels", type=click.Path(path_type=Path))
-@click.option("--run", "run_file", type=click.Path(path_type=Path),
+@click.argument("labels", type=PATH)
+@click.option("--run", "run_file", type=PATH,
               help="Run of the same questions: also compare its judge with the experts.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="System of the run, if it has several.")
 @click.option("--metric", default="", metavar="NAME", help="Compare with this metric.  [default: that of the task]")
@@ -109,7 +103,7 @@ def _say_next(metric: str, found: "NextLabels", language: str) -> None:
 
 
 @command.command(name="protocols")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=PATH)
 @judge_options
 @click.option("--sample", type=click.IntRange(1), help="Number of rows, drawn with a fixed seed.")
 @click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import NameList, Pairs, both, json_option, language_option, map_option, once
+from ragstone.cli.options import PATH, NameList, Pairs, both, json_option, language_option, map_option, once
 from ragstone.cli.output import ask, say, say_json
 from ragstone.cli.shell import keeping
 from ragstone.cli.view import serve, server_options
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _SHOWN = 5  # conflicts and unknown items that are named
 
 file_options = both(
-    click.option("--export", type=click.Path(path_type=Path), metavar="FILE",
+    click.option("--export", type=PATH, metavar="FILE",
                  help="Write items and labels to .csv, .jsonl, .json, or .html (a form to fill in)."),
-    click.option("--import", "import_", type=click.Path(path_type=Path), metavar="FILE",
+    click.option("--import", "import_", type=PATH, metavar="FILE",
                  help="Read labels: CSV, JSONL, a filled-in form, Label Studio or Argilla JSON."),
     click.option("--format", "kind", type=click.Choice(["csv", "jsonl", "label-studio", "argilla", "form"]),
                  help="Format of --export.  [default: that of the ending; .json is label-studio]"),
@@ -57,8 +57,8 @@ round_options = both(
 
 
 @click.command()
-@click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[RUN|DATA]")
-@click.option("--labels", type=click.Path(path_type=Path), default=Path("labels.sqlite"), show_default=True,
+@click.argument("source", required=False, type=PATH, metavar="[RUN|DATA]")
+@click.option("--labels", type=PATH, default=Path("labels.sqlite"), show_default=True,
               help="The file of labels; created if it is not there.")  # fmt: skip
 @round_options
 @file_options

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ragstone.cli.options import (
+    POSITIVE,
+    PRICE,
     Address,
     Number,
-    PriceText,
     batch_option,
     both,
     cache_option,
@@ -69,7 +70,7 @@ model_options = both(
     cluster_options,
     shard_option,
     click.option(
-        "--deadline", "--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+        "--deadline", "--timeout", "deadline", type=POSITIVE, default=120.0, show_default=True,
         help="Time limit of an answer, including its retries, in seconds.",
     ),
     cache_option,
@@ -83,10 +84,10 @@ run_options = both(
     dry_run_option("cases, requests and tokens"),
     click.option(
         "--price",
-        type=PriceText(),
+        type=PRICE,
         help="Price per million tokens: prompts, answers, cached prompts; for --dry-run and --max-cost.",
     ),
-    click.option("--judge-price", type=PriceText(), help="The judge's price, likewise.  [default: --price]"),
+    click.option("--judge-price", type=PRICE, help="The judge's price, likewise.  [default: --price]"),
     report_option,
     language_option,
     quiet_option,

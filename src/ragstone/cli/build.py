@@ -26,8 +26,7 @@ command.add_command(mirage)
 
 @command.command(name="fictional")
 @click.option("--format", "kind", default="rgb", show_default=True, metavar="rgb|mirage", help="Format of the files.")
-@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), metavar="DIR",
-              help="Output folder.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), metavar="DIR", help="Output folder.")
 @click.option("--data-language", "languages", type=NameList(), default="en,zh", show_default=True,
               help="Languages of the data.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")

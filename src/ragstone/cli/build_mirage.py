@@ -1,25 +1,22 @@
 """`ragstone build mirage`."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ragstone.cli.building import building_options, dry_run, models_of, run_build
-from ragstone.cli.options import MOST_QUESTIONS
+from ragstone.cli.options import MOST_QUESTIONS, PATH
 
 
 @click.command(name="mirage")
-@click.argument("questions", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--dump", required=True, type=click.Path(path_type=Path), metavar="FILE",
-              help="Wikipedia dump: pages-articles.xml.bz2.")  # fmt: skip
+@click.argument("questions", nargs=-1, required=True, type=PATH)
+@click.option("--dump", required=True, type=PATH, metavar="FILE", help="Wikipedia dump: pages-articles.xml.bz2.")
 @click.option("--size", type=click.IntRange(1, MOST_QUESTIONS), default=7_560, show_default=True,
               help="Maximum number of questions.")  # fmt: skip
 @click.option("--changed-after", default="", metavar="DATE",
               help="Use only articles whose revision is later, such as 2024-09-01.")  # fmt: skip
-@click.option("--retriever", default="bm25", show_default=True,
-              help="Retriever that finds the chunks of a question.")  # fmt: skip
+@click.option("--retriever", default="bm25", show_default=True, help="Retriever that finds the chunks of a question.")
 @building_options
 def command(**values: Any) -> int:
     """Construct MIRAGE's data set from QUESTIONS (files of PopQA, NQ, TriviaQA, IfQA, DROP) and a Wikipedia dump.

@@ -1,32 +1,29 @@
 """`ragstone build questions`."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ragstone.cli.building import building_options, dry_run, models_of, run_build
-from ragstone.cli.options import MOST_QUESTIONS, NameList, seed_option
+from ragstone.cli.options import MOST_QUESTIONS, PATH, NameList, seed_option
 
 
 @click.command(name="questions")
-@click.argument("documents", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("documents", nargs=-1, required=True, type=PATH)
 @click.option("--size", type=click.IntRange(1, MOST_QUESTIONS), default=200, show_default=True,
               help="Number of questions.")  # fmt: skip
 @click.option("--type", "types", multiple=True, metavar="TYPE=SHARE",
               help="Share of a type of questions, such as single=0.5 (repeatable).  [default: all types]")  # fmt: skip
 @click.option("--styles", type=NameList(), default="plain", show_default=True, metavar="plain,search,long,typos",
               help="How the questions are phrased.")  # fmt: skip
-@click.option("--persona", "personas", multiple=True, metavar="TEXT",
-              help="Who asks, in a few words (repeatable).")  # fmt: skip
+@click.option("--persona", "personas", multiple=True, metavar="TEXT", help="Who asks, in a few words (repeatable).")
 @click.option("--contaminated", type=click.Choice(["drop", "mark"]), default="drop", show_default=True,
               help="Questions that the checker answers without documents.")  # fmt: skip
-@click.option("--chunk", type=click.IntRange(20, 100_000), default=330, show_default=True,
-              help="Tokens of a passage.")  # fmt: skip
+@click.option("--chunk", type=click.IntRange(20, 100_000), default=330, show_default=True, help="Tokens of a passage.")
 @click.option("--retriever", default="bm25", show_default=True,
               help="Retriever that looks for other passages with the answer.")  # fmt: skip
-@click.option("--extend", type=click.Path(path_type=Path), metavar="DIR", help="Test set to add questions to.")
+@click.option("--extend", type=PATH, metavar="DIR", help="Test set to add questions to.")
 @seed_option
 @building_options
 def command(**values: Any) -> int:

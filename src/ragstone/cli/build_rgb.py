@@ -1,22 +1,21 @@
 """`ragstone build rgb`."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ragstone.cli.building import building_options, dry_run, models_of, run_build
-from ragstone.cli.options import MOST_QUESTIONS
+from ragstone.cli.options import MOST_QUESTIONS, PATH
 
 
 @click.command(name="rgb")
-@click.argument("articles", type=click.Path(path_type=Path))
+@click.argument("articles", type=PATH)
 @click.option("--size", type=click.IntRange(1, MOST_QUESTIONS), default=300, show_default=True,
               help="Number of questions of each language.")  # fmt: skip
 @click.option("--search", default="", metavar="ENGINE",
               help="Search engine: searxng(URL), brave, bing, tavily, serper.  [default: the corpus]")  # fmt: skip
-@click.option("--corpus", type=click.Path(path_type=Path), metavar="PATH",
+@click.option("--corpus", type=PATH, metavar="PATH",
               help="Documents to search instead of the web.  [default: the articles]")  # fmt: skip
 @click.option("--retriever", default="local/e5-small", show_default=True,
               help="Retriever that ranks the chunks for a question.")  # fmt: skip

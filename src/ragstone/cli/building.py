@@ -2,16 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.bench_command import retriever_lines
 from ragstone.cli.options import (
+    PATH,
+    POSITIVE,
+    PRICE,
     Address,
-    Number,
-    PriceText,
     batch_option,
     both,
     cache_option,
@@ -32,6 +32,8 @@ from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ragstone.api.construction_estimate import Amounts, Expected
     from ragstone.api.execute import RunOptions
     from ragstone.api.run_result import RunResult
@@ -50,23 +52,20 @@ def _refuse_shard(context: click.Context, option: click.Parameter, value: str | 
 
 
 building_options = both(
-    click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR",
-                 help="Output folder."),
+    click.option("-o", "--output", required=True, type=PATH, metavar="DIR", help="Output folder."),
     click.option("--model", required=True, help="Model that writes; local/template works by rules."),
     click.option("--checker", help="Model that reads and judges what was written.  [default: --model]"),
-    click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: DIR/build.run]"),
+    click.option("--run", "run_file", type=PATH, help="The run file.  [default: DIR/build.run]"),
     click.option("--base-url", type=Address(), multiple=True,
                  help="Address of the endpoint of both models; several share their requests."),
     dry_run_option("requests and tokens"),
-    click.option("--price", type=PriceText(), default="",
-                 help="Price per million tokens: prompts, answers, cached prompts."),
-    click.option("--max-cost", type=Number(0, min_open=True),
+    click.option("--price", type=PRICE, default="", help="Price per million tokens: prompts, answers, cached prompts."),
+    click.option("--max-cost", type=POSITIVE,
                  help="Stop when --price times the tokens reaches this; a larger limit resumes."),
     max_requests_option,
-    click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+    click.option("--timeout", "deadline", type=POSITIVE, default=120.0, show_default=True,
                  help="Time limit of a request, in seconds."),
-    click.option("--concurrency", type=click.IntRange(1, 4096),
-                 help="Concurrent requests.  [default: 64; 4 if local]"),
+    click.option("--concurrency", type=click.IntRange(1, 4096), help="Concurrent requests.  [default: 64; 4 if local]"),
     rate_options,
     cluster_options,
     click.option("--shard", hidden=True, callback=_refuse_shard, expose_value=False),

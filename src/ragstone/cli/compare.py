@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import NameList, Number, json_option, language_option, metrics_option, where_option
+from ragstone.cli.options import PATH, NameList, Number, json_option, language_option, metrics_option, where_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.errors import UsageError
 from ragstone.messages import messages
@@ -21,8 +21,8 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 
 
 @click.command(name="compare")
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", required=False, type=click.Path(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", required=False, type=PATH)
 @click.option("--system-a", metavar="NAME", help="System of A, if it has several.")
 @click.option("--system-b", metavar="NAME", help="System of B, or of A if that is the only file.")
 @metrics_option("Compare only these metrics (repeatable).")
@@ -42,9 +42,7 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
               help="With --fail-on-regression: only if the mean is worse by more than this.")  # fmt: skip
 @click.option("--min-coverage", type=Number(0, 1), default=0.95, show_default=True,
               help="Exit 3 if a smaller share of pairs was compared or has both scores.")  # fmt: skip
-@click.option(
-    "--report", "report_file", type=click.Path(path_type=Path), help="Also write the comparison to this HTML file."
-)
+@click.option("--report", "report_file", type=PATH, help="Also write the comparison to this HTML file.")
 @language_option
 @json_option
 def command(a: Path, b: Path | None, **values: Any) -> int:

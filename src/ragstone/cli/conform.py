@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragstone.cli.options import Number, json_option, language_option, quiet_option
+from ragstone.cli.options import FOLDER, PATH, POSITIVE, json_option, language_option, quiet_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 @click.option("--library", "libraries", multiple=True, required=True, metavar="NAME|FILE|MODULE:FUNCTION",
               help="Library to check: ragas, deepeval, trulens, ragchecker, ragstone, your own (repeatable).",
               )  # fmt: skip
-@click.option("--version", default="",
-              help="Version of the library.  [default: the one these cases were written for]")  # fmt: skip
-@click.option("--python", type=click.Path(path_type=Path),
+@click.option("--version", default="", help="Version of the library.  [default: the one these cases were written for]")
+@click.option("--python", type=PATH,
               help="Python that has the library.  [default: an environment in the user's cache folder]")  # fmt: skip
 @click.option("--case", "names", multiple=True, help="Run only this case (repeatable).")
 @click.option("--metric", "metrics", multiple=True, help="Run only this metric (repeatable).")
-@click.option("--timeout", type=Number(0, min_open=True), default=60.0, show_default=True,
-              help="Time limit of a case, in seconds.")  # fmt: skip
-@click.option("--reproduce", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+@click.option("--timeout", type=POSITIVE, default=60.0, show_default=True, help="Time limit of a case, in seconds.")
+@click.option("--reproduce", type=FOLDER, metavar="DIR",
               help="Write a script for each failure, which needs the library only.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Print all cases, not only those that fail.")
 @quiet_option

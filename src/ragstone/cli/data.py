@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.evaluate import file_options
-from ragstone.cli.options import Number, json_option, language_option, map_option
+from ragstone.cli.options import FOLDER, PATH, Number, json_option, language_option, map_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
@@ -50,9 +50,7 @@ def list_(as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option(
-    "--to", type=click.Path(path_type=Path, file_okay=False), help="Target folder.  [default: ragstone's data folder]"
-)
+@click.option("--to", type=FOLDER, help="Target folder.  [default: ragstone's data folder]")
 @click.option("--from", "mirror", metavar="URL|PATH", help="Mirror: a URL, a folder or a zip archive.")
 @click.option("--only", multiple=True, metavar="FILE", help="Fetch only this file (repeatable).")
 def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) -> None:
@@ -81,7 +79,7 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
 
 
 @command.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=PATH)
 @file_options
 @json_option
 def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
@@ -109,9 +107,9 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
 
 
 @command.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="LABELS|DATA")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The JSONL file to write.")
-@click.option("--labels", type=click.Path(path_type=Path), help="The file of labels with the edits, for a data file.")
+@click.argument("source", type=PATH, metavar="LABELS|DATA")
+@click.option("-o", "--output", type=PATH, required=True, help="The JSONL file to write.")
+@click.option("--labels", type=PATH, help="The file of labels with the edits, for a data file.")
 @click.option("--relevant", is_flag=True, help="Passages that experts judged relevant become gold passages.")
 @map_option("Meaning of a column of the data (repeatable).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -136,7 +134,7 @@ def export(source: Path, output: Path, as_json: bool, **values: Any) -> None:
 
 
 @command.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="LABELS|DATA")
+@click.argument("source", type=PATH, metavar="LABELS|DATA")
 @click.option("--at-most", type=Number(0, 1, min_open=True, max_open=True), metavar="SHARE",
               help="Share of bad questions to exclude, such as 0.05: prints how many to review.")  # fmt: skip
 @language_option
@@ -157,7 +155,7 @@ def review(source: Path, at_most: float | None, language: str | None, as_json: b
 
 
 @command.command()
-@click.argument("labels", type=click.Path(path_type=Path))
+@click.argument("labels", type=PATH)
 @click.argument("question_id", metavar="ID")
 @click.option("--by", required=True, metavar="NAME", help="Who edits.")
 @click.option("--why", required=True, metavar="TEXT", help="The reason, kept with the edit.")
@@ -180,7 +178,7 @@ def edit(labels: Path, question_id: str, as_json: bool, **values: Any) -> None:
 
 
 @command.command()
-@click.argument("labels", type=click.Path(path_type=Path))
+@click.argument("labels", type=PATH)
 @language_option
 @json_option
 def edits(labels: Path, language: str | None, as_json: bool) -> None:

@@ -1,15 +1,15 @@
 """`ragstone diagnose`."""
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
-    Number,
-    PriceText,
+    PATH,
+    POSITIVE,
+    PRICE,
     asking_options,
     data_of,
     json_option,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="diagnose")
-@click.argument("questions", type=click.Path(path_type=Path))
+@click.argument("questions", type=PATH)
 @system_options
 @question_options
 @metrics_option("Metric that decides what is right.  [default: answer_correctness with a judge, else answer_match]")
@@ -53,10 +53,8 @@ if TYPE_CHECKING:
               help="Change to measure: k=10, retriever=…, chunk=…, template=strict, top=3, order=reversed, "
               "rewriting=off; auto: what may help (repeatable).")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print how many questions and requests there would be, then stop.")
-@click.option(
-    "--price", type=PriceText(), default="", help="Price per million tokens: prompts, answers, cached prompts."
-)
-@click.option("--budget", "max_cost", type=Number(0, min_open=True),
+@click.option("--price", type=PRICE, default="", help="Price per million tokens: prompts, answers, cached prompts.")
+@click.option("--budget", "max_cost", type=POSITIVE,
               help="Stop when --price times the tokens of models reaches this; a larger budget resumes.")  # fmt: skip
 @max_requests_option
 @language_option

@@ -1,7 +1,6 @@
 """`ragstone eval`."""
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,9 +9,10 @@ from ragstone.cli.bench_command import say_cost
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
+    PATH,
+    POSITIVE,
+    PRICE,
     NameList,
-    Number,
-    PriceText,
     batch_option,
     both,
     cache_option,
@@ -54,8 +54,8 @@ file_options = both(
     columns_option,
     click.option("--sep", metavar="TEXT", help="Separator of several contexts in one cell."),
     table_options,
-    click.option("--qrels", type=click.Path(path_type=Path), help="Relevance labels of a TREC or BEIR run file."),
-    click.option("--corpus", type=click.Path(path_type=Path), help="Documents of a TREC or BEIR run file."),
+    click.option("--qrels", type=PATH, help="Relevance labels of a TREC or BEIR run file."),
+    click.option("--corpus", type=PATH, help="Documents of a TREC or BEIR run file."),
     references_option,
 )  # fmt: skip
 
@@ -71,7 +71,7 @@ metric_options = both(
 call_options = both(
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Samples scored concurrently.  [default: 64; 4 if local]"),
-    click.option("--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+    click.option("--deadline", type=POSITIVE, default=120.0, show_default=True,
                  help="Time limit of a call including its retries, in seconds."),
     rate_options,
     cluster_options,
@@ -83,7 +83,7 @@ call_options = both(
 
 
 @click.command(name="eval")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=PATH)
 @file_options
 @rows_options("rows")
 @metric_options
@@ -96,7 +96,7 @@ call_options = both(
     "--price",
     "--judge-price",
     "price",
-    type=PriceText(),
+    type=PRICE,
     default="",
     help="The judge's price per million tokens: prompts, answers, cached prompts.",
 )

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import language_option
+from ragstone.cli.options import PATH, language_option
 from ragstone.cli.output import to_stdout
 from ragstone.errors import UsageError, check_name
 
 
 @click.command()
-@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("run_file", metavar="RUN", type=PATH)
 @click.option("--format", "kind", required=True, metavar="csv|jsonl|xlsx|parquet|junit|markdown|latex|trec",
               help="Output format.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Output file.  [default: standard output]")
+@click.option("-o", "--output", type=PATH, help="Output file.  [default: standard output]")
 @click.option("--force", is_flag=True, help="Replace a file that was not written by `ragstone export`.")
 @language_option
 def command(run_file: Path, kind: str, output: Path | None, language: str | None, *, force: bool) -> None:

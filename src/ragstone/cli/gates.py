@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Number, both, json_option, language_option, once, where_option
+from ragstone.cli.options import PATH, Number, both, json_option, language_option, once, where_option
 from ragstone.cli.output import say, say_json
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
@@ -164,7 +164,7 @@ def _as_json(result: "GateResult") -> dict[str, Any]:
 
 
 @click.command(name="gate")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option("--system", metavar="NAME", help="Check only this system, if the run has several.")
 @gate_options
 @where_option

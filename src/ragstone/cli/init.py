@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragstone.cli.options import PATH
 from ragstone.cli.output import say
 from ragstone.cli.systems import http_of, http_options
 from ragstone.errors import UsageError
@@ -25,9 +26,8 @@ _FOLDERS = ("docs", "documents", "data", "knowledge")
 @click.command(name="init")
 @click.option("--system", metavar="NAME",
               help='file.py:name, an HTTP address, rag(…) or a model; "" for BM25 over the documents.')  # fmt: skip
-@click.option("--documents", type=click.Path(path_type=Path),
-              help="Folder of the documents.  [default: invented examples]")  # fmt: skip
-@click.option("--questions", type=click.Path(path_type=Path), help="File of questions.  [default: examples]")
+@click.option("--documents", type=PATH, help="Folder of the documents.  [default: invented examples]")
+@click.option("--questions", type=PATH, help="File of questions.  [default: examples]")
 @click.option("--data-language", "data_language", type=click.Choice(LANGUAGES),
               help="Language of examples and reports.  [default: that of the documents]")  # fmt: skip
 @click.option("--judge", metavar="PROVIDER/MODEL", help='Judge; "" for none.')

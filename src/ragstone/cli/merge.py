@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import json_option, language_option
+from ragstone.cli.options import PATH, json_option, language_option
 from ragstone.cli.output import say, say_json
 from ragstone.messages import messages
 
 
 @click.command(name="merge")
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The new run file.")
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN…")
+@click.option("-o", "--output", required=True, type=PATH, help="The new run file.")
 @click.option("--keep-first", is_flag=True,
               help="Where files have different answers to a case, keep that of the file named first.")  # fmt: skip
 @language_option

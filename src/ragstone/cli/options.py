@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
 
+PATH = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 # Larger numbers are more likely typing errors, and would exhaust memory.
 MOST_QUESTIONS = 1_000_000
 MOST_REPEATS = 1_000
@@ -90,6 +92,10 @@ class Number(click.FloatRange):
         return number
 
 
+POSITIVE = Number(0, min_open=True)
+PRICE = PriceText()
+
+
 def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     """Several decorators as one, the first outermost."""
 
@@ -101,6 +107,11 @@ def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+embedder_options = both(
+    click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
+    click.option("--embedder-base-url", type=Address(), multiple=True,
+                 help="Endpoint of the embedder, overriding its provider's; several share its requests."),
+)  # fmt: skip
 judge_options = both(
     click.option("--judge", multiple=True, metavar="PROVIDER/MODEL", help="Chat model used as the judge (repeatable)."),
     click.option("--combine", type=click.Choice(["mean", "majority", "each"]), default="mean", show_default=True,
@@ -108,31 +119,23 @@ judge_options = both(
     click.option("--judge-base-url", type=Address(), multiple=True,
                  help="Endpoint of the judge, overriding its provider's: once for all judges, or once for each; "
                  "several for one judge share its requests."),
-    click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", type=Address(), multiple=True,
-                 help="Endpoint of the embedder, overriding its provider's; several share its requests."),
+    embedder_options,
     click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
                  help="joint: one request verifies all passages; separate: one request per passage."),
     click.option("--reasons", is_flag=True, help="The judge says in a sentence why a claim is not supported."),
-    click.option("--strict-quotes", is_flag=True,
-                 help="Leave out scores whose quotes are in no passage."),
-    click.option("--prompts", type=click.Path(path_type=Path),
-                 help="Folder of your own prompts; start with `ragstone prompts copy`."),
+    click.option("--strict-quotes", is_flag=True, help="Leave out scores whose quotes are in no passage."),
+    click.option("--prompts", type=PATH, help="Folder of your own prompts; start with `ragstone prompts copy`."),
     click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own rubric (repeatable)."),
 )  # fmt: skip
 
 
-run_option = click.option(
-    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
-)
-report_option = click.option(
-    "--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file."
-)
+run_option = click.option("--run", "run_file", type=PATH, help="The run file.  [default: named after the settings]")
+report_option = click.option("--report", "report_file", type=PATH, help="Also write the report to this file.")
 quiet_option = click.option("--quiet", is_flag=True, help="Do not show progress.")
 cache_option = click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies.")
 rate_options = both(
-    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
-    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
+    click.option("--rpm", type=POSITIVE, help="Maximum requests per minute."),
+    click.option("--tpm", type=POSITIVE, help="Maximum tokens per minute."),
 )
 batch_option = click.option(
     "--batch", type=click.Choice(["wait", "leave"]), is_flag=False, flag_value="wait",
@@ -154,7 +157,7 @@ cluster_options = both(
 # How a system of the user's own is asked, with the judge of its answers.
 asking_options = both(
     quiet_option,
-    click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+    click.option("--timeout", "deadline", type=POSITIVE, default=120.0, show_default=True,
                  help="Time limit of an answer, and of a call of the judge, in seconds."),
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Questions asked concurrently.  [default: 64; 4 if local]"),
@@ -170,7 +173,7 @@ max_requests_option = click.option(
 
 limit_options = both(
     max_requests_option,
-    click.option("--max-cost", type=Number(0, min_open=True), help="Stop when --price times the tokens reaches this."),
+    click.option("--max-cost", type=POSITIVE, help="Stop when --price times the tokens reaches this."),
 )  # fmt: skip
 
 
@@ -296,7 +299,7 @@ where_option = click.option(
     help="Only cases with this value of a condition, column or derived field; 12..20 is a range (repeatable).",
 )  # fmt: skip
 references_option = click.option(
-    "--references", type=click.Path(path_type=Path),
+    "--references", type=PATH,
     help="File with the references of the questions, joined by question or id.",
 )  # fmt: skip
 

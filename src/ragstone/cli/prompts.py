@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from ragstone.cli.options import PriceText, Scale, json_option, judge_options, judging_of, language_option
+from ragstone.cli.options import (
+    FOLDER,
+    PATH,
+    PRICE,
+    Scale,
+    json_option,
+    judge_options,
+    judging_of,
+    language_option,
+)
 from ragstone.cli.output import say, say_json, say_text
 from ragstone.cli.shell import keeping
 from ragstone.messages import messages, preferred_language
@@ -43,7 +52,7 @@ def show(name: str | None, language: str | None, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only this prompt (repeatable).")
 @click.option("--language", "languages", multiple=True, metavar="en|zh", help="Only this language (repeatable).")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -58,7 +67,7 @@ def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force
 
 
 @command.command(short_help="Check edited prompts: differences and errors.")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @json_option
 def check(folder: Path, as_json: bool) -> int:
     """Check the prompts in DIR: differences from the built-in ones, token counts and errors."""
@@ -83,22 +92,21 @@ def check(folder: Path, as_json: bool) -> int:
 
 
 @command.command(short_help="Tune the prompts by labels of experts.")
-@click.argument("labels", type=click.Path(path_type=Path))
-@click.option("--run", "run_file", required=True, type=click.Path(path_type=Path),
-              help="Run whose answers the labels are about.")  # fmt: skip
+@click.argument("labels", type=PATH)
+@click.option("--run", "run_file", required=True, type=PATH, help="Run whose answers the labels are about.")
 @click.option("--task", default="", metavar="NAME", help="Task of the labels.  [default: the first one]")
 @click.option("--system", metavar="NAME", help="System of the run, if it has several.")
 @click.option("--scale", type=Scale(), default="0..1", show_default=True, help="Lowest and highest label.")
 @click.option("--examples", type=click.IntRange(1, 20), default=2, show_default=True,
               help="Demonstrations that each language may get.")  # fmt: skip
 @judge_options
-@click.option("-o", "--output", "folder", default="prompts", show_default=True, type=click.Path(path_type=Path),
+@click.option("-o", "--output", "folder", default="prompts", show_default=True, type=PATH,
               help="Folder for the tuned prompts.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the requests and tokens, and stop.")
 @click.option(
     "--price",
     default="",
-    type=PriceText(),
+    type=PRICE,
     help="The judge's price per million tokens: prompts, answers, cached prompts.",
 )
 @language_option

@@ -4,19 +4,18 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import Scale, language_option
+from ragstone.cli.options import PATH, Scale, language_option
 from ragstone.cli.output import say
 from ragstone.messages import messages
 
 
 @click.command()
-@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path),
-              help="Output file.")  # fmt: skip
+@click.argument("run_file", metavar="RUN", type=PATH)
+@click.option("-o", "--output", default="report.html", show_default=True, type=PATH, help="Output file.")
 @click.option(
     "--cases", "cases_shown", type=click.IntRange(0), default=200, show_default=True, help="Number of answers shown."
 )
-@click.option("--labels", type=click.Path(path_type=Path),
+@click.option("--labels", type=PATH,
               help="Labels of experts (a file of annotate, or a table): the report says how far the judge agrees with "
                    "them, and gives calibrated means.")  # fmt: skip
 @click.option("--scale", type=Scale(), default="0..1", show_default=True, help="Lowest and highest label.")

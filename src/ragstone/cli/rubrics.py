@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from ragstone.cli.options import json_option, language_option
+from ragstone.cli.options import FOLDER, PATH, json_option, language_option
 from ragstone.cli.output import say, say_json, say_text
 from ragstone.messages import messages, preferred_language
 
@@ -57,7 +57,7 @@ def show(name: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def copy(name: str, folder: Path, force: bool) -> None:
     """Copy the built-in rubric NAME to DIR for editing; use it with `eval --rubric DIR`."""
@@ -69,7 +69,7 @@ def copy(name: str, folder: Path, force: bool) -> None:
 
 
 @command.command()
-@click.argument("path", metavar="FILE|DIR", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE|DIR", type=PATH)
 @json_option
 def check(path: Path, as_json: bool) -> int:
     """Check the rubric in FILE, or all rubrics in DIR; one line per error."""

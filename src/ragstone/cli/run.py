@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,8 +12,9 @@ from ragstone.cli.evaluate import print_result
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
+    PATH,
+    PRICE,
     NameList,
-    PriceText,
     asking_options,
     both,
     columns_option,
@@ -48,7 +48,7 @@ question_options = both(columns_option, table_options, references_option, rows_o
 
 
 @click.command(name="run", cls=Configured)
-@click.argument("questions", type=click.Path(path_type=Path), required=False)
+@click.argument("questions", type=PATH, required=False)
 @system_options
 @question_options
 @metrics_option("Metrics and groups to score (repeatable); `ragstone metrics` lists them.")
@@ -60,9 +60,9 @@ question_options = both(columns_option, table_options, references_option, rows_o
 @run_option
 @report_option
 @dry_run_option("questions, requests and tokens")
-@click.option("--price", type=PriceText(), default="",
+@click.option("--price", type=PRICE, default="",
               help="Price of the system's models per million tokens: prompts, answers, cached prompts.")  # fmt: skip
-@click.option("--judge-price", type=PriceText(), default="", help="The judge's price, likewise.  [default: --price]")
+@click.option("--judge-price", type=PRICE, default="", help="The judge's price, likewise.  [default: --price]")
 @language_option
 @asking_options
 @shard_option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options, with_parameters
-from ragstone.cli.options import json_option
+from ragstone.cli.options import PATH, json_option
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_run
 from ragstone.cli.translation import summary_of, translated
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
 
 _RUN_OPTIONS = (
-    click.Option(["--run", "run_file"], type=click.Path(path_type=Path),
+    click.Option(["--run", "run_file"], type=PATH,
                  help="Save everything as a run file, for reports and comparisons; it may exist."),
-    click.Option(["--report", "report_file"], type=click.Path(path_type=Path),
-                 help="With --run: also write the report to this file."),
+    click.Option(["--report", "report_file"], type=PATH, help="With --run: also write the report to this file."),
     click.Option(["--language"], type=click.Choice(LANGUAGES),
                  help="Language of the output.  [default: that of the run, else the environment's]"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import json_option, language_option
+from ragstone.cli.options import PATH, json_option, language_option
 from ragstone.cli.output import say, say_json, say_opening, say_tables
 from ragstone.messages import messages
 
@@ -20,7 +20,7 @@ _FAILURES = 3  # kinds of failure that are shown
 
 
 @click.command(name="show")
-@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("run_file", metavar="RUN", type=PATH)
 @click.option("--all", "every", is_flag=True, help="Print all tables, not only the main ones.")
 @click.option(
     "--slices",

@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Number, json_option, language_option
+from ragstone.cli.options import PATH, POSITIVE, json_option, language_option
 from ragstone.cli.output import say, say_json
 from ragstone.cli.systems import system_details, system_of
 from ragstone.messages import messages, preferred_language
@@ -27,11 +26,10 @@ def command() -> None:
 
 @command.command()
 @click.argument("system", metavar="NAME")
-@click.option("--questions", type=click.Path(path_type=Path),
+@click.option("--questions", type=PATH,
               help="File whose first two questions are asked.  [default: two general questions]")  # fmt: skip
 @system_details
-@click.option("--timeout", type=Number(0, min_open=True), default=120.0, show_default=True,
-              help="Time limit of an answer, in seconds.")  # fmt: skip
+@click.option("--timeout", type=POSITIVE, default=120.0, show_default=True, help="Time limit of an answer, in seconds.")
 @language_option
 @json_option
 def check(**values: Any) -> int:

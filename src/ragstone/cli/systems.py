@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Pairs, both, once
+from ragstone.cli.options import PATH, Pairs, both, once
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ http_options = both(
 )  # fmt: skip
 
 system_details = both(
-    click.option("--corpus", type=click.Path(path_type=Path),
+    click.option("--corpus", type=PATH,
                  help="Documents for rag(retriever=bm25, model=local/extractive, k=5): a folder or a file."),
     click.option("--model", default="", metavar="NAME",
                  help="Model of rag(…) over the --corpus.  [default: local/extractive]"),

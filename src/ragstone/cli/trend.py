@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PriceText, json_option, language_option, metrics_option, where_option
+from ragstone.cli.options import PATH, PRICE, json_option, language_option, metrics_option, where_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.messages import messages
 
@@ -15,18 +15,17 @@ if TYPE_CHECKING:
 
 
 @click.command(name="trend")
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN…")
 @metrics_option("Follow only these metrics (repeatable).", "--metric", "--metrics")
 @click.option("--by", type=click.Choice(["day", "week"]), help="Split one run by the time of its records.")
 @click.option("--time-column", default="", metavar="NAME",
               help="With --by: the column with the time.  [default: time, timestamp, start_time…]")  # fmt: skip
 @click.option("--system", metavar="NAME", help="System to follow, if the runs have several.")
 @where_option
-@click.option("--price", type=PriceText(), default="",
+@click.option("--price", type=PRICE, default="",
               help="The system's price per million tokens: prompts, answers, cached prompts.")  # fmt: skip
 @click.option("--all", "with_tables", is_flag=True, help="Also print the tables.")
-@click.option("--report", "report_file", type=click.Path(path_type=Path),
-              help="Also write the trend to this HTML file.")  # fmt: skip
+@click.option("--report", "report_file", type=PATH, help="Also write the trend to this HTML file.")
 @click.option("--fail-on-change", is_flag=True,
               help="Exit 1 if the last change of a quantity is not for the better; 3 if none is tested.")  # fmt: skip
 @language_option

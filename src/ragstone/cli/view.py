@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import click
 
-from ragstone.cli.options import PriceText, both, language_option
+from ragstone.cli.options import PATH, PRICE, both, language_option
 from ragstone.cli.output import say_text
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -31,12 +31,11 @@ server_options = both(
 
 
 @click.command(name="view")
-@click.argument("places", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN|FOLDER]…")
+@click.argument("places", nargs=-1, type=PATH, metavar="[RUN|FOLDER]…")
 @server_options
-@click.option("--price", type=PriceText(), default="",
+@click.option("--price", type=PRICE, default="",
               help="The system's price per million tokens: prompts, answers, cached prompts.")  # fmt: skip
-@click.option("--labels", type=click.Path(path_type=Path), metavar="FILE",
-              help="File of labels, for the pages where experts label answers.")  # fmt: skip
+@click.option("--labels", type=PATH, metavar="FILE", help="File of labels, for the pages where experts label answers.")
 @language_option
 def command(places: tuple[Path, ...], labels: Path | None, language: str | None, **values: Any) -> int:
     """Show runs in a browser: those of a folder (by default this one), every case, comparisons and trends.

@@ -44,6 +44,14 @@ def json_lines(path: Path) -> Iterator[Line]:
                     yield _line(number, content)
 
 
+def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number and the object of every line that is not blank. Raises DataError with the first line that is none."""
+    for line in json_lines(path):
+        if line.row is None:
+            raise DataError(path, line.problem, line=line.number)
+        yield line.number, line.row
+
+
 def strict_json(text: str, *, constants: bool = False) -> Any:
     """The value of a JSON text. Raises ValueError, with a message for people, also for a key that occurs twice,
     nesting too deep to read, and NaN, unless `constants` takes it as Python's own writer means it."""

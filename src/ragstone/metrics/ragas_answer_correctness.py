@@ -1,6 +1,6 @@
 """Whether an answer says what the reference says, and nothing else, as ragas asks for it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -55,16 +55,9 @@ class RagasAnswerCorrectness(RagasStyle):
             return Score.not_applicable("the reference makes no statement")
         true, false, missing = [], [], list(range(1, len(reference_statements) + 1))
         if answer_statements:
-            shown = {
-                "question": talk.question,
-                "answer": numbered(answer_statements),
-                "ground_truth": numbered(reference_statements),
-            }
-            reply = await talk.ask(
-                "ragas_correctness",
-                shown,
-                ids={"answer": len(answer_statements), "ground_truth": len(reference_statements)},
-            )
+            ids = {"answer": len(answer_statements), "ground_truth": len(reference_statements)}
+            shown = _shown(talk, answer_statements, reference_statements)
+            reply = await talk.ask("ragas_correctness", shown, ids=ids)
             true = [statement["id"] for statement in reply["answer"] if statement["verdict"] == "TP"]
             false = [statement["id"] for statement in reply["answer"] if statement["verdict"] == "FP"]
             missing = [statement["id"] for statement in reply["ground_truth"] if statement["verdict"] == "FN"]
@@ -81,16 +74,13 @@ class RagasAnswerCorrectness(RagasStyle):
             return
         yield talk.plan_of_statements(talk.answer)
         yield talk.plan_of_statements(talk.reference)
-        answer_statements, reference_statements = (
-            talk.guessed_statements(talk.answer),
-            talk.guessed_statements(talk.reference),
-        )
-        shown = {
-            "question": talk.question,
-            "answer": numbered(answer_statements),
-            "ground_truth": numbered(reference_statements),
-        }
-        yield Planned("ragas_correctness", shown, 20 + VERDICT * (len(answer_statements) + len(reference_statements)))
+        statements = talk.guessed_statements(talk.answer), talk.guessed_statements(talk.reference)
+        yield Planned("ragas_correctness", _shown(talk, *statements), 20 + VERDICT * sum(map(len, statements)))
+
+
+def _shown(talk: Talk, answer: Sequence[str], reference: Sequence[str]) -> dict[str, str]:
+    """What the judge is shown: the statements of the answer and of the reference."""
+    return {"question": talk.question, "answer": numbered(answer), "ground_truth": numbered(reference)}
 
 
 def f1(tp: int, fp: int, fn: int) -> float:

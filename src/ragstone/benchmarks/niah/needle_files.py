@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.benchmarks.niah.needles import NeedleQuestion
-from ragstone.datasets.jsonlines import json_lines, kind_of
+from ragstone.datasets.jsonlines import json_objects, kind_of
 from ragstone.datasets.tabular.csvfiles import csv_rows
 from ragstone.errors import DataError
 from ragstone.storage import check_regular, reading, text_of
@@ -31,7 +31,12 @@ def read_needles(path: Path) -> tuple[NeedleQuestion, ...]:
     with reading(path):
         check_regular(path)
     suffix = path.suffix.lower()
-    rows = _toml_rows(path) if suffix == ".toml" else _csv_rows(path) if suffix in _CSV else _json_rows(path)
+    if suffix == ".toml":
+        rows = _toml_rows(path)
+    elif suffix in _CSV:
+        rows = _csv_rows(path)
+    else:
+        rows = (("line", number, row) for number, row in json_objects(path))
     questions = []
     for what, number, row in rows:
         try:
@@ -42,13 +47,6 @@ def read_needles(path: Path) -> tuple[NeedleQuestion, ...]:
     if not questions:
         raise DataError(path, "contains no needle.")
     return tuple(questions)
-
-
-def _json_rows(path: Path) -> _Rows:
-    for line in json_lines(path):
-        if line.row is None:
-            raise DataError(path, line.problem, line=line.number)
-        yield "line", line.number, line.row
 
 
 def _toml_rows(path: Path) -> _Rows:

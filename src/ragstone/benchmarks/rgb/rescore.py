@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragstone.datasets.jsonlines import json_lines, kind_of
+from ragstone.datasets.jsonlines import json_objects, kind_of
 from ragstone.datasets.rgb import NAMES, RGBSet
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.metrics.rgb_judge import error_verdict, rejection_verdict
@@ -180,21 +180,19 @@ def _read(
     path: Path, chinese: bool, answers: Mapping[str, Sequence[Sequence[str]]], notes: _Discrepancies
 ) -> Iterable[_Prediction]:
     seen: set[str] = set()
-    for line in json_lines(path):
-        if line.row is None:
-            raise DataError(path, line.problem, line=line.number)
-        cell = _Fields(path, line.number, line.row)
+    for line, row in json_objects(path):
+        cell = _Fields(path, line, row)
         row_id = cell.id()
         if row_id is not None and row_id in seen:
-            notes.add("a repeated id (each row counts, as in the official program)", line.number)
+            notes.add("a repeated id (each row counts, as in the official program)", line)
         seen.add(row_id or "")
         slots = cell.slots(answers.get(row_id or ""))
         label, factlabel = official_labels(cell.text("prediction"), slots, chinese=chinese)
         for name, computed in (("label", label), ("factlabel", factlabel)):
-            if name in line.row and line.row[name] != computed:
-                notes.add(f"`{name}` differs from the official rules, which are used here,", line.number)
-        evaluation = cell.text("evaluation") if "evaluation" in line.row else None
-        yield _Prediction(line.number, row_id, label, factlabel, cell.noise(), evaluation)
+            if name in row and row[name] != computed:
+                notes.add(f"`{name}` differs from the official rules, which are used here,", line)
+        evaluation = cell.text("evaluation") if "evaluation" in row else None
+        yield _Prediction(line, row_id, label, factlabel, cell.noise(), evaluation)
 
 
 @dataclass(frozen=True)
@@ -254,13 +252,11 @@ def _is_answer(value: Any) -> bool:
 
 def _read_replies(path: Path) -> dict[str, str]:
     replies: dict[str, str] = {}
-    for line in json_lines(path):
-        if line.row is None:
-            raise DataError(path, line.problem, line=line.number)
-        cell = _Fields(path, line.number, line.row)
+    for line, row in json_objects(path):
+        cell = _Fields(path, line, row)
         row_id, reply = cell.id(required=True) or "", cell.text("evaluation")
         if replies.setdefault(row_id, reply) != reply:
-            raise DataError(path, f"{row_id} has a different reply on an earlier line.", line=line.number, field="id")
+            raise DataError(path, f"{row_id} has a different reply on an earlier line.", line=line, field="id")
     if not replies:
         raise DataError(path, "contains no replies; expected one JSON object per line, with `id` and `evaluation`.")
     return replies
