@@ -21,8 +21,9 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
@@ -34,9 +35,6 @@ from ragstone.retrieval.index_folder import key_of
 from ragstone.retrieval.open import Building, searched_text
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever
-
-if TYPE_CHECKING:
-    import numpy as np
 
 log = logging.getLogger(__name__)
 
@@ -108,10 +106,8 @@ def _built(words: Iterable[list[str]], k1: float, b: float) -> tuple[Any, list[i
     return index, places
 
 
-def _best(scores: "np.ndarray[Any, Any]", k: int) -> "np.ndarray[Any, Any]":
+def _best(scores: np.ndarray[Any, Any], k: int) -> np.ndarray[Any, Any]:
     """Rows with the `k` highest scores above 0, highest first; ties in row order."""
-    import numpy as np  # noqa: PLC0415
-
     if len(scores) > k:
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         rows = np.flatnonzero(scores >= least) if least > 0 else np.flatnonzero(scores)

@@ -10,6 +10,8 @@ import logging
 from array import array
 from collections.abc import AsyncIterator, Callable, Iterator
 
+import numpy as np
+
 from ragstone.errors import DataError
 from ragstone.retrieval.bm25_disk import Source, open_disk_index
 from ragstone.retrieval.chunkers import chunk_passages
@@ -52,8 +54,6 @@ async def open_corpus(
 
 def _checked_ids(documents: Documents) -> int:
     """The number of documents. Raises DataError if two have the same id. It takes eight bytes a document."""
-    import numpy as np  # noqa: PLC0415
-
     hashes = np.frombuffer(array("q", (hash(document.id) for _, document, _ in documents)), dtype=np.int64)
     different, counts = np.unique(hashes, return_counts=True)
     suspects, seen = set(different[counts > 1].tolist()), set[str]()

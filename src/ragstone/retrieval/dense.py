@@ -22,9 +22,10 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
@@ -36,9 +37,6 @@ from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_fa
 from ragstone.retrieval.nearest_disk import PROBES, SAMPLED, OnDisk, build_on_disk, is_on_disk
 from ragstone.retrieval.open import Building, code_of, searched_text
 from ragstone.types import Embedder, Passage, Retriever
-
-if TYPE_CHECKING:
-    import numpy as np
 
 log = logging.getLogger(__name__)
 
@@ -218,7 +216,7 @@ async def _measured(name: str, index: OnDisk, embedder: Embedder, questions: Seq
     return f"{index.name}; recall@5 {recall:.3f} for {'questions' if some else 'passages'}", recall
 
 
-def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:
+def _build(vectors: np.ndarray[Any, Any], kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:
     """The index and its facts for the report."""
     if kind == "auto":
         kind = "faiss" if len(vectors) >= _MANY and has_faiss() else "exact"

@@ -8,16 +8,15 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from ragstone.errors import BadReply
 from ragstone.models.embedder_cached import unit_vectors
 from ragstone.models.embedder_spread import SpreadEmbedder
 from ragstone.models.work import Pace, duration, track_work
 from ragstone.types import Embedder
-
-if TYPE_CHECKING:
-    import numpy as np
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +32,11 @@ _clock = time.monotonic
 
 async def embed_all(
     embedder: Embedder, texts: Sequence[str], *, kind: Literal["query", "passage"], batch: int | None = None
-) -> "np.ndarray[Any, Any]":
+) -> np.ndarray[Any, Any]:
     """(n, dimensions) float32, one unit vector per text, in order; (0, 0) without texts. Equal texts are embedded once.
 
     Raises the embedder's errors, after the other calls in flight have finished and are cached. Calling it again resumes
     from there."""
-    import numpy as np  # noqa: PLC0415
-
     if not texts:
         return np.empty((0, 0), dtype=np.float32)
     local = embedder.id.startswith("local/")

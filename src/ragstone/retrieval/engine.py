@@ -18,10 +18,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
+import numpy as np
 
 from ragstone.errors import DataError, RagstoneError, Unauthorized, Unreachable, UsageError
 from ragstone.models import ModelOptions, open_embedder
@@ -33,10 +34,7 @@ from ragstone.retrieval.open import Building
 from ragstone.text.redaction import redact, secrets_of, shown_url
 from ragstone.types import Embedder, Passage, Retriever
 
-if TYPE_CHECKING:
-    import numpy as np
-
-Vectors: TypeAlias = "np.ndarray[Any, Any] | None"
+Vectors: TypeAlias = np.ndarray[Any, Any] | None
 """One vector, or a matrix with one a row; None where an engine searches words."""
 
 _IN_FLIGHT = 8  # concurrent searches
@@ -87,10 +85,10 @@ class Engine(Protocol):
         """The dimensions of the vectors of the user's collection; `dimensions` (0: words are searched) where nobody
         knows. Raises UsageError if it cannot be searched with such vectors."""
 
-    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: np.ndarray[Any, Any] | None) -> None:
         """Creates the collection with these passages; replaces one of this name."""
 
-    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]: ...
+    async def search(self, collection: str, query: str, vector: np.ndarray[Any, Any] | None, k: int) -> list[Hit]: ...
 
 
 @dataclass(frozen=True)

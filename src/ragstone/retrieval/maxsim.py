@@ -9,12 +9,11 @@ As in `nearest.py`, float32 products only select candidates; their scores are re
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    Array: TypeAlias = "np.ndarray[Any, Any]"
+Array: TypeAlias = np.ndarray[Any, Any]
 
 # Bytes of float32 products in memory at a time.
 _BLOCK_BYTES = 96 * 2**20
@@ -29,9 +28,7 @@ class MaxSim:
     passages, at least 1. `block`: query vectors per block, for tests of block boundaries.
     """
 
-    def __init__(self, matrix: "Array", counts: Sequence[int], *, block: int = 0) -> None:
-        import numpy as np  # noqa: PLC0415
-
+    def __init__(self, matrix: Array, counts: Sequence[int], *, block: int = 0) -> None:
         self._rows = np.ascontiguousarray(matrix, dtype=np.float32)
         self._counts = np.asarray(counts, dtype=np.int64)
         if self._counts.sum() != len(self._rows) or self._counts.min(initial=1) < 1:
@@ -43,25 +40,21 @@ class MaxSim:
 
     @property
     def name(self) -> str:
-        import numpy as np  # noqa: PLC0415
-
         return f"exact, the best of each passage, numpy {np.__version__}"
 
     @property
     def nbytes(self) -> int:
         return int(self._rows.nbytes + self._counts.nbytes + self._starts.nbytes)
 
-    def search(self, queries: Sequence["Array"], k: int, /) -> "list[tuple[Array, Array]]":
+    def search(self, queries: Sequence[Array], k: int, /) -> list[tuple[Array, Array]]:
         """For each query, a (w, d) float32 array of w ≥ 1 unit vectors: the indices of its min(k, n) best passages,
         best first with ties by index, and their scores (float64)."""
-        import numpy as np  # noqa: PLC0415
-
         k = min(k, len(self._counts))
         if k < 1:
             return [(np.empty(0, dtype=np.int64), np.empty(0)) for _ in queries]
         return [hits for some in self._blocks(queries) for hits in self._search(some, k)]
 
-    def _blocks(self, queries: Sequence["Array"]) -> "Iterator[list[Array]]":
+    def _blocks(self, queries: Sequence[Array]) -> Iterator[list[Array]]:
         some: list[Array] = []
         for query in queries:
             if some and sum(map(len, some)) + len(query) > self._block:
@@ -71,9 +64,7 @@ class MaxSim:
         if some:
             yield some
 
-    def _search(self, queries: "list[Array]", k: int) -> "Iterator[tuple[Array, Array]]":
-        import numpy as np  # noqa: PLC0415
-
+    def _search(self, queries: list[Array], k: int) -> Iterator[tuple[Array, Array]]:
         products = np.concatenate(queries).astype(np.float32, copy=False) @ self._rows.T
         maxima = np.maximum.reduceat(products, self._starts, axis=1)
         del products
@@ -87,10 +78,8 @@ class MaxSim:
             order = np.argsort(-scores, kind="stable")[:k]
             yield candidates[order], scores[order]
 
-    def _scores(self, query: "Array", passages: "Array") -> "Array":
+    def _scores(self, query: Array, passages: Array) -> Array:
         """Exact scores of these passages, in float64."""
-        import numpy as np  # noqa: PLC0415
-
         scores = np.empty(len(passages))
         most = max(1, _GATHERED // (self._rows.shape[1] * int(self._counts[passages].max())))
         for start in range(0, len(passages), most):

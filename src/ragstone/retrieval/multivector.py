@@ -25,9 +25,10 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
+import numpy as np
 
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
@@ -39,10 +40,7 @@ from ragstone.retrieval.open import Building
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Embedder, Passage, Retriever
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array: TypeAlias = "np.ndarray[Any, Any]"
+Array: TypeAlias = np.ndarray[Any, Any]
 
 # A shorter "sentence" ("Yes.", "1.", a heading) has too little content and is joined to the next.
 _LEAST_TOKENS = 8
@@ -138,7 +136,7 @@ class MultiVector:
             ]
         return results
 
-    def _search(self, queries: "list[Array]", k: int) -> "list[tuple[Array, Array]]":
+    def _search(self, queries: list[Array], k: int) -> list[tuple[Array, Array]]:
         assert self._index is not None
         if (single := self._single) is None:
             return self._index.search(queries, k)

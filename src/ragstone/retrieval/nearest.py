@@ -13,14 +13,13 @@ installed; the results are the same. `bench/retrieval.py` repeats the measuremen
 import importlib.util
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
 
 from ragstone.optional import load
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array: TypeAlias = "np.ndarray[Any, Any]"
+Array: TypeAlias = np.ndarray[Any, Any]
 
 # Queries and rows per matrix product: 8 MB of products, which stay in the processor's cache for the comparison.
 _BLOCK = 512
@@ -40,7 +39,7 @@ class Nearest(Protocol):
     def name(self) -> str: ...
     @property
     def nbytes(self) -> int: ...
-    def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]": ...
+    def search(self, queries: Array, k: int, /) -> tuple[Array, Array]: ...
 
 
 def _margin(dimensions: int) -> float:
@@ -49,10 +48,8 @@ def _margin(dimensions: int) -> float:
     return 16 * math.sqrt(dimensions) * 2.0**-24
 
 
-def empty_result(queries: "Array", k: int) -> "tuple[Array, Array]":
+def empty_result(queries: Array, k: int) -> tuple[Array, Array]:
     """Arrays of rows and scores to be filled."""
-    import numpy as np  # noqa: PLC0415
-
     return np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
 
 
@@ -62,26 +59,20 @@ class Exact:
     `matrix`: (n, d) float32, rows of unit length; copied only if it is not contiguous. `block`, `columns` and `most`
     are block sizes, for tests of block boundaries."""
 
-    def __init__(self, matrix: "Array", *, block: int = _BLOCK, columns: int = _COLUMNS, most: int = _MOST) -> None:
-        import numpy as np  # noqa: PLC0415
-
+    def __init__(self, matrix: Array, *, block: int = _BLOCK, columns: int = _COLUMNS, most: int = _MOST) -> None:
         self._rows = np.ascontiguousarray(matrix, dtype=np.float32)
         self._size, self._columns, self._most = block * columns, columns, most
 
     @property
     def name(self) -> str:
-        import numpy as np  # noqa: PLC0415
-
         return f"exact, numpy {np.__version__}"
 
     @property
     def nbytes(self) -> int:
         return int(self._rows.nbytes)
 
-    def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]":
+    def search(self, queries: Array, k: int, /) -> tuple[Array, Array]:
         """(q, d) float32 unit vectors → rows (q, min(k, n)) int64 and scores float64, best first."""
-        import numpy as np  # noqa: PLC0415
-
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         k = max(0, min(k, len(self._rows)))
         if not len(queries) or not k:
@@ -92,10 +83,8 @@ class Exact:
         parts = [self._block(queries[start : start + step], k, buffers) for start in range(0, len(queries), step)]
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([scores for _, scores in parts])
 
-    def _block(self, queries: "Array", k: int, buffers: "_Buffers") -> "tuple[Array, Array]":
+    def _block(self, queries: Array, k: int, buffers: "_Buffers") -> tuple[Array, Array]:
         """Scans the rows with a rising bound per query: the k-th best so far, minus the margin."""
-        import numpy as np  # noqa: PLC0415
-
         n, width, margin = len(self._rows), buffers.columns, np.float32(_margin(queries.shape[1]))
         candidates, fresh, bound = _Candidates(len(queries)), 0, np.empty(0)
         for start in range(0, n, width):
@@ -119,13 +108,11 @@ class _Buffers:
     """Reusable memory for the products of a block and the mask of those above the bound."""
 
     def __init__(self, block: int, columns: int) -> None:
-        import numpy as np  # noqa: PLC0415
-
         self.columns = columns
         self._products = np.empty(block * columns, dtype=np.float32)
         self._above = np.empty(block * columns, dtype=np.bool_)
 
-    def of(self, queries: int, columns: int) -> "tuple[Array, Array]":
+    def of(self, queries: int, columns: int) -> tuple[Array, Array]:
         shape, size = (queries, columns), queries * columns
         return self._products[:size].reshape(shape), self._above[:size].reshape(shape)
 
@@ -134,13 +121,11 @@ class _Candidates:
     """Rows that may be among the k best of a query, with their float32 products."""
 
     def __init__(self, queries: int) -> None:
-        import numpy as np  # noqa: PLC0415
-
         self._queries = np.arange(queries)
         self._parts: list[tuple[Array, Array, Array]] = []
         self.size = 0
 
-    def add(self, places: "Array", products: "Array", start: int) -> int:
+    def add(self, places: Array, products: Array, start: int) -> int:
         """Adds `places`, indices into the flattened `products`, whose first column is the row `start`. Returns their
         number."""
         query = places // products.shape[1]
@@ -148,10 +133,8 @@ class _Candidates:
         self.size += len(places)
         return len(places)
 
-    def prune(self, k: int, margin: Any) -> "Array":
+    def prune(self, k: int, margin: Any) -> Array:
         """Keeps the candidates within the margin of each query's k-th best. Returns the new bounds."""
-        import numpy as np  # noqa: PLC0415
-
         query, row, value = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         order = np.lexsort((-value, query))
         first = np.searchsorted(query[order], self._queries)
@@ -161,10 +144,8 @@ class _Candidates:
         self.size = len(self._parts[0][0])
         return bound
 
-    def best(self, matrix: "Array", queries: "Array", k: int) -> "tuple[Array, Array]":
+    def best(self, matrix: Array, queries: Array, k: int) -> tuple[Array, Array]:
         """The k best rows of each query by exact product, and their scores."""
-        import numpy as np  # noqa: PLC0415
-
         ((query, row, _),) = self._parts
         score = exact_products(matrix, queries, row, query)
         order = np.lexsort((row, -score, query))
@@ -172,10 +153,8 @@ class _Candidates:
         return row[places], score[places]
 
 
-def exact_products(matrix: "Array", queries: "Array", rows: "Array", selected: "Array") -> "Array":
+def exact_products(matrix: Array, queries: Array, rows: Array, selected: Array) -> Array:
     """Float64 products of `matrix[rows]` and `queries[selected]`, pair by pair; independent of the other pairs."""
-    import numpy as np  # noqa: PLC0415
-
     scores = np.empty(len(rows))
     for some in _slices(len(rows), matrix.shape[1]):
         gathered = matrix[rows[some]].astype(np.float64)
@@ -197,9 +176,7 @@ class Faiss:
     Candidates are rescored as in `Exact`, so the flat index gives the same rows and scores. Raises MissingExtra if
     faiss is not installed."""
 
-    def __init__(self, matrix: "Array", *, links: int = 0, effort: int = 128) -> None:
-        import numpy as np  # noqa: PLC0415
-
+    def __init__(self, matrix: Array, *, links: int = 0, effort: int = 128) -> None:
         self._faiss = faiss = load_faiss()
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         self._links = links
@@ -225,10 +202,8 @@ class Faiss:
         links = 4 * graph.neighbors.size() + 8 * graph.offsets.size() + 4 * graph.levels.size() if graph else 0
         return int(self._rows.nbytes) + int(links)
 
-    def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]":
+    def search(self, queries: Array, k: int, /) -> tuple[Array, Array]:
         """As `Exact.search`; with the approximate index, among the rows that it finds."""
-        import numpy as np  # noqa: PLC0415
-
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         n, k = len(self._rows), max(0, min(k, len(self._rows)))
         rows, scores = empty_result(queries, k)

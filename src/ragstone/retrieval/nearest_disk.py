@@ -10,19 +10,17 @@ centres are computed from a sample, so that building takes about as little memor
 import asyncio
 import json
 import math
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from ragstone.errors import BadReply, StorageError
 from ragstone.retrieval.index_folder import bytes_of
 from ragstone.retrieval.nearest import Exact, empty_result, exact_products, load_faiss
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    import numpy as np
-
-    Array: TypeAlias = "np.ndarray[Any, Any]"
+Array: TypeAlias = np.ndarray[Any, Any]
 
 PROBES = 256
 """Lists that are searched for each query."""
@@ -62,11 +60,9 @@ class OnDisk:
             return f"on disk, {Exact(self._rows).name}"
         return f"on disk, {self._probes} of {self._parts[0].nlist:,} lists, faiss {self._faiss.__version__}"
 
-    def recall(self, queries: "Array | None" = None, k: int = 5) -> float:
+    def recall(self, queries: Array | None = None, k: int = 5) -> float:
         """The share of the `k` nearest rows of exact search that is found, for `queries`; without queries, of the
         nearest other rows of `SAMPLED` rows."""
-        import numpy as np  # noqa: PLC0415
-
         own = np.full(len(queries), -1) if queries is not None else self._sampled()
         asked = self._rows[own] if queries is None else queries
         expected, _ = Exact(self._rows).search(asked, k + 1)
@@ -77,16 +73,12 @@ class OnDisk:
             shares.append(len({*nearest} & {*near}) / len(nearest) if nearest else 1.0)
         return sum(shares) / len(shares)
 
-    def _sampled(self) -> "Array":
-        import numpy as np  # noqa: PLC0415
-
+    def _sampled(self) -> Array:
         return np.arange(0, len(self._rows), max(1, len(self._rows) // SAMPLED))[:SAMPLED]
 
-    def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]":
+    def search(self, queries: Array, k: int, /) -> tuple[Array, Array]:
         """As `Exact.search`, among the rows in the lists that are searched; -1 and a score of -inf where these have
         fewer."""
-        import numpy as np  # noqa: PLC0415
-
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         k = max(0, min(k, len(self._rows)))
         if not len(queries) or not k:
@@ -107,9 +99,7 @@ def lists_for(rows: int) -> int:
     return max(1, min(int(2 * math.sqrt(rows)), rows // _PER_LIST))
 
 
-def _mapped(folder: Path, dimensions: int) -> "Array":
-    import numpy as np  # noqa: PLC0415
-
+def _mapped(folder: Path, dimensions: int) -> Array:
     return np.memmap(folder / "vectors.f32", dtype="<f4", mode="r").reshape(-1, dimensions)
 
 
@@ -121,7 +111,7 @@ def is_on_disk(folder: Path) -> bool:
         return False
 
 
-async def build_on_disk(folder: Path, blocks: "AsyncIterator[Array]") -> None:
+async def build_on_disk(folder: Path, blocks: AsyncIterator[Array]) -> None:
     """Writes blocks of unit vectors (float32) and their index into an empty folder. Raises StorageError, BadReply if
     the vectors differ in length, and what `blocks` raises."""
     dimensions = 0
@@ -139,8 +129,6 @@ async def build_on_disk(folder: Path, blocks: "AsyncIterator[Array]") -> None:
 
 
 def _index(folder: Path, dimensions: int) -> None:
-    import numpy as np  # noqa: PLC0415
-
     faiss = load_faiss()
     rows = _mapped(folder, dimensions)
     lists = lists_for(len(rows))
