@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ragstone.metrics._ragas import Planned, RagasStyle, Talk, numbered
 from ragstone.metrics.answerable import refusal_score
@@ -78,7 +78,7 @@ class RagasAnswerCorrectness(RagasStyle):
         yield Planned("ragas_correctness", _shown(talk, *statements), 20 + VERDICT * sum(map(len, statements)))
 
 
-def _shown(talk: Talk, answer: Sequence[str], reference: Sequence[str]) -> dict[str, str]:
+def _shown(talk: Talk, answer: Sequence[str], reference: Sequence[str]) -> dict[str, Any]:
     """What the judge is shown: the statements of the answer and of the reference."""
     return {"question": talk.question, "answer": numbered(answer), "ground_truth": numbered(reference)}
 
