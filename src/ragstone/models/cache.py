@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -112,7 +112,7 @@ class Cached:
 
     def __init__(self, model: Model, cache: ReplyCache | None, *, identity: Mapping[str, Any]) -> None:
         self._model, self._cache, self._identity = model, cache, dict(identity)
-        self._in_flight: dict[bytes, _Sent] = {}
+        self._in_flight: dict[Hashable, _Sent] = {}
 
     @property
     def id(self) -> str:
@@ -131,10 +131,11 @@ class Cached:
 
     async def generate(self, request: Request, /) -> Completion:
         """The reply, from the cache if it has it. Raises what the model raises."""
-        key = reply_key(self._identity, request)
         kept_replies = replies()  # of this case: paid for by this run, so not free
         if kept_replies is None:
+            key = None if self._cache is None else reply_key(self._identity, request)
             return await self._reply(key, request, None)
+        key = reply_key(self._identity, request)
         if (completion := kept_replies.get(key)) is not None:
             count_work(cached=1)
             return completion
@@ -142,30 +143,40 @@ class Cached:
         kept_replies.put(key, completion)
         return completion
 
-    async def _reply(self, key: bytes, request: Request, kept_replies: Replies | None) -> Completion:
-        if self._cache is not None and (stored := self._cache.get(key)) is not None:
+    def _name(self, key: bytes | None, request: Request) -> Hashable:
+        """What equal requests in flight have in common: the request itself, if it can be compared, takes less time than
+        the key."""
+        try:
+            hash(request)
+        except TypeError:  # it has a schema
+            return key or reply_key(self._identity, request)
+        return request
+
+    async def _reply(self, key: bytes | None, request: Request, kept_replies: Replies | None) -> Completion:
+        if self._cache is not None and key and (stored := self._cache.get(key)) is not None:
             count_work(cached=1)
             return _free(stored)
         count_work(sent=1)
-        shared = self._in_flight.get(key)
+        name = self._name(key, request)
+        shared = self._in_flight.get(name)
         if shared is not None and not shared.abandoned:
             completion = await shared.result()
             free, shared.unpaid = not shared.unpaid, False
             return _free(completion) if free else completion
-        lost_requests = 0 if kept_replies is None else kept_replies.begin(key)
-        shared = self._in_flight[key] = _Sent()
-        shared.task = asyncio.ensure_future(self._send(key, request, shared))
+        lost_requests = kept_replies.begin(key) if kept_replies is not None and key else 0
+        shared = self._in_flight[name] = _Sent()
+        shared.task = asyncio.get_running_loop().create_task(self._send(name, key, request, shared))
         try:
             completion = await shared.result()
         except asyncio.CancelledError:
             shared.unpaid = True
-            if kept_replies is not None and not shared.abandoned:
+            if kept_replies is not None and key and not shared.abandoned:
                 kept_replies.withdraw(key)  # it is another case's now
             raise
         except EndpointRefused as error:
             if not error.sent:  # stopped before it went out
                 count_work(sent=-1)
-                if kept_replies is not None:
+                if kept_replies is not None and key:
                     kept_replies.withdraw(key)
             raise
         if lost_requests:
@@ -173,20 +184,20 @@ class Cached:
             return msgspec.structs.replace(completion, usage=usage)
         return completion
 
-    async def _send(self, key: bytes, request: Request, shared: "_Sent") -> None:
+    async def _send(self, name: Hashable, key: bytes | None, request: Request, shared: "_Sent") -> None:
         """Has the model's reply stored and those told who wait for it."""
         completion = error = None
         try:
             completion = await self._model.generate(request)
-            if self._cache is not None and not completion.cached:
+            if self._cache is not None and key and not completion.cached:
                 self._cache.put(key, completion)
         except BaseException as raised:
             error = raised
             if not isinstance(raised, Exception):
                 raise
         finally:
-            if self._in_flight.get(key) is shared:
-                del self._in_flight[key]
+            if self._in_flight.get(name) is shared:
+                del self._in_flight[name]
             shared.end(completion, error)
 
 

@@ -14,7 +14,7 @@ from ragstone.storage import storage_errors
 from ragstone.structs import to_json
 from ragstone.types import Case
 
-BATCH_BYTES = 8 * 2**20
+BATCH_BYTES = 2**20  # a batch is in memory several times while it is leased
 
 
 class StreamedCase(Struct, gc=False):

@@ -43,20 +43,26 @@ _REFERENCE = re.compile(r'"text":(?<=[{,]"text":)"texts:([0-9]{1,12}):([0-9a-f]{
 
 def intern(payload: str, texts: dict[str, str], digests: dict[str, str]) -> str:
     """The payload (of `to_json`) with references for its long texts, which go into `texts`: digest → JSON string. In
-    `digests`, the other way round, are those of payloads before, because many have the same texts."""
-    parts = payload.split(_KEY)  # after the first, each begins with the content of the string
-    for place in range(1, len(parts)):
-        part = parts[place]
+    `digests` are those of payloads before (string without its quotes → digest), because many have the same texts."""
+    if _KEY not in payload:
+        return payload
+    before, *parts = payload.split(_KEY)  # each part begins with the content of the string
+    interned = [before]
+    for part in parts:
         end = part.index('"')
         while part[end - 1] == "\\" and _is_escaped(part, end):
             end = part.index('"', end + 1)
-        if (end > SHORTEST or part.startswith(_MARK)) and parts[place - 1][-1:] in _BEFORE:
-            text = f'"{part[:end]}"'
-            if (digest := digests.get(text)) is None:
-                digest = digests[text] = blake2b(text.encode("ascii"), digest_size=12).hexdigest()
+        if (end > SHORTEST or part.startswith(_MARK)) and before[-1:] in _BEFORE:
+            content = part[:end]
+            if (digest := digests.get(content)) is None:
+                text = f'"{content}"'
+                digest = digests[content] = blake2b(text.encode("ascii"), digest_size=12).hexdigest()
                 texts[digest] = text
-            parts[place] = f"{_MARK}{end + 2}:{digest}{part[end:]}"
-    return _KEY.join(parts) if len(parts) > 1 else payload
+            interned.append(f"{_MARK}{end + 2}:{digest}{part[end:]}")
+        else:
+            interned.append(part)
+        before = part
+    return _KEY.join(interned)
 
 
 def _is_escaped(text: str, quote: int) -> bool:
