@@ -23,7 +23,6 @@ from ragstone.retrieval import check_retriever, open_retriever
 from ragstone.runs import Outcome, RunFile, open_run
 from ragstone.types import Model, Passage, System
 
-_CONCURRENCY = 64
 _SEARCHED = 256  # texts at once
 _MOST_LINES, _LONGEST_LINE = 50, 200  # dropped lines in a run file, and their characters
 
@@ -52,7 +51,7 @@ async def construct(
     extends. `before`: the state of an earlier part of the construction, whose yields and rejections go on. `searcher`:
     the search engine of passes that need one. Raises UsageError, RunMismatch and the errors of opening models."""
     check_retriever(retriever)
-    most = how.at_once(list(models.values()), _CONCURRENCY)
+    most = how.at_once(list(models.values()))
     shell, options = how.shell, how.calling(most)
     check_addressed(list(dict.fromkeys(models.values())), options)
     settings = {"construction": pipeline.name, **pipeline.settings}

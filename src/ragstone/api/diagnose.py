@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import data_frame, plan_evaluation, read_data
-from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
 from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions
@@ -45,7 +45,6 @@ from ragstone.types import Embedder, Metric, Model, Query, System
 if TYPE_CHECKING:
     import pandas
 
-_CONCURRENCY = 64
 _TRIED = ("passages", "k", "retrieve")
 _ROUNDS = 20  # far more than the table of causes can need
 _CHUNK = 330  # tokens of the chunks in which a corpus is searched for gold passages
@@ -158,7 +157,7 @@ def plan_diagnosis(
 async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> DiagnosisResult:
     """Runs the plan in rounds: each asks what the answers before it have shown to be needed. Of a portion of the rows,
     all answers to a question are asked."""
-    most = how.at_once([plan.system], _CONCURRENCY)
+    most = how.at_once([plan.system])
     options = how.calling(most)
     index = None
     if plan.corpus is not None:
@@ -300,10 +299,7 @@ async def diagnose_async(
         data_language=data_language,
         full=plan == "full",
     )
-    if model_options is None:
-        most = concurrency or _CONCURRENCY
-        model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=most)
-    model_options = limited(model_options, max_requests, budget, per_token)
+    model_options = limited(model_options or asking(timeout, concurrency), max_requests, budget, per_token)
     shell = Shell.of(language=language, cluster=cluster, workers=workers, shard=shard)
     return await run_diagnosis(planned, RunOptions(run, model_options, concurrency, price, gates=gates, shell=shell))
 

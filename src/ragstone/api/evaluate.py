@@ -32,8 +32,6 @@ from ragstone.types import Embedder, Metric, Model, Run
 if TYPE_CHECKING:
     import pandas
 
-_CONCURRENCY = 64
-
 
 @dataclass(frozen=True, repr=False)
 class EvalResult(RunResult):
@@ -194,7 +192,7 @@ async def run_evaluation(plan: EvalPlan, how: RunOptions = DEFAULTS) -> EvalResu
     options = how.calling()
     price = price_in_batches(how.price, plan.judging.judges, batch=options.batch is not None)
     job = Job(
-        plan.benchmark, [plan.system], path, how.at_once([plan.judging.model], _CONCURRENCY), plan.metrics,
+        plan.benchmark, [plan.system], path, how.at_once([plan.judging.model]), plan.metrics,
         plan.judging, options, info=prices_and_gates(price, how.gates), replaces=growth.replaces, rows=growth.rows,
     )  # fmt: skip
     done = await execute(job, how.shell)

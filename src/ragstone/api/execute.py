@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from ragstone.api.cluster import Cluster
 
 __all__ = [
-    "DEFAULTS", "Executed", "Job", "RunOptions", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name",
-    "execute", "limited",
+    "DEFAULTS", "Executed", "Job", "RunOptions", "Shell", "all_local", "asking", "cache_folder", "concurrency_of",
+    "default_name", "execute", "limited",
 ]  # fmt: skip
 
+_CONCURRENCY = 64
 # `local/…` models share this machine's cores; more at once would only wait.
 LOCAL_CONCURRENCY = 4
 
@@ -47,6 +48,12 @@ LOCAL_CONCURRENCY = 4
 def cache_folder() -> Path:
     """The folder of cached model replies."""
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
+
+
+def asking(timeout: float, concurrency: int | None = None, *, cache: Path | None = None) -> ModelOptions:
+    """How a system of the user's own is asked, and the judge of its answers: each within `timeout` seconds."""
+    in_flight = concurrency or _CONCURRENCY
+    return ModelOptions(cache=cache or cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
 
 
 def limited(options: ModelOptions, requests: int | None, cost: float | None, price: Price | None) -> ModelOptions:
@@ -120,7 +127,7 @@ class RunOptions:
         """The run file, which says of which portion it is where nobody named it."""
         return self.shell.path(self.run, default)
 
-    def at_once(self, models: Sequence[object], most: int) -> int:
+    def at_once(self, models: Sequence[object], most: int = _CONCURRENCY) -> int:
         """How many cases run concurrently; fewer of models of this machine."""
         return self.concurrency or concurrency_of(models, most)
 

@@ -14,22 +14,22 @@ from typing import Any, Literal
 from ragstone.analysis.gates import GateResult
 from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import EvalResult, read_data
-from ragstone.api.execute import RunOptions, default_name
+from ragstone.api.execute import RunOptions, asking, default_name
 from ragstone.api.gates import check_gates
 from ragstone.api.project_config import configured_system
 from ragstone.api.pytest_messages import at_length, misses
 from ragstone.api.pytest_support import Evaluator, Scored
 from ragstone.api.questions import plan_questions, run_questions
 from ragstone.benchmarks.interventions.causes import CAUSES
+from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UnknownName, UsageError
-from ragstone.models import ModelOptions
 from ragstone.runs import open_run
 from ragstone.systems import system_settings
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import System
 
-_CONCURRENCY = 64
+_READING = ("mapping", "limit", "sample", "seed")
 CAUSE = "cause."  # metrics of a diagnosis: the share of questions with this cause
 
 
@@ -110,15 +110,19 @@ def ask_system(
     evaluator.check(list(thresholds))
     limits = {str(evaluator.judging.names([name])[0]): limit for name, limit in thresholds.items()}
     target = configured_system(system) if isinstance(system, str) else system
-    reading = {name: options.pop(name) for name in ("mapping", "limit", "sample", "seed") if name in options}
-    plan = plan_questions(read_data(questions, **reading), target, list(thresholds), evaluator.judging, **options)
+    data = _read(questions, options)
+    plan = plan_questions(data, target, list(thresholds), evaluator.judging, **options)
     settings = [plan.benchmark.question, system_settings(plan.system), _identity(target, test)]
-    most = concurrency or _CONCURRENCY
-    calling = ModelOptions(cache=evaluator.options.cache, deadline=timeout, timeout=timeout, in_flight=most)
+    calling = asking(timeout, concurrency, cache=evaluator.options.cache)
     path = folder / default_name("run", settings)
     folder.mkdir(parents=True, exist_ok=True)
     result = evaluator.wait(run_questions(plan, RunOptions(path, calling, concurrency)))
     return LiveRun(result, limits)
+
+
+def _read(questions: Any, options: dict[str, Any]) -> EvalData:
+    """The questions, as those of the options say that are about reading; they are taken out of the options."""
+    return read_data(questions, **{name: options.pop(name) for name in _READING if name in options})
 
 
 def diagnose_system(
@@ -145,14 +149,11 @@ def diagnose_system(
     if metrics:
         evaluator.check(metrics)
     target = configured_system(system) if isinstance(system, str) else system
-    reading = {name: options.pop(name) for name in ("mapping", "limit", "sample", "seed") if name in options}
+    data = _read(questions, options)
     asked = target if retriever is None else SystemTarget(target, retriever)
-    plan = plan_diagnosis(
-        read_data(questions, **reading), asked, metrics or None, evaluator.judging, corpus=corpus, **options
-    )
+    plan = plan_diagnosis(data, asked, metrics or None, evaluator.judging, corpus=corpus, **options)
     settings = [plan.data.sha256, system_settings(plan.system), _identity(target, test), metrics]
-    most = concurrency or _CONCURRENCY
-    calling = ModelOptions(cache=evaluator.options.cache, deadline=timeout, timeout=timeout, in_flight=most)
+    calling = asking(timeout, concurrency, cache=evaluator.options.cache)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / default_name("diagnosis", {"settings": settings})
     result = evaluator.wait(run_diagnosis(plan, RunOptions(path, calling, concurrency)))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
-from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
+from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
 from ragstone.api.gold_documents import with_gold_documents
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import Judging
@@ -27,8 +27,6 @@ from ragstone.systems import system_settings
 from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import NO_ANSWER, Embedder, Metric, Model
-
-_CONCURRENCY = 64
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def fitted_questions(plan: QuestionPlan, path: Path) -> tuple[QuestionPlan, Grow
 async def run_questions(plan: QuestionPlan, how: RunOptions = DEFAULTS) -> EvalResult:
     """Runs the plan; by default the name of the run file is derived from the questions and the system."""
     path = how.path(lambda: default_question_run(plan))
-    most = how.at_once([plan.system], _CONCURRENCY)
+    most = how.at_once([plan.system])
     options = how.calling(most)
     plan, growth = fitted_questions(plan, path)
     batch = options.batch is not None
@@ -191,9 +189,7 @@ async def run_async(
         group_by=[group_by] if isinstance(group_by, str) else group_by,
         repeat=repeat,
     )  # fmt: skip
-    if model_options is None:
-        in_flight = concurrency or _CONCURRENCY
-        model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
+    model_options = model_options or asking(timeout, concurrency)
     model_options = limited(model_options, max_requests, max_cost, read_price(price or judge_price))
     shell = Shell.of(language=language, otlp=otlp, cluster=cluster, workers=workers, shard=shard)
     return await run_questions(plan, RunOptions(run, model_options, concurrency, price, judge_price, gates, shell))

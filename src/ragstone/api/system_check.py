@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.api.evaluate import read_data
-from ragstone.api.execute import cache_folder
+from ragstone.api.execute import asking
 from ragstone.errors import ModelError, RagstoneError, SystemFailed
-from ragstone.models import ModelOptions
 from ragstone.systems import ACCEPTED, accepts_of, open_system
 from ragstone.systems.accepted import printed_by
 from ragstone.systems.probes import Probe, probe_interventions
@@ -64,7 +63,7 @@ async def check_system(
     if questions is not None:
         items = read_data(questions, limit=limit).items
         queries = [Query(item.sample.question, None, item.history, item.sample.language) for item in items]
-    options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=limit)
+    options = asking(timeout, limit)
     async with open_system(target, template=RAG_TEMPLATE, options=options) as system:
         checked = [await _checked(system, query) for query in queries]
         answered = [query for query, item in zip(queries, checked, strict=True) if item.response is not None]

@@ -34,7 +34,6 @@ from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
 from ragstone.types import Record, System
 
 _FIRST = 16  # questions of the first round
-_CONCURRENCY = 64
 _SIGNIFICANT = 0.05
 _SEARCHES: tuple[Variant, ...] = get_args(Variant)
 _OF_RAG = ("retriever", "model", "k", "chunk", "template")
@@ -157,7 +156,7 @@ async def try_changes(
     """Measures these changes ("auto": those that may help against the causes that were found) on the questions of a
     diagnosis. Raises UsageError."""
     check_changes(changes, plan.system)
-    most = how.at_once([plan.system], _CONCURRENCY)
+    most = how.at_once([plan.system])
     options, path = how.calling(most), result.run.with_suffix(".trials.run")
     async with AsyncExitStack() as stack:
         base = await stack.enter_async_context(open_system(plan.system, template=RAG_TEMPLATE, options=options))

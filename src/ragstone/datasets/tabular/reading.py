@@ -80,11 +80,9 @@ def read_eval_data(
     total, (sha256, digests) = len(items), _digests(items, labels)
     of_contexts = builder.warnings_of_contexts(labels)
     warnings += [*builder.warnings(), *of_contexts, *of_texts]
-    if sample is not None and sample < total:
-        items = _sampled(items, sample, seed)
     schema = rows.raw.schema or columns.schema
     return EvalData(
-        name, schema, columns.mapping, items if limit is None else items[:limit], sha256, tuple(warnings),
+        name, schema, columns.mapping, _selected(items, sample, limit, seed), sha256, tuple(warnings),
         tuple(of_contexts), total, digests, rows.raw.path,
     )  # fmt: skip
 
@@ -204,15 +202,17 @@ def question_id(question: str) -> str:
     return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
-def _sampled(items: Sequence[Item], count: int, seed: int) -> Spool[Item]:
-    """`count` items chosen at random, in their original order."""
+def _selected(items: Spool[Item], sample: int | None, limit: int | None, seed: int) -> Sequence[Item]:
+    """`sample` items chosen at random, in their original order, and the first `limit` of these."""
 
     def drawn(place: int) -> tuple[bytes, int]:
         key = f"{seed}\n{items[place].sample.id}".encode("utf-8", "surrogatepass")
         return hashlib.sha256(key).digest(), place
 
-    chosen = sorted(heapq.nsmallest(count, range(len(items)), key=drawn))
-    return spooled(items[place] for place in chosen)
+    if sample is not None and sample < len(items):
+        chosen = sorted(heapq.nsmallest(sample, range(len(items)), key=drawn))
+        items = spooled(items[place] for place in chosen)
+    return items if limit is None else items[:limit]
 
 
 def _digests(items: Iterable[Item], labels: GoldMet) -> tuple[str, Digests]:
