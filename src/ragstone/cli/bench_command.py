@@ -15,6 +15,7 @@ from ragstone.cli.options import (
     batch_option,
     both,
     cache_option,
+    check_report,
     cluster_options,
     dry_run_option,
     json_option,
@@ -34,7 +35,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import say_failures, say_run
+from ragstone.cli.show import say_run, say_unfinished
 from ragstone.cli.systems import bench_systems, http_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -96,7 +97,7 @@ run_options = both(
 )
 
 
-class _Prices(NamedTuple):
+class Prices(NamedTuple):
     """What tokens cost in a dry run, with the discount of batches: the systems', and the judge's if it has a price of
     its own. `share`: what batches cost of the usual price."""
 
@@ -107,7 +108,7 @@ class _Prices(NamedTuple):
     share: float
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], models: Sequence[Any], judging: "Judging") -> "_Prices":
+    def of(cls, values: Mapping[str, Any], models: Sequence[Any], judging: "Judging") -> "Prices":
         from ragstone.api.batches import price_in_batches  # noqa: PLC0415
         from ragstone.prices import read_price, share_of  # noqa: PLC0415
 
@@ -123,7 +124,6 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
     """Runs a benchmark with its own options and the shared ones, or with --dry-run prints what it would take. Returns
     the exit code."""
     from ragstone.api.bench import plan_bench  # noqa: PLC0415
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.cli.progress import log_retrieval  # noqa: PLC0415
     from ragstone.prices import read_price  # noqa: PLC0415
 
@@ -133,8 +133,7 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
         raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
     if price and not values["dry_run"] and values["max_cost"] is None:
         raise UsageError("--price belongs to --dry-run or --max-cost: by itself it limits nothing.")
-    if values["report_file"] and not values["dry_run"]:
-        check_target(values["report_file"], values["run_file"])
+    check_report(values)
     portion_of(values)
     planning = plan_bench(
         name, options, models=models, judging=replace(judging, price=read_price(values["judge_price"])),
@@ -143,7 +142,7 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
         model_options=replace(model_options_of(values), base_url=values["base_url"]),
     )  # fmt: skip
     plan = asyncio.run(planning)
-    prices = _Prices.of(values, models, judging)
+    prices = Prices.of(values, models, judging)
     if values["dry_run"]:
         return _dry_run(plan, values, prices)
     if plan.benchmark.prepares and not values["quiet"]:
@@ -184,14 +183,13 @@ def _say_result(result: "BenchResult", values: Mapping[str, Any]) -> int:
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
     if not outcome.complete:
-        say(f"ragstone: {outcome.advice_in(language)}", err=True)
-        say_failures(failures, language)
+        say_unfinished(outcome, failures, language)
         unanswered = outcome.refused and not any(error.answered for error in outcome.refused)
         return 2 if unanswered and not outcome.done else 3
     return 0
 
 
-def _dry_run(plan: "BenchPlan", values: Mapping[str, Any], prices: _Prices) -> int:
+def _dry_run(plan: "BenchPlan", values: Mapping[str, Any], prices: Prices) -> int:
     """Prints what the run would take."""
     document = _expected(plan, values, prices)
     if values["as_json"]:
@@ -205,7 +203,7 @@ def _answer_tokens(values: Mapping[str, Any]) -> int:
     return min(_ANSWER_TOKENS, values["max_tokens"] or _ANSWER_TOKENS)
 
 
-def _expected(plan: "BenchPlan", values: Mapping[str, Any], prices: _Prices) -> dict[str, Any]:
+def _expected(plan: "BenchPlan", values: Mapping[str, Any], prices: Prices) -> dict[str, Any]:
     """What a run takes, counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens if fewer."""
     from ragstone.api.bench import stored_of  # noqa: PLC0415
     from ragstone.models import keeps_within_turns  # noqa: PLC0415
@@ -262,7 +260,7 @@ def retriever_lines(expected: Mapping[str, Any], language: str) -> list[str]:
     ]
 
 
-def _say_dry_run(expected: Mapping[str, Any], values: Mapping[str, Any], prices: _Prices) -> None:
+def _say_dry_run(expected: Mapping[str, Any], values: Mapping[str, Any], prices: Prices) -> None:
     language = values["language"] or preferred_language()
     texts = messages(__name__, language)
     done = texts["done"].format(**expected) if expected["done"] else ""

@@ -26,7 +26,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import failures_of, say_failures, say_run
+from ragstone.cli.show import failures_of, say_run, say_unfinished
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
@@ -154,6 +154,5 @@ async def run_build(
             say_run(run, language=language, notes=result.warnings)
     if complete(result):
         return 0
-    say(f"ragstone: {result.outcome.advice_in(language)}", err=True)
-    say_failures(failures, language)
+    say_unfinished(result.outcome, failures, language)
     return 3

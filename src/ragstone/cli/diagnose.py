@@ -11,6 +11,7 @@ from ragstone.cli.options import (
     POSITIVE,
     PRICE,
     asking_options,
+    check_report,
     data_of,
     json_option,
     judge_options,
@@ -27,7 +28,7 @@ from ragstone.cli.options import (
 from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.run import question_options
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import failures_of, say_failures, say_reused, say_run
+from ragstone.cli.show import failures_of, say_reused, say_run, say_unfinished
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -69,7 +70,6 @@ def command(**values: Any) -> int:
     recorded, the answers in the data are diagnosed as far as that needs no asking. So is a run file of MIRAGE, given
     in place of QUESTIONS."""
     from ragstone.api.diagnose import plan_diagnosis  # noqa: PLC0415
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
 
     if portion_of(values) is not None and values["changes"]:
         raise UsageError("--try needs the diagnosis of all questions: leave --shard out, and merge the parts first.")
@@ -79,8 +79,7 @@ def command(**values: Any) -> int:
         return _say_run(values)
     if values["max_cost"]:
         raise UsageError("--budget needs the price of a million tokens: add --price IN/OUT, such as 0.15/0.60.")
-    if values["report_file"] and not values["dry_run"]:
-        check_target(values["report_file"], values["run_file"])  # before anything is asked
+    check_report(values)
     language = values["data_language"] or ""
     judging = judging_of(values, language=language)
     judging.check(values["metrics"])
@@ -177,6 +176,5 @@ def _print(
     if not plan.recorded:
         say_reused(outcome, result.run, language)
     if not outcome.complete:
-        say(f"ragstone: {outcome.advice_in(language)}", err=True)
-        say_failures(failures, language)
+        say_unfinished(outcome, failures, language)
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3

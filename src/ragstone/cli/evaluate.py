@@ -16,6 +16,7 @@ from ragstone.cli.options import (
     batch_option,
     both,
     cache_option,
+    check_report,
     cluster_options,
     columns_option,
     data_of,
@@ -42,7 +43,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import failures_of, say_failures, say_reused, say_run
+from ragstone.cli.show import failures_of, say_reused, say_run, say_unfinished
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 
@@ -113,10 +114,8 @@ def command(**values: Any) -> int:
     the GenAI conventions), LangSmith and Langfuse; `ragstone data check` tells what is seen. Without --judge only what
     needs none is scored."""
     from ragstone.api.evaluate import default_run, plan_evaluation  # noqa: PLC0415
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
 
-    if values["report_file"] and not values["dry_run"]:
-        check_target(values["report_file"], values["run_file"])  # before anything is spent
+    check_report(values)
     portion_of(values)
     language = values["data_language"] or ""
     judging = judging_of(values, protocol=values["judge_protocol"], language=language)
@@ -173,8 +172,7 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
     if reuses:
         say_reused(outcome, result.run, language)
     if not outcome.complete:
-        say(f"ragstone: {outcome.advice_in(language)}", err=True)
-        say_failures(failures, language)
+        say_unfinished(outcome, failures, language)
     if outcome.refused and not any(error.answered for error in outcome.refused):
         return 2  # no judge and no embedder has answered anything
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3

@@ -298,6 +298,16 @@ where_option = click.option(
     "--where", type=Pairs(), multiple=True, metavar="NAME=VALUE", callback=_as_dict,
     help="Only cases with this value of a condition, column or derived field; 12..20 is a range (repeatable).",
 )  # fmt: skip
+
+
+def check_report(values: Mapping[str, Any]) -> None:
+    """Raises what `--report` would raise after the run, before anything is asked."""
+    from ragstone.api.open_run import check_target  # noqa: PLC0415
+
+    if values["report_file"] and not values.get("dry_run"):
+        check_target(values["report_file"], values.get("run_file"))
+
+
 references_option = click.option(
     "--references", type=PATH,
     help="File with the references of the questions, joined by question or id.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ragstone.cli.bench_command import money, retriever_lines, say_cost
+from ragstone.cli.bench_command import Prices, money, retriever_lines, say_cost
 from ragstone.cli.defaults import Configured
 from ragstone.cli.evaluate import print_result
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
@@ -17,6 +17,7 @@ from ragstone.cli.options import (
     NameList,
     asking_options,
     both,
+    check_report,
     columns_option,
     data_of,
     dry_run_option,
@@ -42,7 +43,7 @@ from ragstone.cli.shell import opened_shell
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
-from ragstone.prices import read_price, share_of
+from ragstone.prices import read_price
 
 question_options = both(columns_option, table_options, references_option, rows_options("questions"))
 
@@ -76,15 +77,13 @@ def command(**values: Any) -> int:
     QUESTIONS is CSV, JSONL, JSON, TSV, XLSX or Parquet with a column `question`; a column `reference` makes answers
     right or wrong. The system is Python code (app.py:ask), an HTTP address, or a model. The table [run] of
     ragstone.toml has defaults of all options; `ragstone init` writes one."""
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.questions import plan_questions  # noqa: PLC0415
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
     portion_of(values)
     judge_price = read_price(values["judge_price"])
-    if values["report_file"] and not values["dry_run"]:
-        check_target(values["report_file"], values["run_file"])  # before anything is asked
+    check_report(values)
     language = values["data_language"] or ""
     judging = judging_of(values, protocol=values["judge_protocol"], language=language, price=judge_price)
     judging.check(values["metrics"])
@@ -109,24 +108,19 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
 
 async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
     """Prints what the run would take, before anything is spent."""
-    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
     from ragstone.api.estimate import estimate_questions  # noqa: PLC0415
     from ragstone.retrieval.cost_estimate import is_chat_cost  # noqa: PLC0415
     from ragstone.types import Usage  # noqa: PLC0415
 
     expected = await estimate_questions(plan, values["run_file"])
     usage, judge = expected.usage, expected.judging.usage
-    usual, judge_usual = values["price"], values["judge_price"] or values["price"]
-    values["price"] = price_in_batches(usual, [plan.model], batch=bool(values["batch"]))
-    judge_text = price_in_batches(judge_usual, plan.judging.judges, batch=bool(values["batch"]))
-    share = min(share_of(values["price"], usual), share_of(judge_text, judge_usual))
-    values["judge_price"] = judge_text if values["judge_price"] else ""
-    price, judge_price = read_price(values["price"]), read_price(judge_text)
+    prices = Prices.of(values, [plan.model], plan.judging)
     in_cost = [is_chat_cost(cost) for cost in expected.retrievers]
     searching = Usage(sum(cost.tokens for cost, priced in zip(expected.retrievers, in_cost, strict=True) if priced))
     system = None if usage is None else usage + searching
     costs = [
-        None if at is None or spent is None else at.cost(spent) for spent, at in ((system, price), (judge, judge_price))
+        None if at is None or spent is None else at.cost(spent)
+        for spent, at in ((system, prices.own), (judge, prices.judge))
     ]
     known = [cost for cost in costs if cost is not None]
     document: dict[str, Any] = {
@@ -145,15 +139,14 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
     if values["as_json"]:
         say_json(document)
         return 0
-    _say_dry_run(document, in_cost, values, share)
+    _say_dry_run(document, in_cost, values["language"] or preferred_language(), prices)
     return 0
 
 
-def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str, Any], share: float) -> None:
-    """The same in words. `in_cost`: which of the retrievers' models the cost includes. `share`: see `say_cost`."""
+def _say_dry_run(document: dict[str, Any], in_cost: list[bool], language: str, prices: Prices) -> None:
+    """The same in words. `in_cost`: which of the retrievers' models the cost includes."""
     from ragstone.api.estimate import ANSWER_TOKENS  # noqa: PLC0415
 
-    language = values["language"] or preferred_language()
     texts = messages(__name__, language)
     for warning in document["warnings"]:
         say(texts["note"].format(text=warning), err=True)
@@ -170,8 +163,9 @@ def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str
         say(texts["judge"].format(**document, answer=ANSWER_TOKENS) + part)
     if document["embedder_tokens"]:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
-    at = texts["judge_price"].format(price=values["judge_price"]) if values["judge_price"] else ""
+    apart = prices.own_text and prices.judge_text
     say_cost(
-        document["cost"], values["price"] or values["judge_price"], language, judge=at if values["price"] else "",
-        cached=document["judge_cached_tokens"], share=share,
+        document["cost"], prices.own_text or prices.judge_text, language,
+        judge=texts["judge_price"].format(price=prices.judge_text) if apart else "",
+        cached=document["judge_cached_tokens"], share=prices.share,
     )  # fmt: skip

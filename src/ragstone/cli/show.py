@@ -130,7 +130,8 @@ def failures_of(run: "OpenRun") -> list[str]:
     ][:_FAILURES]
 
 
-def say_failures(failures: Sequence[str], language: str) -> None:
-    """Print messages of failures to standard error, one line each."""
+def say_unfinished(outcome: "Outcome", failures: Sequence[str], language: str) -> None:
+    """Print to standard error what to do about an unfinished run, and messages of its failures, one line each."""
+    say(f"ragstone: {outcome.advice_in(language)}", err=True)
     for message in failures:
         say(messages(__name__, language)["failed"].format(text=" ".join(message.split())[:300]), err=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, PRICE, json_option, language_option, metrics_option, where_option
+from ragstone.cli.options import PATH, PRICE, check_report, json_option, language_option, metrics_option, where_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.messages import messages
 
@@ -37,11 +37,9 @@ def command(runs: tuple[Path, ...], **values: Any) -> int:
     started, and the runs from which one of them has changed. Without a change, the probability of a false alarm is at
     most 5% over all of them. Changed questions and changed judges are marked, and not reported as changes of
     quality."""
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.trend import trend  # noqa: PLC0415
 
-    if values["report_file"] is not None:
-        check_target(values["report_file"])
+    check_report(values)
     result = trend(
         runs, metrics=values["metrics"], by=values["by"] or "", time_column=values["time_column"],
         system=values["system"], where=values["where"], price=values["price"],
