@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import QUESTIONS, chunk_row, question_row, write_rows
-from ragstone.api.construction import construct, keep_report
+from ragstone.api.construction import construct, keep_report, output_folder
 from ragstone.api.execute import DEFAULTS, RunOptions
 from ragstone.api.label_round import label_round
 from ragstone.api.run_result import RunResult
@@ -66,9 +66,7 @@ def plan_mirage_build(
             raise UsageError(f"{path}: there is no such file.")
     if not paths:
         raise UsageError("Name at least one file of published questions.")
-    folder = Path(output)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: -o names a folder.")
+    folder = output_folder(output)
     source = [question for path in paths for question in read_qa_set(path)]
     mapped, unmapped = map_questions(source, Path(dump), changed_after=changed_after)
     if not mapped:

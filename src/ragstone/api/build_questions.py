@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
-from ragstone.api.construction import Constructed, construct, keep_report
+from ragstone.api.construction import Constructed, construct, keep_report, output_folder
 from ragstone.api.earlier_questions import EarlierSet, earlier_set, known_of
 from ragstone.api.execute import DEFAULTS, RunOptions, cache_folder
 from ragstone.api.run_result import RunResult
@@ -69,9 +69,7 @@ def plan_question_build(
 ) -> QuestionBuild:
     """Checks everything that can be checked before a model is opened. Raises UsageError and DataError."""
     settings.check()
-    folder = Path(output)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: -o names a folder.")
+    folder = output_folder(output)
     corpora = [read_corpus(path) for path in ([documents] if isinstance(documents, str | Path) else documents)]
     if not corpora:
         raise UsageError("Name the documents: a folder or a file.")

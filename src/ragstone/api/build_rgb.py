@@ -13,7 +13,7 @@ import msgspec
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
-from ragstone.api.construction import Constructed, construct, keep_report
+from ragstone.api.construction import Constructed, construct, keep_report, output_folder
 from ragstone.api.construction_estimate import Expected, expected
 from ragstone.api.execute import DEFAULTS, RunOptions
 from ragstone.api.run_result import RunResult
@@ -95,9 +95,7 @@ def plan_rgb_build(
         raise UsageError("Pages come from the web or from a corpus: pass either --search or --corpus.")
     if search:
         check_search(search)
-    folder = Path(output)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: -o names a folder.")
+    folder = output_folder(output)
     read = read_corpus(articles)
     chunks = () if search else chunk_passages((read if corpus is None else read_corpus(corpus)).passages, size=CHUNK)
     return RGBBuild(read.passages, tuple(chunks), models, folder, size, search, retriever)

@@ -93,6 +93,14 @@ def replies_of(path: Path, system: str, one: Pass) -> dict[str, Reply]:
         return {name: reply_of(response, one.step.kind) for name, response in run.responses(system, f"{one.name}/")}
 
 
+def output_folder(output: str | Path) -> Path:
+    """The folder that is made or extended. Raises UsageError for a file."""
+    folder = Path(output)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file: -o names a folder.")
+    return folder
+
+
 def keep_report(
     path: Path, state: State, accepted: int, covered: Mapping[str, tuple[int, int]] | None = None,
     lines: Mapping[str, int] | None = None,

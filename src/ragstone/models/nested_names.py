@@ -11,6 +11,7 @@ A part may contain commas, parentheses and other brackets if they are balanced; 
 
 import math
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -76,6 +77,20 @@ class Spec(Frozen, frozen=True):
         if value != int(value):
             raise UsageError(f"{self.function}: {name}={self.options[name]} should be a whole number.")
         return int(value)
+
+    def flag(self, name: str, default: str = "no") -> bool:
+        """An option that is yes or no. Raises UsageError."""
+        value = self.options.get(name, default)
+        if value not in ("yes", "no"):
+            raise UsageError(f"{self.name}: {name}={value} should be yes or no.")
+        return value == "yes"
+
+    def one_of(self, name: str, choices: Sequence[str]) -> str:
+        """An option that is one of these, the first by default. Raises UsageError."""
+        value = self.options.get(name, choices[0])
+        if value not in choices:
+            raise UsageError(f"{self.name}: {name}={value} should be one of {', '.join(choices)}.")
+        return value
 
 
 def parse(name: str) -> Spec:

@@ -160,12 +160,9 @@ def _checked(spec: Spec) -> tuple[float, float, str]:
     if spec.arguments:
         raise UsageError(f"{spec.name}: bm25 takes only options, for example bm25(k1=0.9,b=0.4).")
     for name in ("stem", "title"):
-        if spec.options.get(name, "yes") not in ("yes", "no"):
-            raise UsageError(f"{spec.name}: {name}={spec.options[name]} should be yes or no.")
+        spec.flag(name)
     k1, b = spec.number("k1", K1, least=0), spec.number("b", B, least=0, most=1)
-    index, own = spec.options.get("index", "auto"), "corpus" in spec.options
-    if index not in INDEXES:
-        raise UsageError(f"{spec.name}: index={index} should be one of {', '.join(INDEXES)}.")
+    index, own = spec.one_of("index", INDEXES), "corpus" in spec.options
     if own and not spec.options["corpus"]:
         raise UsageError(f"{spec.name}: name a file or folder, for example bm25(corpus=docs/).")
     if own and index == "memory":

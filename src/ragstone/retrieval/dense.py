@@ -119,11 +119,7 @@ def _checked(spec: Spec) -> tuple[str, bool, int, int, int]:
     spec.only("index", "title", "links", "effort", "probes", "url", "corpus", "chunk")
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: a dense retriever takes one embedder, for example dense(local/e5-small).")
-    kind, title = spec.options.get("index", "auto"), spec.options.get("title", "no")
-    if kind not in INDEXES:
-        raise UsageError(f"{spec.name}: index={kind} should be one of {', '.join(INDEXES)}.")
-    if title not in ("yes", "no"):
-        raise UsageError(f"{spec.name}: title={title} should be yes or no.")
+    kind, title = spec.one_of("index", INDEXES), spec.flag("title")
     if "corpus" in spec.options:
         if not spec.options["corpus"]:
             raise UsageError(f"{spec.name}: name a file or folder, for example dense(local/e5-small,corpus=docs/).")
@@ -140,7 +136,7 @@ def _checked(spec: Spec) -> tuple[str, bool, int, int, int]:
     if kind != "disk" and "probes" in spec.options:
         raise UsageError(f"{spec.name}: probes is an option of index=disk.")
     probes = 0 if spec.options.get("probes") == "all" else spec.count("probes", PROBES)
-    return kind, title == "yes", links, effort, probes
+    return kind, title, links, effort, probes
 
 
 @contextlib.asynccontextmanager

@@ -182,21 +182,14 @@ def _question(question: str) -> list[str]:
     return [question] if question.strip() else []
 
 
-def _yes(spec: Spec, option: str) -> bool:
-    value = spec.options.get(option, "no")
-    if value not in ("yes", "no"):
-        raise UsageError(f"{spec.name}: {option}={value} should be yes or no.")
-    return value == "yes"
-
-
 @contextlib.asynccontextmanager
 async def _open(
     spec: Spec, building: Building, kind: str, windows: Callable[[str], list[str]]
 ) -> AsyncIterator[Retriever]:
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: give one embedder, for example {spec.function}(local/e5-small).")
-    each, whole = spec.count("sentences", 1), _yes(spec, "whole")
-    splitter = _Splitter(lambda text: parts_of(text, each=each, whole=whole), windows, _yes(spec, "title"))
+    each, whole = spec.count("sentences", 1), spec.flag("whole")
+    splitter = _Splitter(lambda text: parts_of(text, each=each, whole=whole), windows, spec.flag("title"))
     async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
         texts = await asyncio.to_thread(lambda: [splitter.texts(passage) for passage in building.pool])

@@ -215,9 +215,7 @@ async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever
     if len(spec.arguments) != 2 or not ("/" in spec.arguments[1] or is_place(spec.arguments[1])):
         raise UsageError(f"{spec.name}: rerank takes a retriever and a model, for example {_EXAMPLE}.")
     inner, model = spec.arguments
-    depth, title, method = spec.count("depth", _DEPTH), spec.options.get("title", "no"), spec.options.get("method")
-    if title not in ("yes", "no"):
-        raise UsageError(f"{spec.name}: title={title} should be yes or no.")
+    depth, title, method = spec.count("depth", _DEPTH), spec.flag("title"), spec.options.get("method")
     if method not in (None, "listwise", "pointwise"):
         raise UsageError(f"{spec.name}: method={method} should be listwise or pointwise.")
     if (is_reranker(model) or is_http(model)) and {"method", "window", "tokens"} & spec.options.keys():
@@ -241,14 +239,12 @@ async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever
             judge = Scoring(await stack.enter_async_context(open_reranker(model, building.options, url=url)))
         else:
             chat_model = await stack.enter_async_context(open_model(model, building.calling(spec)))
-            pointwise = method == "pointwise"
-            judge = (
-                Pointwise(chat_model, longest=longest)
-                if pointwise
-                else Listwise(chat_model, window=window, longest=longest)
-            )
+            if method == "pointwise":
+                judge = Pointwise(chat_model, longest=longest)
+            else:
+                judge = Listwise(chat_model, window=window, longest=longest)
         first = await stack.enter_async_context(building.open(inner))
-        yield Reranked(spec.name, first, judge, depth=depth, title=title == "yes")
+        yield Reranked(spec.name, first, judge, depth=depth, title=title)
 
 
 PLUGINS = {"rerank": open_rerank}
