@@ -1,7 +1,9 @@
 """Kills a command with `--batch` after its first step, then another after its second step, and so on; each time the
 same command, called again, ends the work. Prints a line of JSON for each. No test of its own.
 
-    python -m tests.api.batch_worker FOLDER BASE_URL PROVIDER
+    python -m tests.api.batch_worker FOLDER BASE_URL PROVIDER PARTS
+
+With PARTS 2 the command is two commands, each with half of the samples, whose files are then merged.
 
 A step is whatever leaves a trace: a request of the batch interface, a change of the list of batches, the end of a
 round. Commands are forks of this process, so that modules are loaded once.
@@ -20,7 +22,7 @@ from typing import Any
 from tests.api.judging import Embedder
 from tests.api.test_evaluate import rows
 
-from ragstone import evaluate
+from ragstone import evaluate, merge
 from ragstone.models import ModelOptions
 from ragstone.models.batches import Batches, BatchStore
 from ragstone.models.batches.files import FileBatches
@@ -35,6 +37,7 @@ STEPS = (
     (Lane, ("reply_of",)),
     (RunFile, ("close",)),
 )
+STRIDES = {1: 1, 2: 4}  # twice the steps take minutes, so that of those every fourth is a kill
 
 
 def killed_after(step: int) -> None:
@@ -72,13 +75,18 @@ def killed_after(step: int) -> None:
             setattr(kind, name, counted(getattr(kind, name), f"{kind.__name__}.{name}"))
 
 
-def command(folder: Path, base_url: str, model: str) -> int:
-    options = ModelOptions(cache=folder / "cache", batch=Batches(folder / "batches"))
-    result = evaluate(
-        rows(), ["five", "ragchecker"], model, judge_base_url=base_url, embedder=Embedder(), run=folder / "e.run",
-        model_options=options,
-    )  # fmt: skip
-    return 0 if result.outcome.complete else 3
+def command(folder: Path, base_url: str, model: str, parts: int) -> int:
+    options, complete = ModelOptions(cache=folder / "cache", batch=Batches(folder / "batches")), True
+    files = [folder / (f"{number}.run" if parts > 1 else "e.run") for number in range(1, parts + 1)]
+    for number, file in enumerate(files, 1):
+        result = evaluate(
+            rows(), ["five", "ragchecker"], model, judge_base_url=base_url, embedder=Embedder(), run=file,
+            model_options=options, shard=f"{number}/{parts}" if parts > 1 else "",
+        )  # fmt: skip
+        complete &= result.outcome.complete
+    if parts > 1 and not (folder / "e.run").exists():
+        merge(files, folder / "e.run")
+    return 0 if complete else 3
 
 
 def forked(work: Callable[[], int]) -> int:
@@ -93,11 +101,11 @@ def forked(work: Callable[[], int]) -> int:
 
 
 def main() -> None:
-    base, base_url, provider = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    step, killed = 0, True
+    base, base_url, provider, parts = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+    step, killed = 1 - STRIDES[parts], True
     while killed:
-        step += 1
-        work = functools.partial(command, base / str(step), base_url, f"{provider}/m-{step}-")
+        step += STRIDES[parts]
+        work = functools.partial(command, base / str(step), base_url, f"{provider}/m-{step}-", parts)
 
         def dying(step: int = step, work: Callable[[], int] = work) -> int:
             killed_after(step)

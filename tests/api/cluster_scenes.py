@@ -208,6 +208,28 @@ class Scenes:
                 "files": sorted(path.name for path in self.folder.glob("a.run*")),
                 "same": untimed(self.exported("a.run")) == untimed(self.exported("b.run"))}  # fmt: skip
 
+    def merges(self) -> dict[str, Any]:
+        """The command is killed while it merges what came home, each time some statements later."""
+        Endpoint.begin(free=10**6)
+        words = [*self.model[:-1], "--run", "m.run"]
+        words[words.index("--limit") + 1] = words[words.index("--fictional-size") + 1] = "100"
+        codes = []
+        for statements in (1, 12, 23):
+            dying = [sys.executable, "-m", "tests.api.dying_command", str(statements), *words, *self.on_cluster]
+            done = subprocess.run(
+                dying, cwd=self.folder, env=environment(self.folder, COMPAT_API_KEY=KEY, PYTHONPATH=str(Path.cwd())),
+                capture_output=True, timeout=2 * GIVE_UP, check=False,
+            )  # fmt: skip
+            codes.append(done.returncode)
+        files = {path.name for path in self.folder.glob("m.run*") if not path.name.startswith("m.run-shards-")}
+        code, _, err = self.run(*words, *self.on_cluster)
+        requests = Endpoint.asked.total()
+        words[words.index("m.run")] = "w.run"
+        self.run(*words)
+        return {"codes": codes, "code": code, "err": err, "between": sorted(files), "requests": requests,
+                "files": sorted(path.name for path in self.folder.glob("m.run*")),
+                "same": untimed(self.exported("m.run")) == untimed(self.exported("w.run"))}  # fmt: skip
+
     def apart(self) -> dict[str, Any]:
         """The command's folder is on a disk that the workers do not see; one of them dies."""
         (self.folder / "apart").mkdir()
@@ -348,8 +370,8 @@ def main() -> int:
     seen: dict[str, Any] = {}
     with serving(ThreadedServer(Endpoint)) as address, nodes(2, 2, folder, gpus=1) as cluster:
         scenes = Scenes(folder, cluster, f"{address}/v1")
-        for scene in (scenes.own_code, scenes.limits, scenes.apart, scenes.driver, scenes.kills, scenes.embedding,
-                      scenes.embedding_limits, scenes.gpus, scenes.scored,
+        for scene in (scenes.own_code, scenes.limits, scenes.apart, scenes.driver, scenes.kills, scenes.merges,
+                      scenes.embedding, scenes.embedding_limits, scenes.gpus, scenes.scored,
                       scenes.diagnosed, scenes.built):  # fmt: skip
             if sys.argv[2:] and scene.__name__ not in sys.argv[2:]:
                 continue

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -337,7 +338,7 @@ def seen_by(folder: Path, *scenes: str) -> Any:
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs and kills."""
-    names = ("own_code", "limits", "apart", "driver", "kills", "embedding", "embedding_limits")
+    names = ("own_code", "limits", "apart", "driver", "kills", "merges", "embedding", "embedding_limits")
     return seen_by(tmp_path_factory.mktemp("scenes"), *names)
 
 
@@ -368,6 +369,15 @@ def test_a_command_and_workers_and_a_node_that_die_cost_what_was_in_flight(scene
     assert kills["files"] == ["a.run"]
     in_flight = 2 * 3 * 4  # of three workers with four questions each: when the command died, and workers and the node
     assert COUNT <= 37 + driver["requests"] + kills["requests"] <= COUNT + in_flight
+
+
+@pytest.mark.slow
+def test_a_command_that_is_killed_in_merges_leaves_its_run_alone_and_loses_nothing(scenes: Any) -> None:
+    seen = scenes["merges"]
+    assert seen["codes"] == [-signal.SIGKILL] * 3
+    assert (seen["code"], seen["same"], seen["files"]) == (0, True, ["m.run"]), seen["err"]
+    cases, in_flight = 4 * 100, 3 * 4  # of three workers with four questions each
+    assert cases <= seen["requests"] <= cases + 3 * in_flight
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from tests.api.judging import scripted_judge
 from tests.api.planted import Planted
 from tests.api.test_diagnose import corpus, labelled
 
+from ragstone import merge
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.errors import Unfinished
 from ragstone.models import ModelOptions
@@ -43,10 +44,19 @@ class Logging(Planted):
         return await super().answer(query)
 
 
-def run_once(folder: Path, documents: Path, left: int) -> DiagnosisResult:
+def run_once(folder: Path, documents: Path, left: int, shard: str = "") -> DiagnosisResult:
+    run = folder / f"d{shard[:1]}.run"
     return diagnose(
-        labelled(), Logging(folder / "log", left), corpus=documents, run=folder / "d.run", concurrency=1
+        labelled(), Logging(folder / "log", left), corpus=documents, run=run, concurrency=1, shard=shard
     )  # fmt: skip
+
+
+def run_and_die(folder: Path, documents: Path, left: int, shard: str = "") -> None:
+    """The same in a process of its own, which is killed."""
+    code = f"run_once(Path({str(folder)!r}), Path({str(documents)!r}), {left}, {shard!r})"
+    code = f"from pathlib import Path; from tests.api.test_diagnose_resumed import run_once; {code}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
 def asked(folder: Path) -> Counter[str]:
@@ -69,16 +79,33 @@ def test_a_diagnosis_that_is_killed_three_times_equals_one_that_is_not(tmp_path:
     killed.mkdir()
     expected = run_once(whole, corpus, -1)
     for left in (12, 25, 30):
-        code = f"run_once(Path({str(killed)!r}), Path({str(corpus)!r}), {left})"
-        code = f"from pathlib import Path; from tests.api.test_diagnose_resumed import run_once; {code}"
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
-        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+        run_and_die(killed, corpus, left)
     result = run_once(killed, corpus, -1)
     assert result.outcome.complete
     assert records(result) == records(expected)
     assert asked(killed) == asked(whole)
     assert result.causes() == expected.causes()
     assert result.waterfall() == expected.waterfall()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+def test_parts_of_a_diagnosis_that_are_killed_merge_into_one_that_is_not(tmp_path: Path, corpus: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    expected = run_once(whole, corpus, -1)
+    for shard in ("1/2", "2/2"):
+        for left in (8, 12):
+            run_and_die(killed, corpus, left, shard)
+    merge([killed / "d1.run", killed / "d2.run"], killed / "d.run")
+    run_and_die(killed, corpus, 12)
+    result = run_once(killed, corpus, -1)
+    assert result.outcome.complete
+    assert records(result) == records(expected)
+    assert all("Quolvar" in query for query in asked(killed) - asked(whole)), "each part tries what the system takes"
+    assert not asked(whole) - asked(killed)
+    assert result.causes() == expected.causes()
 
 
 def test_a_judge_that_fails_on_gold_passages_stops_before_anything_is_asked(tmp_path: Path, corpus: Path) -> None:

@@ -179,30 +179,34 @@ async def test_what_fails_for_ever_is_told_with_exit_3_and_all_else_is_scored(tm
 
 
 @pytest.mark.slow
-async def test_a_killed_evaluation_asks_nothing_twice_that_was_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", [1, 2])
+async def test_a_killed_evaluation_asks_nothing_twice_that_was_answered(tmp_path: Path, parts: int) -> None:
+    """On one machine, and in parts that are killed, merged unfinished, and killed again."""
     many = [{**row, "question": f"{row['question']} {number}"} for number in range(20) for row in rows()]
     path = tmp_path / "many.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in many), encoding="utf-8")
     async with FakeEndpoint(answer=judging, delay=0.02) as endpoint:
-        options = (
-            *by_judge(endpoint),
-            "--metrics",
-            "faithfulness,context_recall",
-            "--run",
-            "a.run",
-            "--concurrency",
-            8,
-        )
-        for kill_after in (40, 90, 150):
+        options = (*by_judge(endpoint), "--metrics", "faithfulness,context_recall", "--concurrency", 8)
+
+        async def killed(kill_after: int, *more: str) -> None:
             process = await asyncio.create_subprocess_exec(
-                *command("eval", path, *options), cwd=tmp_path, env=environment(tmp_path, COMPAT_API_KEY="k"),
+                *command("eval", path, *options, *more), cwd=tmp_path, env=environment(tmp_path, COMPAT_API_KEY="k"),
                 stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
-            await endpoint.until(lambda: asked(endpoint) >= kill_after)  # noqa: B023  (it is waited for here)
+            await endpoint.until(lambda: asked(endpoint) >= kill_after)
             assert process.returncode is None
             os.kill(process.pid, signal.SIGKILL)
             await process.wait()
-        told = await ran(tmp_path, "eval", path, *options, "--json")
+
+        if parts == 1:
+            await killed(40, "--run", "a.run")
+            await killed(90, "--run", "a.run")
+        else:
+            for number, kill_after in ((1, 40), (2, 90)):
+                await killed(kill_after, "--run", f"{number}.run", "--shard", f"{number}/2")
+            assert (await ran(tmp_path, "merge", "1.run", "2.run", "-o", "a.run")).code == 0
+        await killed(150, "--run", "a.run")
+        told = await ran(tmp_path, "eval", path, *options, "--run", "a.run", "--json")
         assert told.code == 0, told.err
         times = Counter(
             json.dumps(one.body, sort_keys=True) for one in endpoint.seen if one.path.endswith("completions")

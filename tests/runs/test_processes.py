@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,17 +176,66 @@ def test_kill_9_in_parts_and_in_the_run_that_they_are_merged_into_loses_nothing(
 
     for number in range(kills // 2):
         killed(parts[number % 3], part=(number % 3, 3))
-    system = Logged(id="scripted/logged", log=str(log))
-    RunFile.create_or_open(path, question=QUESTION, info={}, systems={system.id: system.spec}).close()
-    for part in parts:  # unfinished, with what the last kill left beside them
-        with contextlib.closing(connect(path, LAYOUT)) as connection, attached(connection, path, part):
-            copy_records(connection, part)
+    join(path, parts, log)
     assert set(acknowledged) <= {record.case.id for record in records(path)}
     for _ in range(kills // 2):
         killed(path)
     last = Worker(path, count, log, judged=judged)
     assert last.finish() == ""
     check_battery(path, log, acknowledged + last.acknowledged, count, kills, judged=judged)
+
+
+def join(path: Path, parts: Sequence[Path], log: Path) -> None:
+    """Merges parts that may be unfinished, with what the last kill left beside them."""
+    system = Logged(id="scripted/logged", log=str(log))
+    RunFile.create_or_open(path, question=QUESTION, info={}, systems={system.id: system.spec}).close()
+    for part in parts:
+        with contextlib.closing(connect(path, LAYOUT)) as connection, attached(connection, path, part):
+            copy_records(connection, part)
+
+
+def killed_parts(tmp_path: Path, count: int, log: Path, chance: random.Random, **options: Any) -> list[str]:
+    """What three parts acknowledged before each of them was killed; they are merged into a.run."""
+    parts, acknowledged = [tmp_path / f"part{number}.run" for number in range(3)], list[str]()
+    for number, part in enumerate(parts):
+        worker = Worker(part, count, log, part=(number, 3), **options)
+        assert worker.listen(chance.randrange(1, 8)), f"it ended before it was killed: {worker.said}"
+        worker.kill()
+        acknowledged += worker.acknowledged
+    join(tmp_path / "a.run", parts, log)
+    return acknowledged
+
+
+def test_kill_9_in_parts_loses_no_acknowledged_record_of_answers_that_come_at_once(tmp_path: Path) -> None:
+    path, log, chance, count = tmp_path / "a.run", tmp_path / "a.log", random.Random(3), 1500
+    acknowledged = killed_parts(tmp_path, count, log, chance, seconds=-1.0)
+    assert set(acknowledged) <= {record.case.id for record in records(path)}
+    worker = Worker(path, count, log, seconds=-1.0)
+    assert worker.listen(50), worker.said
+    worker.kill()
+    last = Worker(path, count, log, seconds=-1.0)
+    assert last.finish() == ""
+    acknowledged += [*worker.acknowledged, *last.acknowledged]
+    assert len(acknowledged) == len(set(acknowledged)), "a record was acknowledged twice"
+    assert shown(path) == unbroken(tmp_path, count, seconds=-1.0)
+    assert not list(tmp_path.glob("a.run-*")), "a finished run is one file"
+
+
+@pytest.mark.slow
+def test_kill_9_of_any_of_four_processes_at_a_merged_run_loses_nothing(tmp_path: Path) -> None:
+    path, log, chance, count, kills = tmp_path / "a.run", tmp_path / "a.log", random.Random(5), 1200, 8
+    acknowledged = killed_parts(tmp_path, count, log, chance, seconds=0.15)
+    workers = [Worker(path, count, log, seconds=0.15) for _ in range(4)]
+    for _ in range(kills):
+        place = chance.randrange(4)
+        assert workers[place].listen(chance.randrange(6)), workers[place].said
+        workers[place].kill()
+        acknowledged += workers[place].acknowledged
+        workers[place] = Worker(path, count, log, seconds=0.15)
+    for worker in workers:
+        assert worker.finish() == ""
+        acknowledged += worker.acknowledged
+    check_battery(path, log, acknowledged, count, 3 + kills)
 
 
 def test_four_processes_share_a_run_and_ask_each_case_once(tmp_path: Path) -> None:
