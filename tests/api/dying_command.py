@@ -11,4 +11,4 @@ from ragstone.__main__ import main
 
 if __name__ == "__main__":
     killed_after(int(sys.argv.pop(1)), files=False)
-    sys.exit(main())
+    main()
