@@ -23,9 +23,9 @@ DOCUMENTS = ["README.zh-CN.md", *(f"docs/{name}.zh-CN.md" for name in ("benchmar
 HAN = "\u3400-\u9fff"
 # A half-width mark after a Chinese character and before one, a space or the end; and one between a place and Chinese.
 HALF_WIDTH = re.compile(f"[{HAN}][,;:?!](?=[{HAN}\\s]|$)|[,;:?!] ?(?=[{HAN}])|[{HAN}][(]|[)][{HAN}]|[{HAN}]\\.$")
-# Twins of 段落, 阈值, 论断, 裁判模型, and of 答案 as a noun (回答 is the verb).
+# Twins of 段落, 阈值, 论断, 裁判模型, 用例, and of 答案 as a noun (回答 is the verb).
 TWINS = re.compile(
-    "块|门限|观点|评委|评审模型|切片|回答(?=中|的内容|称|予以|没有|却|是空|为空|词元|原文|达到|不来自)"
+    "块|门限|观点|评委|评审模型|切片|案例|回答(?=中|的内容|称|予以|没有|却|是空|为空|词元|原文|达到|不来自)"
     "|(?<=[个的空此该])回答(?!问题)|(?<=得到)回答"
 )
 
@@ -47,7 +47,7 @@ def test_the_marks_that_are_looked_for_are_found() -> None:
         assert HALF_WIDTH.search(wrong), wrong
     for right in ("均值：1", "（见下）", "`a: b`", "95%, Wilson", "RAG (x)", "共 1,000 个", "--price 输入/输出"):
         assert not HALF_WIDTH.search(right), right
-    for wrong in ("正确块", "这个回答", "回答中有", "得到回答"):
+    for wrong in ("正确块", "上一个案例", "这个回答", "回答中有", "得到回答"):
         assert TWINS.search(wrong), wrong
     for right in ("无法回答的问题", "每个问题回答 3 次", "才能回答"):
         assert not TWINS.search(right), right

@@ -32,7 +32,7 @@ def opening_of(path: Path, language: str = "en", width: int = 100) -> str:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_terminal_opens_with_the_verdict_then_the_picture_then_the_causes(run_file: Path, language: str) -> None:
     text = opening_of(run_file, language)
-    assert text.startswith("local/extractive")
+    assert text.startswith("extractive")
     heading = {"en": "Most frequent causes", "zh": "最常见的错因"}[language]
     assert text.index("█") < text.index(heading)
 

@@ -25,15 +25,15 @@ def test_a_reader_finds_the_systems_and_the_configuration() -> None:
     for told in (
         "rgb, version 1", "fictional", "9f2c9f2c", "balanced", "default", "paper", "temperature 0.2, max_tokens 256",
         "CC BY-NC-SA 4.0",
-        "Chen, Lin, Han, Sun", "smollm2-2031-05", "local/smollm2 is a language model with 135 million parameters",
-        "local/extractive is not a language model", "2 of 80 requests failed", "420 in, 12 out",
+        "Chen, Lin, Han, Sun", "smollm2-2031-05", "smollm2 is a language model with 135 million parameters",
+        "extractive is not a language model", "2 of 80 requests failed", "420 in, 12 out",
     ):  # fmt: skip
         assert told in text
 
 
 def test_tables_carry_intervals_and_counts_and_mark_what_was_published() -> None:
     text = text_of(render(small_run(), SmallBenchmark()))
-    assert "local/extractive English 92.00 88.5–95.0 297/300" in text
+    assert "extractive English 92.00 88.5–95.0 297/300" in text
     assert "ChatGPT published English 96.33 94.67 94.00 90.00 76.00" in text
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.web.conftest import Browse
 
+from ragstone.api.bench import bench
 from ragstone.api.diagnose import diagnose
 from ragstone.api.evaluate import evaluate
 from ragstone.api.open_run import read_run
@@ -53,3 +54,15 @@ def test_a_diagnosis_counts_its_answers_as_is(tmp_path: Path) -> None:
         (shown,) = figures_of(run, "en")["systems"]
         verdict = next(iter(run.benchmark.summary(run.run).values())).verdict
     assert shown["figures"][0]["text"] in verdict
+
+
+def test_a_run_of_retrievers_alone_shows_its_verdict(tmp_path: Path) -> None:
+    result = bench(
+        "mirage", model="local/retrieval", run=tmp_path / "m.run", retrievers=("bm25",), ks=(1,), fictional_size=8
+    )
+    with read_run(result.run) as run:
+        (shown,) = figures_of(run, "en")["systems"]
+    (figure,) = shown["figures"]
+    assert shown["label"] == "retrieval"
+    assert (figure["text"], figure["value"]) == ("", None)
+    assert "bm25" in figure["label"]

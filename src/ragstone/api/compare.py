@@ -101,9 +101,8 @@ def opened_sides(
         )
 
 
-def labels_of(comparison: Comparison) -> tuple[str, str]:
-    """Short names of the sides for a reader: of the systems, or of the files where it is the same system."""
-    sides = (comparison.a, comparison.b)
+def labels_of(*sides: Side) -> tuple[str, str]:
+    """Short names of A and B for a reader: of the systems, or of the files where it is the same system."""
     names = [side.system for side in sides]
     if names[0] == names[1]:
         names = [str(side.path) if side.path and not side.axis else side.name for side in sides]
@@ -141,7 +140,7 @@ def comparison_tables(
         ))
         for row in comparison.rows
     ]  # fmt: skip
-    names = labels_of(comparison)
+    names = labels_of(comparison.a, comparison.b)
     long = max(map(len, names)) > _LONGEST_NAME
     columns = (
         texts["metric"], *([texts["group"]] if grouped else []),

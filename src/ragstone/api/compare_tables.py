@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from ragstone.analysis.fields import fields_of
 from ragstone.analysis.pairing import Side
 from ragstone.analysis.selection import matches
+from ragstone.api.compare import labels_of
 from ragstone.api.open_run import benchmark_of
 from ragstone.display import Chart, Table
 from ragstone.plans import Plan
@@ -37,7 +38,10 @@ _Side: TypeAlias = "tuple[Run, str, str]"
 def _benchmark_of(sides: tuple[Side, Side], where: Mapping[str, str]) -> "tuple[Benchmark | None, _Side, _Side]":
     """The benchmark of both runs, None if they differ, with the sides as it compares them."""
     one, other = (benchmark_of(side.run.meta, side.path or side.name) for side in sides)
-    first, second = ((_FilteredRun(side.run, where), side.system, side.name) for side in sides)
+    labels = labels_of(*sides)
+    first, second = (
+        (_FilteredRun(side.run, where), side.system, label) for side, label in zip(sides, labels, strict=True)
+    )
     return one if one.name == other.name else None, first, second
 
 

@@ -125,7 +125,7 @@ def write_comparison(
     tables and charts; `flips`: what opens the page as a picture, with the cases behind it. Needs the extra `report`."""
     check_target(target)
     module = load("ragstone.report.comparison", extra="report", purpose="The HTML report")
-    names = labels_of(comparison)
+    names = labels_of(comparison.a, comparison.b)
     facts = {
         key: [side.name, *command.splitlines()]
         for key, side, command in zip("ab", (comparison.a, comparison.b), comparison.commands, strict=True)

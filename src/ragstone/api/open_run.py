@@ -5,7 +5,7 @@ import errno
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,6 +21,7 @@ from ragstone.optional import load
 from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
 from ragstone.report.digest import digest
+from ragstone.report.named_run import named_run
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
@@ -175,7 +176,7 @@ class OpenRun:
             plugin = _plugin_of(meta, self.path) if benchmark is None else benchmark
             _expect(self.run, plugin)
             self.benchmark = _made(plugin, meta, self.path)
-            self._tables: dict[str, list[Table]] = {}
+            self._tables: dict[tuple[str, bool], list[Table]] = {}
         except BaseException:
             self.run.close()
             raise
@@ -195,35 +196,41 @@ class OpenRun:
         """The language that the commands on this file asked for, else that of the environment."""
         return language_of(self.run.meta)
 
-    def tables(self, *, language: str | None = None) -> list[Table]:
-        """The benchmark's tables of this run; those of an unfinished run say so. Here and below,
-        `language` is the run's own by default."""
-        language = language or self.language
-        if language not in self._tables:
-            self._tables[language] = tables_of(self.run, self.benchmark, language=language)
-        return [*self._tables[language]]
+    @cached_property
+    def shown(self) -> Run:
+        """The run with its systems under short labels, for people."""
+        return named_run(self.run)
+
+    def tables(self, *, language: str | None = None, short: bool = False) -> list[Table]:
+        """The benchmark's tables of this run; those of an unfinished run say so. `short`: with short labels of the
+        systems. Here and below, `language` is the run's own by default."""
+        key = language or self.language, short
+        if key not in self._tables:
+            run = self.shown if short else self.run
+            self._tables[key] = tables_of(run, self.benchmark, language=key[0])
+        return [*self._tables[key]]
 
     def summaries(self, *, language: str | None = None) -> Mapping[str, Summary]:
         """What pages and the terminal open with, by system, that of all systems under ""."""
         from ragstone.report.opening import opening  # noqa: PLC0415  (numpy: only where a run is read)
 
         language = language or self.language
-        counts = cache(partial(digest, self.run, self.benchmark, language=language, cases_shown=0))
+        counts = cache(partial(digest, self.shown, self.benchmark, language=language, cases_shown=0))
         if self.benchmark.observes:  # one pass over the records for the summaries, the tables and these counts
             counts()
-        return opening(self.run, self.benchmark, counts, language=language, experts=self.experts)
+        return opening(self.shown, self.benchmark, counts, language=language, experts=self.experts)
 
     def leading_charts(self, *, language: str | None = None) -> Sequence[Chart]:
-        """The charts that stand beside the verdict."""
-        charts = self.benchmark.charts(self.run, language=language or self.language)
+        """The charts that stand beside the verdict, with short labels."""
+        charts = self.benchmark.charts(self.shown, language=language or self.language)
         return [chart for chart in charts if chart.leading and chart.series]
 
     def leading_tables(self, *, language: str | None = None) -> list[Table]:
-        """The main tables, as far as something was measured. Repeated notes appear only once, and those of `unfinished`
-        are left out."""
+        """The main tables with short labels, as far as something was measured. Repeated notes appear only once, and
+        those of `unfinished` are left out."""
         ids = self.benchmark.leads
         shown, seen = [], {*self.unfinished(language=language)}
-        for table in self.tables(language=language):
+        for table in self.tables(language=language, short=True):
             if (ids and table.id not in ids) or all(row.published for row in table.rows):
                 continue
             notes = tuple(note for note in table.notes if note not in seen)
@@ -239,7 +246,7 @@ class OpenRun:
 
     def unfinished(self, *, language: str | None = None) -> list[str]:
         """A line for each system with cases left ("6 of 12, unfinished…")."""
-        return unfinished_lines(self.run, language=language or self.language)
+        return unfinished_lines(self.shown, language=language or self.language)
 
     def aggregates(self, *more: Aggregate) -> dict[str, Score]:
         """The aggregate scores by name, of the benchmark and of `more`, each in one pass over the records."""

@@ -72,6 +72,10 @@ class BaseBenchmark(_Declared):
         return False
 
     @property
+    def user_ids(self) -> bool:
+        return True
+
+    @property
     def gives_passages(self) -> bool:
         return False
 

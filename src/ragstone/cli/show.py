@@ -102,7 +102,7 @@ def say_run(
     for line in run.unfinished(language=language):
         say(line)
     summaries = run.summaries(language=language)  # their pass over the records counts for the tables, too
-    tables, leading = run.tables(language=language), run.leading_tables(language=language)
+    tables, leading = run.tables(language=language, short=True), run.leading_tables(language=language)
     own = any(summary.bars or summary.dots for summary in summaries.values())
     say_opening(summaries, () if own else run.leading_charts(language=language), language=language)
     if any(count.answered for count in run.run.counts().values()):

@@ -13,6 +13,7 @@ from ragstone.display import Action, Summary
 from ragstone.messages import messages
 from ragstone.report.digest import Digest, ErrorKind, SystemDigest
 from ragstone.report.expert_tables import calibrated_line
+from ragstone.report.named_run import id_of
 from ragstone.types import Benchmark, Run
 
 _ACTIONS = 3
@@ -31,7 +32,7 @@ def opening(
     words = messages(__name__, language)
     unanswered = _unanswered(run, digest, words)
     summaries = {
-        system: _unbroken(_calibrated(summary, system, experts, language), run.systems)
+        system: _unbroken(_calibrated(summary, id_of(run, system), experts, language), run.systems)
         for system, summary in benchmark.summary(run, language=language).items()
         if system not in unanswered
     }

@@ -21,6 +21,7 @@ from ragstone.messages import messages
 from ragstone.registry import Registry
 from ragstone.report.digest import CaseKey, Digest, digest
 from ragstone.report.judged import JUDGED_CASES, JudgedDigest, JudgedReader
+from ragstone.report.named_run import named_run
 from ragstone.report.opening import opening
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
@@ -119,7 +120,8 @@ def view_of(
     run: Run, benchmark: Benchmark, *, language: str, cases_shown: int, case_bytes: int,
     experts: ExpertFindings | None = None, case_list: Callable[[Sequence[tuple[str, str]]], str] | None = None,
 ) -> View:  # fmt: skip
-    """Reads a run, once for all sections. Arguments as the fields of `View`."""
+    """Reads a run, once for all sections; its systems have short labels. Arguments as the fields of `View`."""
+    run = named_run(run)
     judged = JudgedReader(max(0, min(JUDGED_CASES, cases_shown)))
     plans = run.plans()
     known = benchmark.view(run) is run and plans.keys() == run.systems.keys()

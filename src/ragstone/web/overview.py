@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ragstone.api.open_run import OpenRun
+from ragstone.display import short_names
 from ragstone.report.digest import SystemDigest, digest
 from ragstone.report.page import CASE_BYTES, heading_of, parts_of
 from ragstone.report.section import view_of
@@ -20,14 +21,17 @@ _FIGURES = 3
 
 def figures_of(run: OpenRun, language: str) -> dict[str, Any]:
     """The systems with their first metrics, or the share of right answers: {"benchmark", "started", "systems":
-    [{"name", "figures": [{"label", "text", "value"}]}], "more"}. A label is "" for the share of right answers."""
+    [{"name", "label", "figures": [{"label", "text", "value"}]}], "more"}. The label of a figure is "" for the share of
+    right answers; where no figure is known, it is the verdict."""
     counts = digest(run.benchmark.view(run.run), run.benchmark, language=language, cases_shown=0, by_sample=True)
-    summaries = run.benchmark.summary(run.run, language=language)
+    summaries, labels = run.benchmark.summary(run.run, language=language), short_names(counts.systems)
     systems = []
     for name, system in list(counts.systems.items())[:_SYSTEMS]:
         dots = summaries[name].dots[:_FIGURES] if name in summaries else ()
         figures = [{"label": dot.label, "text": dot.text, "value": dot.value} for dot in dots] or _right(system)
-        systems.append({"name": name, "figures": figures})
+        if not figures and name in summaries:  # retrievers alone: no answer is right or wrong
+            figures = [{"label": summaries[name].verdict.partition("\n")[0], "text": "", "value": None}]
+        systems.append({"name": name, "label": labels[name], "figures": figures})
     meta = run.run.meta
     return {
         "benchmark": run.benchmark.name, "started": str(meta.get("started") or ""), "systems": systems,

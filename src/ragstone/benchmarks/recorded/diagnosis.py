@@ -78,7 +78,7 @@ def _deciding(scores: Mapping[str, Score], gates: Mapping[str, float]) -> dict[s
     """The metrics that decide, and the threshold of each: the gated ones of correctness and of the user's own criteria,
     else the first of `CORRECTNESS` that applies."""
     applying = [name for name, score in scores.items() if score.status != "not_applicable"]
-    gated = {name: gates[name] for name in applying if name in gates and _is_of_correctness(name)}
+    gated = {name: gates[name] for name in applying if name in gates and is_of_correctness(name)}
     first = next((name for name in CORRECTNESS if name in applying), None)
     return gated or ({} if first is None else {first: _LOW})
 
@@ -86,7 +86,7 @@ def _deciding(scores: Mapping[str, Score], gates: Mapping[str, float]) -> dict[s
 def deciding_metric(metrics: Mapping[str, MetricScores], gates: Mapping[str, float]) -> tuple[str, float] | None:
     """The metric that alone decides in `explain` which answers of a run are right, with its threshold; None if there is
     none, or if other metrics decide for some answers."""
-    gated = [name for name in gates if _is_of_correctness(name)]
+    gated = [name for name in gates if is_of_correctness(name)]
     known = [name for name in CORRECTNESS if name in metrics]
     if len(gated) > 1 or not (name := next(iter(gated or known), "")) or name not in metrics:
         return None
@@ -97,7 +97,8 @@ def deciding_metric(metrics: Mapping[str, MetricScores], gates: Mapping[str, flo
     return name, gates.get(name, _LOW)
 
 
-def _is_of_correctness(name: str) -> bool:
+def is_of_correctness(name: str) -> bool:
+    """Whether a metric can decide that an answer is right."""
     return name in CORRECTNESS or name.startswith("rubric.")
 
 

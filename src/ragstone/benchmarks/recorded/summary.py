@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, lower_is_better, tally_scores
-from ragstone.benchmarks.recorded.diagnosis import Advice, advise, deciding_metric, metric_for
+from ragstone.benchmarks.recorded.diagnosis import Advice, advise, deciding_metric, is_of_correctness, metric_for
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.benchmarks.verdicts import asked, percent, score
 from ragstone.display import Action, Dot, Summary
@@ -57,7 +57,9 @@ class _Summary:
             for item in advise(tally.metrics)[:_ACTIONS]
         )
         right = self._right(tally)
-        notes = (self.words["rules_of_thumb"],) if actions else ()
+        if not any(map(is_of_correctness, tally.metrics)):
+            actions = (*actions[: _ACTIONS - 1], Action(self.words["no_correctness"]))
+        notes = (self.words["rules_of_thumb"],) if any(action.samples for action in actions) else ()
         if right is not None and right.graded:
             sign = "≤" if lower_is_better(right.metric, self.meta) else "≥"
             bar = f"{right.metric} {sign} {right.threshold:g}"

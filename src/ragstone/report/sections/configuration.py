@@ -10,6 +10,7 @@ from ragstone.datasets.sources import GENERATED_LICENSE
 from ragstone.messages import messages
 from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.metadata import first, flattened, notices
+from ragstone.report.named_run import id_of
 from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
 
@@ -95,7 +96,7 @@ def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
     yield from dict.fromkeys(texts)
     for system in view.digest.systems:
         for kind in ("smollm2", "extractive"):
-            if system.startswith(f"local/{kind}"):
+            if id_of(view.run, system).startswith(f"local/{kind}"):
                 yield w[kind].format(name=system)
     if label := judge_label(view.run.meta, view.language, view.experts):
         yield label
@@ -125,7 +126,7 @@ def _systems(view: View, w: Mapping[str, str]) -> list[dict[str, Any]]:
             )
             tokens = w["in_out"].format(sent=f"{sent:,}", got=f"{got:,}")
         rows.append({
-            "id": name,
+            "id": id_of(view.run, name), "name": name,
             "models": sorted(system.models),
             "sampling": _settings(spec.get("sampling") or {}),
             "counts": system.counts,

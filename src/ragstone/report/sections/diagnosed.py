@@ -276,4 +276,4 @@ def _asked(page: _Page, item: Diagnosed) -> Iterator[tuple[str, str, str]]:
             yield page.names[f"condition_{name}"], tone, verdict
 
 
-PLUGINS = {"diagnosed": Section(15, {"en": "Cases by cause", "zh": "按原因分组的案例"}, _body)}
+PLUGINS = {"diagnosed": Section(15, {"en": "Cases by cause", "zh": "按原因分组的用例"}, _body)}

@@ -5,6 +5,7 @@ from markupsafe import Markup
 from ragstone.messages import messages
 from ragstone.report.expert_tables import expert_tables
 from ragstone.report.html import table_html
+from ragstone.report.named_run import id_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import cards
@@ -17,7 +18,11 @@ def _body(view: View) -> Markup | None:
         return None
     words = messages(__name__, view.language)
     system = view.experts.system
-    places = {card.sample: f"#{card.at}" for (name, _), card in reversed(list(cards(view).items())) if name == system}
+    places = {
+        card.sample: f"#{card.at}"
+        for (name, _), card in reversed(list(cards(view).items()))
+        if id_of(view.run, name) == system
+    }
 
     def link(item: str) -> tuple[str, str]:
         """Where a case is read, and its id: in the list of cases, or on its card if the page shows it."""

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from ragstone.display import Action, Bar, Dot, Summary
 from ragstone.report.histogram import histogram_html
 from ragstone.report.html import figures_html, table_html
+from ragstone.report.named_run import id_of
 from ragstone.report.opening import blocks, heading_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas, Section, View
@@ -91,7 +92,12 @@ def _links(view: View, number: int, system: str, action: Action) -> list[tuple[s
     ids."""
     if action.cause and view.case_list:
         name, *causes = action.cause
-        return [(view.case_list([("system", name), *(("cause", cause) for cause in causes)]), view.words["cases"])]
+        return [
+            (
+                view.case_list([("system", id_of(view.run, name)), *(("cause", cause) for cause in causes)]),
+                view.words["cases"],
+            )
+        ]
     return [(f"#{at}", name) for at, name in _places(view, number, system, action)]
 
 

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from ragstone.messages import messages
 from ragstone.report.metadata import flattened
+from ragstone.report.named_run import id_of
 from ragstone.report.section import Section, View
 
 _SHOWN_ELSEWHERE = ("command", "question", "notices", "warnings", "citation", "license")
@@ -18,7 +19,7 @@ def _body(view: View) -> Markup:
     rest = {key: value for key, value in meta.items() if key not in _SHOWN_ELSEWHERE}
     blocks = [
         (w["question"], w["question_note"], flattened(meta.get("question") or view.benchmark.question)),
-        (w["systems"], "", flattened(dict(view.run.systems))),
+        (w["systems"], "", flattened({id_of(view.run, name): spec for name, spec in view.run.systems.items()})),
         (w["versions"], "", flattened(rest)),
     ]
     return view.html(

@@ -44,11 +44,11 @@ class Card:
     html: Markup
 
 
-def case_name(record: Record) -> str:
-    """The user's own id of a sample, or the beginning of the question that has a generated one."""
+def case_name(record: Record, *, user_ids: bool = True) -> str:
+    """The user's own id of a sample, or the beginning of the question that has another one."""
     sample = record.case.sample
-    generated = sample.id.startswith(question_id(sample.question))
-    return one_line(sample.question if generated else sample.id, _NAME)
+    own = user_ids and not sample.id.startswith(question_id(sample.question))
+    return one_line(sample.id if own else sample.question, _NAME)
 
 
 def free_anchor(name: str, used: set[str]) -> str:
@@ -139,9 +139,8 @@ def _rendered(view: View) -> dict[CaseKey, Card]:
             html = case_html(view, judged_words, record, number_of[key], place=at, diagnosis=diagnosis)
         else:
             html = _case(view, w, record, diagnosis, at)
-        rendered[key] = Card(
-            at, record.case.sample.id, case_name(record), diagnosis.cause, diagnosis.group, order, html
-        )
+        name = case_name(record, user_ids=view.benchmark.user_ids)
+        rendered[key] = Card(at, record.case.sample.id, name, diagnosis.cause, diagnosis.group, order, html)
     return rendered
 
 

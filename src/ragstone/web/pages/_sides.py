@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseKey
+from ragstone.display import short_names
 from ragstone.errors import UnknownName, UsageError
 from ragstone.report.side_by_side import MOST, Column
 from ragstone.web.page import address, library_of
@@ -64,14 +64,12 @@ def _systems(request: Request, run: str) -> Sequence[str]:
 def named(sides: Sequence[Side]) -> list[str]:
     """Short names: the system, with its run where several runs have it, or the run alone where the systems are all the
     same."""
-    runs, systems = {side.run for side in sides}, {side.system for side in sides}
-    files = {run: PurePosixPath(run).name for run in runs}
-    files = files if len({*files.values()}) == len(files) else {run: run for run in runs}
+    systems, files = short_names(side.system for side in sides), short_names(side.run for side in sides)
     if len(systems) == len(sides):
-        return [side.system for side in sides]
+        return [systems[side.system] for side in sides]
     if len(systems) == 1:
         return [files[side.run] for side in sides]
-    return [f"{side.system} ({files[side.run]})" for side in sides]
+    return [f"{systems[side.system]} ({files[side.run]})" for side in sides]
 
 
 def current(request: Request, name: str, index: CaseIndex) -> CaseIndex:

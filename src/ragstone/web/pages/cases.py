@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseRow, Facet, IndexProgress
+from ragstone.display import short_names
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
 from ragstone.report.html import lang_attribute
@@ -62,6 +63,7 @@ def _values(
     facets = index.facets(chosen, language=canvas.language)
     pairs = parse_qsl(chosen.query())
     useful = list(_ordered(facets, pairs))
+    labels = short_names(facet.value for facet in facets.get("system", ()))
     lang = request.query_params.get("lang")
     return {
         "chosen": chosen, "here": at(chosen, current), "up": address(request, "/run", {"run": name}),
@@ -77,7 +79,7 @@ def _values(
             n=found.total),
         "clear": at(CaseFilter(sort=chosen.sort)) if chosen != CaseFilter(sort=chosen.sort) else "",
         "start": (current - 1) * _SIZE + 1,
-        "rows": [_row(request, canvas, w, name, chosen, row) for row in found.rows],
+        "rows": [_row(request, canvas, w, name, chosen, row, labels) for row in found.rows],
         "previous": at(chosen, min(current - 1, last)) if current > 1 else "",
         "next": at(chosen, current + 1) if current < last else "",
         "pages": w["pages"].format(page=current, pages=last),
@@ -131,12 +133,14 @@ def _facet(
     facets: Sequence[Facet],
 ) -> Markup:  # fmt: skip
     """A facet with its values as links that add a value to the filter, or take it out."""
-    chips = []
+    chips, labels = [], short_names(facet.value for facet in facets) if name == "system" else {}
     for facet in facets[: _CHIPS + _MORE_CHIPS]:
         pair = _pair(name, facet.value)
         on = pair in pairs
         changed = [other for other in pairs if other != pair] if on else [*pairs, pair]
-        label = w[facet.value] if name == "status" else one_line(facet.label or facet.value, 60)
+        label = (
+            w[facet.value] if name == "status" else one_line(labels.get(facet.value, facet.label or facet.value), 60)
+        )
         chips.append(
             canvas.html(
                 "web/chip.html", w=w, label=label, count=facet.count, on=on, href=at(CaseFilter.from_query(changed))
@@ -146,15 +150,18 @@ def _facet(
     return canvas.html("web/facet.html", w=w, name=one_line(shown, 60), first=chips[:_CHIPS], rest=chips[_CHIPS:])
 
 
-def _row(request: Request, canvas: Canvas, w: Mapping[str, str], name: str, chosen: CaseFilter, row: CaseRow) -> Markup:
+def _row(
+    request: Request, canvas: Canvas, w: Mapping[str, str], name: str, chosen: CaseFilter, row: CaseRow,
+    labels: Mapping[str, str],
+) -> Markup:  # fmt: skip
     # The case comes last: of a parameter that the filter has, too, the last value is the case's.
     pairs = [*parse_qsl(chosen.query()), ("run", name), ("system", row.system_id), ("id", row.case_id)]
     scores = [(one_line(metric, 60), number(value)) for metric, value in row.scores.items() if value is not None]
     return canvas.html(
         "web/case_row.html", w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),
         question=one_line(row.question, 200), answer=one_line(row.answer, 200), sample=one_line(row.sample_id, 80),
-        label=one_line(row.label, 120), system=one_line(row.system_id, 80), tone=TONES[row.status],
-        scores=scores[:_SCORES],
+        label=one_line(row.label, 120), system=one_line(labels.get(row.system_id, row.system_id), 80),
+        tone=TONES[row.status], scores=scores[:_SCORES],
     )  # fmt: skip
 
 
