@@ -12,6 +12,7 @@ from tests.analysis.case_runs import Probe, add_scores, damage, finish, opened, 
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex
+from ragstone.analysis.case_index_store import open_store
 from ragstone.errors import StorageError
 from ragstone.runs import open_run
 from ragstone.types import Usage
@@ -336,3 +337,25 @@ def test_no_text_that_is_searched_costs_the_index(tmp_path: Path, text: str, mon
         finish(index)
         assert index.path.stat().st_ino == before
         assert index.page(CaseFilter()).total == 10
+
+
+def test_an_index_opens_at_once_while_another_process_writes_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.index"
+    with closing(open_store(path, "v1")) as builder:
+        with builder.writing():
+            builder.set_note("position", 5)
+        with builder.writing(), closing(open_store(path, "v1")) as reader:
+            assert reader.note("position") == 5
+
+
+def test_an_index_that_is_locked_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.index"
+    with closing(open_store(path, "v1")) as builder, builder.writing():
+        builder.set_note("position", 5)
+    monkeypatch.setattr("ragstone.analysis.case_index_store._BUSY_SECONDS", 0.0)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StorageError, match="lock"):
+            open_store(path, "v1")
+    with closing(open_store(path, "v1")) as kept:
+        assert kept.note("position") == 5

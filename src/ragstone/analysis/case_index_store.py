@@ -95,11 +95,17 @@ def open_store(path: Path, state: str) -> "Store":
                 store.close()
                 raise
             store.close()
-        except (UsageError, StorageError):
-            if attempt == 2 or not path.is_file():
+        except (UsageError, StorageError) as error:
+            if attempt == 2 or _is_busy(error) or not path.is_file():
                 raise
         remove_store(path)
     raise StorageError(f"{path}: another process replaces this index again and again.")
+
+
+def _is_busy(error: Exception) -> bool:
+    """Whether another process has the file locked: it is at work on it, and nothing is wrong with it."""
+    cause = error.__cause__
+    return isinstance(cause, sqlite3.Error) and result_code(cause) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def remove_store(path: Path) -> None:
@@ -127,10 +133,11 @@ class Store:
             checked = self.path.stat().st_size < _CHECKED_BYTES
             if checked and self.all("PRAGMA quick_check(1)")[0][0] != "ok":
                 return False
-        with self.writing():
-            if self.note("state") is None:
-                self.set_note("state", state)
-            return bool(self.note("state") == state)
+        if self.note("state") is None:  # else nothing is written: another process may be at work on the index
+            with self.writing():
+                if self.note("state") is None:
+                    self.set_note("state", state)
+        return bool(self.note("state") == state)
 
     def close(self) -> None:
         self._connection.close()
