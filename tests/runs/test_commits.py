@@ -1,5 +1,6 @@
 """Answers that came at once are written together, without a copy beside the file; what cost something has one."""
 
+import asyncio
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,32 @@ async def test_an_answer_that_was_waited_for_has_its_copy_before_the_next_thing_
     (written := Written([])).watch(monkeypatch)
     await run(tmp_path / "a.run", Echo(), 60, Length())
     assert written.sizes == [(1, False)] * 60
+
+
+async def test_a_record_on_its_way_to_the_file_takes_no_future_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, made = asyncio.get_running_loop(), list[asyncio.Future[Any]]()
+    create = loop.create_future
+
+    def counted() -> asyncio.Future[Any]:
+        made.append(create())
+        return made[-1]
+
+    (written := Written([])).watch(monkeypatch)
+    monkeypatch.setattr(loop, "create_future", counted)
+    outcome = await run(tmp_path / "a.run", Echo(), 400, Length())
+    assert (outcome.done, written.sizes) == (400, [(1, False)] * 400)
+    assert len(made) < 400  # for leases and for workers that wait
+
+
+async def test_who_counts_and_fails_ends_the_run(tmp_path: Path) -> None:
+    class Broken(Shown):
+        def case_done(self, record: Record, *, free: bool = False) -> None:
+            raise RuntimeError("no screen")
+
+    with pytest.raises(RuntimeError, match="no screen"):
+        await run(tmp_path / "a.run", Echo(), 20, Length(), progress=Broken())
 
 
 async def test_of_a_system_that_may_cost_something_each_answer_is_kept_as_soon_as_it_is_there(

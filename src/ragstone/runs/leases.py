@@ -18,6 +18,7 @@ from ragstone.runs.outbox import absorb
 from ragstone.runs.owners import is_dead
 from ragstone.runs.schema import decode, text_of
 from ragstone.runs.text_store import fetch, intern, references
+from ragstone.storage import insert
 from ragstone.types import Response
 
 # How long a lease lasts unless its owner renews it (every third of that). It matters only if an owner dies on another
@@ -86,10 +87,8 @@ class LeaseTable:
         if self.take and names:
             write_cases(connection, [row for row in leased_rows if row.key not in known])
             until = time.time() + LEASE_SECONDS
-            connection.executemany(
-                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)",
-                [(self.system_key, kind, name, self.owner, until) for kind, name in sorted(names)],
-            )
+            leased = [(self.system_key, kind, name, self.owner, until) for kind, name in sorted(names)]
+            insert(connection, "INSERT OR REPLACE INTO leases VALUES {}", leased)
         return leases
 
     def _check_content(self, connection: sqlite3.Connection, rows: Sequence[CaseRow], keys: str) -> Set[str]:

@@ -8,6 +8,7 @@ import json
 import secrets
 import sqlite3
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ class RunFile:
         self._writer = writer
         self._owner = new_owner()
         # A lease on a case that has a record blocks nobody, so leases are deleted many at a time.
-        self._finished: list[tuple[str, str]] = []
+        self._finished: defaultdict[str, list[str]] = defaultdict(list)  # system → cases
         self.file_id, self.owner = file_id, self._owner
         self._outbox = Outbox(self.path, self._owner, file_id)
 
@@ -172,14 +173,18 @@ class RunFile:
         SCORE only say that it could be.
         """
         table = LeaseTable(self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes)
-        finished, self._finished = (self._finished, []) if take else ([], self._finished)
+        finished: Mapping[str, list[str]] = {}
+        if take:
+            finished, self._finished = self._finished, defaultdict(list)
 
         def work(connection: sqlite3.Connection) -> list[Lease]:
             # Their results are committed, or are written earlier in this transaction.
-            connection.executemany(
-                f"DELETE FROM leases WHERE system_id = ? AND kind = 'case' AND name = ? AND owner = '{self._owner}'",
-                finished,
-            )
+            for system, keys in finished.items():
+                connection.execute(
+                    "DELETE FROM leases WHERE system_id = ? AND kind = 'case' AND owner = ?"
+                    " AND name IN (SELECT value FROM json_each(?))",
+                    (system, self._owner, json.dumps(keys)),
+                )
             return table.lease(connection, rows)
 
         leases = await self._writer.submit(work, soon=True)
@@ -203,7 +208,8 @@ class RunFile:
         lease), and that answer is kept. `last` False: more scores of these cases follow. `again`: they cost nothing and
         can be had again, so that a kill before the commit may lose them. `replies` are dropped afterwards."""
         if last:
-            self._finished += [(result.system_key, result.key) for result in results]
+            for result in results:
+                self._finished[result.system_key].append(result.key)
         try:
             files = [] if again else [self._outbox.put(result) for result in results]
         except StorageError:
