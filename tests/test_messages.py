@@ -1,5 +1,6 @@
 """The phrase book: both languages say everything, with the same places, and no other language is taken for either."""
 
+import re
 import tomllib
 from pathlib import Path
 from string import Formatter
@@ -88,3 +89,9 @@ def test_the_environment_chooses_the_language(environ: dict[str, str], language:
 def test_a_language_of_ragstone_that_there_is_not_is_no_english() -> None:
     with pytest.raises(UnknownName, match="No language named 'fr'"):
         preferred_language({"RAGSTONE_LANGUAGE": "fr"})
+
+
+def test_english_texts_say_right_passage_for_what_the_code_calls_gold() -> None:
+    for path in SOURCE.rglob("messages_en.toml"):
+        found = re.findall(r'(?i)^\w+ = ".*\bgold\b.*$', path.read_text("utf-8"), re.MULTILINE)
+        assert found == [], path

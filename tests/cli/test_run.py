@@ -339,7 +339,10 @@ def test_gold_ids_that_no_document_has_are_named(folder: Path) -> None:
     (folder / "q.csv").write_text(asked, "utf-8")
     ended = process("run", "q.csv", "--corpus", "docs", "--metrics", "hit", "--json", "--quiet", folder=folder)
     assert ended.document["warnings"] == [
-        "1 gold id(s) belong to no document of docs: Olso.md (line 3). Their questions score 0 for what is missing."
+        (
+            "1 id(s) of right passages belong to no document of docs: Olso.md (line 3). "
+            "Their questions score 0 for what is missing."
+        )
     ]
     assert ended.document["scores"]["hit"]["mean"] == 0.5
 

@@ -46,8 +46,8 @@ def test_passages_stand_by_stage_and_the_lost_gold_is_shown_at_once() -> None:
     text = text_of(html)
     assert "In the prompt: 2" in text
     assert "[1] blog#1 fetched 3 → reranked 1 → prompt 1" in text
-    assert "Not in the prompt: 2 gold among them" in text
-    assert "manual#7 gold fetched 2 → reranked 3" in text
+    assert "Not in the prompt: 2 right ones among them" in text
+    assert "manual#7 right passage fetched 2 → reranked 3" in text
     assert "<details open>" in html
 
 
@@ -55,7 +55,7 @@ def test_gold_that_no_stage_has_is_named_as_never_fetched() -> None:
     record = staged_record()
     assert record.response is not None
     record = replace(record, response=Response("No idea.", (OTHERS[0],)))
-    assert "manual#7 gold never fetched" in text_of(parts(shown_case(record))["passages"])
+    assert "manual#7 right passage never fetched" in text_of(parts(shown_case(record))["passages"])
     assert [path.passage.id for path in passage_paths(record)] == ["blog#0", "manual#7"]
 
 

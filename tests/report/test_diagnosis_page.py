@@ -66,7 +66,7 @@ def page_of(result: DiagnosisResult, folder: Path, language: str = "en") -> str:
 def test_the_page_opens_with_the_verdict_the_waterfall_and_three_fixes(mixed: DiagnosisResult, tmp_path: Path) -> None:
     html = page_of(mixed, tmp_path)
     main = html.split("<main")[1]
-    order = ['class="verdict"', 'class="fall"', 'class="todo"', "The gold passages by stage", 'class="case"',
+    order = ['class="verdict"', 'class="fall"', 'class="todo"', "The right passages by stage", 'class="case"',
              'id="made"']  # fmt: skip
     places = [main.index(part, main.index('class="verdict"')) for part in order]
     assert places == sorted(places)
@@ -109,11 +109,11 @@ def test_a_case_shows_the_answer_as_is_beside_the_one_that_rights_it(mixed: Diag
     assert set(cases) == {f"q{number:02d}" for number in WRONG}
     rewritten = text_of(cases["q04"])
     assert "as is ✗ refused The documents do not contain the answer." in rewritten
-    assert re.search(r"gold added to its own passages ✓ right It weighs 338 kg\.", rewritten)
-    assert "Gold passages that the prompt lacked doc04 not fetched" in rewritten
+    assert re.search(r"right passages added to its own ✓ right It weighs 338 kg\.", rewritten)
+    assert "Right passages that the prompt lacked doc04 not fetched" in rewritten
     assert "Rewritten query How much does it weigh?" in rewritten
     assert "Fetched with the question as asked yes" in rewritten
-    assert "gold only ✓ right" in text_of(cases["q03"])
+    assert "right passages only ✓ right" in text_of(cases["q03"])
     assert "memory over document" in text_of(cases["q06"])
     assert "closed book ✗ wrong It weighs 632 kg." in text_of(cases["q06"])
 
@@ -134,7 +134,7 @@ def test_the_records_of_a_run_are_diagnosed_once_for_a_whole_page(
 
 def test_given_passages_keep_their_ids(mixed: DiagnosisResult, tmp_path: Path) -> None:
     case = page_of(mixed, tmp_path).split('id="case-q03"')[1].split("</details>")[0]
-    alone = text_of(case.split("gold only")[1])
+    alone = text_of(case.split("right passages only")[1])
     assert "doc03 holds the answer" in alone
 
 

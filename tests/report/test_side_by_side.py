@@ -34,7 +34,7 @@ def test_words_passages_and_scores_that_differ_are_marked() -> None:
     html = str(side_by_side(Canvas("en"), columns()))
     assert re.findall(r'<mark class="only" title="[^"]*">([^<]*)</mark>', html) == ["nine", "eleven"]
     text = text_of(html)
-    for told in ("rag-a wrong misread", "rag-b right", "blog#0 was at rank 2", "manual#7 gold new",
+    for told in ("rag-a wrong misread", "rag-b right", "blog#0 was at rank 2", "manual#7 right passage new",
                  "blog#1 lost, was at rank 1", "f1 0.250 0.750 +0.500", "Passages in the prompt: 2"):  # fmt: skip
         assert told in text
     assert '<a href="/case?a"><bdi>rag-a</bdi></a>' in html

@@ -83,7 +83,7 @@ def test_an_edit_of_every_field_is_one_version_with_who_and_why(client: TestClie
         ("gold-2", 0, "1"), ("passage-2", 0, "See § 2."), ("title-2", 0, "Rules"),
     )  # fmt: skip
     assert "Saved as version 1." in plain(page)
-    for told in ("Version 1 · Ida", "as in § 2", "Question", "References", "Gold passages", "Answerable"):
+    for told in ("Version 1 · Ida", "as in § 2", "Question", "References", "Right passages", "Answerable"):
         assert told in plain(page)
     assert '<mark class="only" title="words that are new">paid</mark>' in page.text
     sample = sample_of(labels, "q1")
