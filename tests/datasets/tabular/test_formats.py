@@ -382,6 +382,25 @@ def test_nan_as_python_writes_it_is_nothing(tmp_path: Path) -> None:
     assert (data.items[0].sample.references, texts(data)) == ((), [])
 
 
+def test_the_columns_of_json_lines_are_those_of_all_lines_whose_values_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lines = tmp_path / "a.jsonl", 30
+    rows = [{"question": f"Q{number}?", "answer": "A."} for number in range(lines)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"question": "Q?", "answer": "A.", "x": NaN}\n')
+    read: list[str] = []
+
+    def counted(text: str, **options: Any) -> Any:
+        read.append(text)
+        return json.loads(text)
+
+    monkeypatch.setattr("ragstone.datasets.tabular.jsonfiles.strict_json", counted)
+    raw = Rows(json_rows(path, lines=True))
+    assert (raw.columns, len(raw)) == (("question", "answer", "x"), lines + 1)
+    assert [row.cells["question"] for row in raw.take()] == [*(row["question"] for row in rows), "Q?"]
+    assert len(read) == lines + 3  # the first line shows what the file is, and NaN is no JSON
+
+
 def test_a_run_that_is_one_object_is_read_line_by_line_of_its_queries(tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "corpus.jsonl").write_text(

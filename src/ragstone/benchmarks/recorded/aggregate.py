@@ -148,7 +148,7 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         places = [tally.of(tally.metrics, name)]
         for column, value in groups.items():
             places.append(tally.of(tally.groups.setdefault(column, {}).setdefault(value, {}), name))
-        flagged = isinstance(score.evidence, Mapping) and bool(score.evidence.get("unsupported_quotes"))
+        flagged = isinstance(score.evidence, dict | Mapping) and bool(score.evidence.get("unsupported_quotes"))
         for scores in places:
             scores.unsupported_quotes += flagged
             if score.status == "scored" and score.value is not None:
@@ -178,6 +178,8 @@ def amounts_of(usage: Usage) -> tuple[float, ...]:
 
 def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -> None:
     """A step that several metrics of the case use is stored once and is one object."""
+    if not any(by_metric.values()):
+        return
     users = Counter(id(step) for steps in by_metric.values() for step in steps)
     counted: set[int] = set()
     for name, steps in by_metric.items():

@@ -111,7 +111,7 @@ def _miss(name: str, score: Score, threshold: float) -> float | None:
 
 def _direction(name: str, score: Score) -> str:
     """The better direction; the evidence of a user's rubric states its own."""
-    rubric = score.evidence.get("rubric") if isinstance(score.evidence, Mapping) else None
+    rubric = score.evidence.get("rubric") if isinstance(score.evidence, dict | Mapping) else None
     return str(rubric["better"]) if isinstance(rubric, Mapping) and "better" in rubric else better(name)
 
 

@@ -37,7 +37,11 @@ class StageTally:
 def add_stages(stages: dict[str, StageTally], record: Record) -> None:
     """Adds the stages of a record. "answer" is what its response took beyond the others."""
     response = record.response
-    if response is None or not any(step.name in (*_RECALLS, FIRST_TOKEN) for step in response.steps):
+    if (
+        response is None
+        or not response.steps
+        or not any(step.name in (*_RECALLS, FIRST_TOKEN) for step in response.steps)
+    ):
         return
     for name in _ROWS:
         steps = [step for step in response.steps if step.name == name]

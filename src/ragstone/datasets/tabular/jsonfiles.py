@@ -1,8 +1,10 @@
 """Reads JSON lines, and JSON in the layouts of pandas, ragas, RAGChecker and others."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ragstone.datasets.jsonlines import kind_of, strict_json
 from ragstone.datasets.tabular.paths import head_of
@@ -26,7 +28,8 @@ def json_rows(path: Path, *, lines: bool, known: Sequence[str] = ()) -> Raw:
     encoding, warning = encoding_of(path)
     raw = Raw(path.name, (), warnings=[warning] if warning else [])
     if _is_lines(path, encoding, lines):
-        raw.rows, raw.repeatable = _Lines(path, encoding), path.is_file()  # a pipe is read once
+        raw.rows = lines_of_file = _Lines(path, encoding)
+        raw.names = lines_of_file.names if path.is_file() else None  # a pipe is read once
         return raw
     with reading(path):
         text = path.read_text(encoding=encoding)
@@ -62,12 +65,29 @@ class _Lines:
         self._path, self._encoding = path, encoding
 
     def __iter__(self) -> Iterator[DataRow]:
+        return (_row(f"line {number}", line) for number, line in self._lines())
+
+    def names(self) -> Iterator[Iterable[str]]:
+        """The columns of each row; its values are not read."""
+        return (_names(line) for _, line in self._lines())
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
         with reading(self._path):  # it may have been deleted since it was read first
             opened = self._path.open(encoding=self._encoding, newline="\n")
         with opened as stream:
             for number, line in enumerate(stream, 1):
                 if line.strip(_SPACE):
-                    yield _row(f"line {number}", line)
+                    yield number, line
+
+
+_NAMES = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _names(line: str) -> Iterable[str]:
+    try:
+        return _NAMES.decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):  # no object, or with NaN: what follows tells
+        return _row("", line).cells
 
 
 def _row(where: str, line: str) -> DataRow:

@@ -24,7 +24,8 @@ class DataRow:
 
 @dataclass
 class Raw:
-    """The content of a source; `rows` can be read only once, unless it is `repeatable`: a file that is read again.
+    """The content of a source; `rows` can be read only once, unless there is `names`, which gives the columns of each
+    row at less cost: then they are of a file that is read again.
 
     `schema` and `mapping` (field → column) are set if the format determines them. In a `sparse` format an empty text
     means a missing value. `qrels`, `corpus` and `queries` are files next to it that belong to it. `warnings` is
@@ -41,7 +42,7 @@ class Raw:
     queries: Path | None = None
     warnings: list[str] = field(default_factory=list)
     path: Path | None = None
-    repeatable: bool = False
+    names: Callable[[], Iterable[Iterable[str]]] | None = None
 
     @property
     def source(self) -> str:
@@ -56,14 +57,18 @@ class Rows:
     def __init__(self, raw: Raw) -> None:
         columns: dict[str, None] = {}
         kept, self._count = Spool[DataRow](), 0
-        for row in raw.rows:
-            columns.update(row.cells)
+        for names in self._kept(raw.rows, kept) if raw.names is None else raw.names():
+            columns.update(dict.fromkeys(names))
             self._count += 1
-            if not raw.repeatable:
-                kept.append(row)
-        self._rows: Iterable[DataRow] = raw.rows if raw.repeatable else kept
+        self._rows: Iterable[DataRow] = kept if raw.names is None else raw.rows
         self.raw = raw
         self.columns = tuple(columns)
+
+    @staticmethod
+    def _kept(rows: Iterable[DataRow], kept: Spool[DataRow]) -> Iterator[Iterable[str]]:
+        for row in rows:
+            kept.append(row)
+            yield row.cells
 
     def __len__(self) -> int:
         return self._count
@@ -89,7 +94,7 @@ class Rows:
     def instead(self, rows: Iterable[DataRow], *, schema: str, mapping: Mapping[str, str]) -> "Rows":
         """New rows that replace these, for the same source."""
         raw = self.raw
-        return Rows(replace(raw, rows=rows, schema=schema, mapping=mapping, sparse=False))
+        return Rows(replace(raw, rows=rows, schema=schema, mapping=mapping, sparse=False, names=None))
 
 
 def repeated(names: Iterable[str]) -> str | None:

@@ -85,7 +85,7 @@ def by_judge(record: Record) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for name, score in record.scores.items():
         base, bracket, judge = name.partition("[")
-        judges = score.evidence.get(_KEY) if isinstance(score.evidence, Mapping) else None
+        judges = score.evidence.get(_KEY) if isinstance(score.evidence, dict | Mapping) else None
         if bracket and judge.endswith("]") and score.value is not None:
             found.setdefault(base, {})[judge[:-1]] = score.value
         elif isinstance(judges, Mapping):

@@ -112,7 +112,9 @@ def parted(score: Score) -> tuple[Score, list[Any]]:
     """The score without the steps that it rests on, and those as they stand in its evidence."""
     evidence_value = score.evidence
     if not (
-        isinstance(evidence_value, Mapping) and isinstance(evidence_value.get(_KEY), list) and evidence_value[_KEY]
+        isinstance(evidence_value, dict | Mapping)
+        and isinstance(evidence_value.get(_KEY), list)
+        and evidence_value[_KEY]
     ):
         return score, []
     return replace(
@@ -170,7 +172,7 @@ def requests_of(record: Record) -> list[JudgeStep]:
 
 
 def _held(score: Score) -> list[Mapping[str, Any]]:
-    raw_steps = score.evidence.get(_KEY) if isinstance(score.evidence, Mapping) else None
+    raw_steps = score.evidence.get(_KEY) if isinstance(score.evidence, dict | Mapping) else None
     return [raw for raw in raw_steps if isinstance(raw, Mapping)] if isinstance(raw_steps, list | tuple) else []
 
 
