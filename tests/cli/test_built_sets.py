@@ -145,6 +145,18 @@ def test_what_a_set_took_is_told_for_each_question(tmp_path: Path) -> None:
     assert (passes.columns[3], cost.notes) == ("Requests", ())
 
 
+@pytest.mark.parametrize(("checker", "by_rules"), [("local/template", True), ("openai/m", False)])
+def test_a_dry_run_as_json_marks_the_passes_that_ask_no_model(
+    ragstone: Callable[..., Told], checker: str, by_rules: bool
+) -> None:
+    models = ("--model", "local/template", "--checker", checker)
+    passes = ragstone("build", "questions", str(HANDBOOK / "en"), *models, "--dry-run", "--json", "-o", "s").document
+    roles = {
+        role: {one["by_rules"] for one in passes.values() if one["role"] == role} for role in ("writer", "checker")
+    }
+    assert roles == {"writer": {True}, "checker": {by_rules}}
+
+
 def test_a_set_made_by_rules_took_no_requests_and_no_tokens(tmp_path: Path) -> None:
     built = build_questions(HANDBOOK / "en", tmp_path / "set", size=5, types={"single": 1})
     spent, cost, passes = spent_of(built)

@@ -41,8 +41,10 @@ def rows(folder: Path) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Generated example"), ("zh", "按规则生成的示例")])
 def test_an_empty_folder_ends_with_a_report(tmp_path: Path, language: str, word: str) -> None:
-    ended = process("init", folder=tmp_path, RAGSTONE_LANGUAGE=language)
+    ended = process("init", folder=tmp_path, RAGSTONE_LANGUAGE=language, COLUMNS="80")
     assert ended.code == 0, ended
+    first_screen = ended.out.splitlines()[:12]
+    assert any("4 of 8 answers are right" in line or "8 个答案中 4 个正确" in line for line in first_screen)
     assert {"ragstone.toml", "questions.csv", WORKFLOW, "report.html", "docs/01.md"} <= files(tmp_path)
     assert "answer_match" in (tmp_path / "report.html").read_text("utf-8")
     assert f'lang="{language}' in (tmp_path / "report.html").read_text("utf-8")

@@ -205,6 +205,8 @@ def test_pages_keep_the_language_they_were_opened_in(client: TestClient, languag
 def test_a_viewer_without_a_file_of_labels_says_how_to_name_one(browse: Browse, tmp_path: Path) -> None:
     answer = browse(tmp_path).get("/annotate")
     assert (answer.status_code, "start it with --labels FILE" in plain(answer)) == (400, True)
+    chinese = browse(tmp_path).get("/annotate?lang=zh")
+    assert (chinese.status_code, "请用 --labels FILE 启动" in plain(chinese)) == (400, True)
     missing = browse(tmp_path, labels=tmp_path / "none.sqlite").get("/annotate")
     assert (missing.status_code, "ragstone annotate makes it" in plain(missing)) == (400, True)
     assert not (tmp_path / "none.sqlite").exists()

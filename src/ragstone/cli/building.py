@@ -94,7 +94,8 @@ async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Map
     retrievers = [{"model": cost.model, "requests": cost.requests, "tokens": cost.tokens} for cost in searched]
     least, likely, most = (found.total(bound) for bound in _BOUNDS)
     if values["as_json"]:
-        passes = {name: _document(one) for name, one in found.passes.items()}
+        by_rules = [role for role, model in models_of(values).items() if model == TEMPLATE_MODEL]
+        passes = {name: _document(one) | {"by_rules": one.role in by_rules} for name, one in found.passes.items()}
         say_json(passes | ({"retrievers": retrievers} if retrievers else {}))
         return 0
     language = values["language"] or preferred_language()

@@ -13,6 +13,7 @@ import click
 from ragstone.cli.options import PATH
 from ragstone.cli.output import say
 from ragstone.cli.systems import http_of, http_options
+from ragstone.error_text import told
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES, messages, preferred_language
 
@@ -142,7 +143,7 @@ def _ask(text: str, default: str, check: Callable[[str], Any], choices: tuple[st
         try:
             check(answer)
         except UsageError as error:
-            say(f"ragstone: {error}", err=True)
+            say(f"ragstone: {told(str(error), preferred_language())}", err=True)
         else:
             return answer
 
@@ -202,9 +203,13 @@ def _checked(starter: "Starter", texts: Mapping[str, str]) -> bool:
 
     say(texts["checking"])
     found = asyncio.run(check_system(starter.target, starter.questions or QUESTIONS))
-    say_check(found, preferred_language())
+    passages = [len(item.response.passages) for item in found.checked if item.response is not None]
+    if len(passages) == len(found.checked) and all(passages):
+        say(texts["answers"].format(n=max(passages), name=_name(starter)))
+    else:
+        say_check(found, preferred_language())
     say("")
-    return any(item.response is not None for item in found.checked)
+    return bool(passages)
 
 
 def _first_run(texts: Mapping[str, str]) -> int:

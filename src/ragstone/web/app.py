@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragstone.error_text import told
 from ragstone.errors import RagstoneError, UnknownName
 from ragstone.messages import messages
 from ragstone.prices import Price
@@ -81,7 +82,8 @@ async def _problem(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, problem = error.status_code, words["not_found"] if error.status_code == 404 else error.detail
     elif isinstance(error, RagstoneError):
-        status, problem = 404 if isinstance(error, NoSuchRun) else 400, " ".join(error.lines)
+        status = 404 if isinstance(error, NoSuchRun) else 400
+        problem = " ".join(told(line, language) for line in error.lines)
     else:
         status, problem = 500, words["bug"].format(error=f"{type(error).__name__}: {error}")
     canvas = Canvas(language)

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from ragstone.error_text import told
 from ragstone.errors import RagstoneError
 from ragstone.messages import messages
 from ragstone.report.section import Canvas
@@ -85,7 +86,7 @@ def _row(request: Request, canvas: Canvas, run: FoundRun, *, full: bool) -> Mark
         try:
             values |= _facts(request, canvas, run)
         except RagstoneError as error:
-            values["problem"] = " ".join(error.lines)
+            values["problem"] = " ".join(told(line, canvas.language) for line in error.lines)
     w = messages(__name__, canvas.language)
     return canvas.html(
         "web/run_row.html", w=w, run=run, full=full, href=address(request, "/run", {"run": run.name}),
