@@ -67,6 +67,7 @@ _SUBCLASSES = {
     for node in ast.walk(tree)
     if isinstance(node, ast.ClassDef) and any(hasattr(errors, ast.unparse(base)) for base in node.bases)
 }
+_SHOWN = [SOURCE / "benchmarks", SOURCE / "datasets/tabular", SOURCE / "datasets/jsonlines.py"]  # their ValueErrors are
 _OTHER_ARGUMENTS = {"UnknownName", "MissingKey", "RunMismatch", "AllowanceSpent", "EndpointRefused", "Postponed"}
 
 
@@ -147,10 +148,16 @@ def lookup_in(path: Path, call: ast.Call) -> Lookup:
 
 def said(path: Path, call: ast.Call) -> list[str]:
     """What an error that is made here can say."""
-    name = ast.unparse(call.func).rpartition(".")[2]
+    function = ast.unparse(call.func)
+    name = function.rpartition(".")[2]
+    lookup = lookup_in(path, call)
+    if function.endswith("problems.add") or (
+        name in ("CellError", "ValueError") and any(map(path.is_relative_to, _SHOWN))
+    ):
+        found = [re.sub(r"(?<=[.?]){}$", "", text) for text in texts(call.args[-1], lookup)]
+        return [text if text.endswith((".", "?")) else f"{text}." for text in found]
     if not is_error(name) or name in _OTHER_ARGUMENTS or not call.args:
         return []
-    lookup = lookup_in(path, call)
     if name != "DataError" or len(call.args) < 2:
         return texts(call.args[1 if name == "SystemFailed" and len(call.args) > 1 else 0], lookup)
     advice = next((keyword.value for keyword in call.keywords if keyword.arg == "advice"), None)
