@@ -36,6 +36,10 @@ PUT_TOGETHER = {
     "Q7 an address: url=http://… in the name of the retriever, or --retriever-base-url.": (
         "hnsw needs an address: url=http://… in the name of the retriever, or --retriever-base-url."
     ),
+    "Q7, line 7: Q7 (Q7 more: `ragstone rubrics check Q7`)": (
+        "a.toml: is missing. (2 more: `ragstone rubrics check a.toml`)"
+    ),
+    "Q7, line 7: Q7 (`ragstone rubrics check Q7`)": "a.toml: is missing. (`ragstone rubrics check a.toml`)",
     "Q7: there is no . Give the folder or file with your collection.": (
         "milvus: there is no path. Give the folder or file with your collection."
     ),
@@ -67,7 +71,12 @@ _SUBCLASSES = {
     for node in ast.walk(tree)
     if isinstance(node, ast.ClassDef) and any(hasattr(errors, ast.unparse(base)) for base in node.bases)
 }
-_SHOWN = [SOURCE / "benchmarks", SOURCE / "datasets/tabular", SOURCE / "datasets/jsonlines.py"]  # their ValueErrors are
+_SHOWN = [
+    SOURCE / "benchmarks",
+    SOURCE / "datasets/tabular",
+    SOURCE / "datasets/jsonlines.py",
+    SOURCE / "datasets/rgb.py",
+]  # their ValueErrors are
 _OTHER_ARGUMENTS = {"UnknownName", "MissingKey", "RunMismatch", "AllowanceSpent", "EndpointRefused", "Postponed"}
 
 
@@ -152,7 +161,7 @@ def said(path: Path, call: ast.Call) -> list[str]:
     name = function.rpartition(".")[2]
     lookup = lookup_in(path, call)
     if function.endswith("problems.add") or (
-        name in ("CellError", "ValueError") and any(map(path.is_relative_to, _SHOWN))
+        name in ("CellError", "Fault", "ValueError") and any(map(path.is_relative_to, _SHOWN))
     ):
         found = [re.sub(r"(?<=[.?]){}$", "", text) for text in texts(call.args[-1], lookup)]
         return [text if text.endswith((".", "?")) else f"{text}." for text in found]
