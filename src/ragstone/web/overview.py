@@ -29,8 +29,9 @@ def figures_of(run: OpenRun, language: str) -> dict[str, Any]:
     for name, system in list(counts.systems.items())[:_SYSTEMS]:
         dots = summaries[name].dots[:_FIGURES] if name in summaries else ()
         figures = [{"label": dot.label, "text": dot.text, "value": dot.value} for dot in dots] or _right(system)
-        if not figures and name in summaries:  # retrievers alone: no answer is right or wrong
-            figures = [{"label": summaries[name].verdict.partition("\n")[0], "text": "", "value": None}]
+        verdict = next((summaries[key].verdict for key in (name, "") if key in summaries), "")
+        if not figures and verdict:  # retrievers alone: no answer is right or wrong
+            figures = [{"label": verdict.partition("\n")[0], "text": "", "value": None}]
         systems.append({"name": name, "label": labels[name], "figures": figures})
     meta = run.run.meta
     return {
