@@ -1,6 +1,7 @@
 """Errors in the language of the command: click's, those that name what is unknown, and a frame for the others."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.cli.test_language import chinese
@@ -72,6 +73,15 @@ def test_the_environment_decides_without_an_option_and_one_that_is_wrong_is_told
     ]  # fmt: skip
     monkeypatch.setenv("RAGSTONE_LANGUAGE", "qq")
     assert language_of([]) == "en"
+
+
+def test_what_a_check_of_data_finds_is_told_in_the_language_of_the_environment(
+    ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("en.json").write_text('{"id": 1, "query": "q", "answer": 3, "positive": ["a"], "negative": []}\n', "utf-8")
+    assert "error: en.json, line 1, field 'answer': found a number;" in ragstone("data", "check", "en.json").out
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", "zh")
+    assert "错误：en.json，第 1 行，字段 answer：这里是数字；" in ragstone("data", "check", "en.json").out
 
 
 def test_the_settings_that_differ_are_told_in_the_language_of_the_error() -> None:

@@ -14,6 +14,7 @@ import click
 from ragstone.cli.evaluate import file_options
 from ragstone.cli.options import FOLDER, PATH, Number, json_option, language_option, map_option
 from ragstone.cli.output import say, say_json, say_tables
+from ragstone.error_text import told
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
 
@@ -100,7 +101,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
             for line in _lines_of(item) if isinstance(item, CheckedAnswers) else item.lines:
                 say(line)
         for problem in problems:
-            say(str(problem))
+            say(told(str(problem), preferred_language()))
     warnings = len(problems) - errors + sum(len(item.warnings) for item in checked if isinstance(item, CheckedAnswers))
     say(_texts()["totals"].format(errors=errors, warnings=warnings), err=True)
     return 2 if errors else 0

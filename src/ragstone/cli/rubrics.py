@@ -11,6 +11,7 @@ import msgspec
 
 from ragstone.cli.options import FOLDER, PATH, json_option, language_option
 from ragstone.cli.output import say, say_json, say_text
+from ragstone.error_text import told
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def check(path: Path, as_json: bool) -> int:
         say_json(listed)
     for file in () if as_json else files:
         for mistake in file.mistakes:
-            say(f"{file.path}: {mistake}")
+            say(told(f"{file.path}: {mistake}", preferred_language()))
         if file.rubric is not None:
             rubric = file.rubric
             say(f"{file.path}: rubric.{rubric.name}  {rubric.hash[:12]}  {_outline(rubric, texts)}")
