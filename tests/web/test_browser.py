@@ -133,7 +133,7 @@ def test_rows_fill_in_by_themselves(tab: Tab, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("ragstone.web.pages.runs._BUDGET_SECONDS", 0.0)
     page = tab("/")
     page.wait_for_selector(".sys b")
-    assert "local/extractive" in page.inner_text("table.rows")
+    assert "extractive" in page.inner_text("table.rows")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
