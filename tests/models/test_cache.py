@@ -183,6 +183,33 @@ async def test_a_request_that_was_inherited_is_in_the_cache_and_in_the_count_of_
     assert len(model.requests) == 1
 
 
+async def test_a_request_whose_reply_no_case_took_stays_in_the_count_of_one() -> None:
+    async def of_a_case(replies: KeptReplies) -> Completion:
+        with track_work(replies):
+            return await front.generate(ask())
+
+    async def replied_as_all_stop(_: Request) -> str:
+        stop_all()
+        return "Paris"
+
+    async def hangs(_: Request) -> str:
+        await asyncio.Event().wait()
+        return "Paris"
+
+    def stop_all() -> None:
+        for task in tasks:
+            asyncio.get_running_loop().call_soon(task.cancel)
+
+    for script, cases in ((replied_as_all_stop, 1), (replied_as_all_stop, 2), (hangs, 1), (hangs, 3)):
+        front, kept = Cached(Scripted(script), None, identity=IDENTITY), [KeptReplies() for _ in range(cases)]
+        tasks = [asyncio.ensure_future(of_a_case(replies)) for replies in kept]
+        await turns()
+        stop_all()
+        await asyncio.wait(tasks)
+        assert all(task.cancelled() for task in tasks)
+        assert sum(replies.lost for replies in kept) == 1, (script.__name__, cases)
+
+
 async def test_when_the_one_that_sends_and_then_the_heir_stop_the_next_one_inherits_and_the_last_ends_it() -> None:
     go, ended = asyncio.Event(), asyncio.Event()
 

@@ -160,7 +160,12 @@ class Cached:
         name = self._name(key, request)
         shared = self._in_flight.get(name)
         if shared is not None and not shared.abandoned:
-            completion = await shared.result()
+            try:
+                completion = await shared.result()
+            except asyncio.CancelledError:
+                if shared.unpaid and not shared.waited_for and kept_replies is not None and key:
+                    kept_replies.begin(key)  # it was sent, and no other case counts it
+                raise
             free, shared.unpaid = not shared.unpaid, False
             return _free(completion) if free else completion
         lost_requests = kept_replies.begin(key) if kept_replies is not None and key else 0
@@ -170,7 +175,7 @@ class Cached:
             completion = await shared.result()
         except asyncio.CancelledError:
             shared.unpaid = True
-            if kept_replies is not None and key and not shared.abandoned:
+            if kept_replies is not None and key and shared.waited_for:
                 kept_replies.withdraw(key)  # it is another case's now
             raise
         except EndpointRefused as error:
@@ -241,13 +246,19 @@ class _Sent:
         try:
             return await future
         except asyncio.CancelledError:
-            self._waiting.remove(future)
-            if not self._waiting and not self.task.done():
+            if self._waiting == [future] and not self.task.done():
                 self.abandoned = True
                 self.task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):  # wait for its clean-up
                     await self.task
             raise
+        finally:
+            self._waiting.remove(future)
+
+    @property
+    def waited_for(self) -> bool:
+        """Whether somebody has not gone on with the reply yet."""
+        return bool(self._waiting)
 
     def end(self, completion: Completion | None, error: BaseException | None) -> None:
         """Tells all who wait."""
