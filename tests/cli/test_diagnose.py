@@ -48,6 +48,13 @@ def test_a_dry_run_counts_and_asks_nothing(ragstone: Any) -> None:
     assert list(Path.cwd().glob("*.run")) == []
 
 
+def test_a_budget_with_a_price_is_taken(ragstone: Any) -> None:
+    options = ("--corpus", DOCS, "--limit", "2", "--price", "0.15/0.60", "--budget", "5.00", "--quiet", "--json")
+    told = ragstone("diagnose", QUESTIONS, *options)
+    assert told.code == 0, told.err
+    assert len(json.loads(told.out)["causes"]) == 2
+
+
 def test_a_change_is_tried_and_told(ragstone: Any) -> None:
     options = ("--corpus", DOCS, "--system", "rag(k=1, chunk=10)", "--try", "chunk=20", "--limit", "40", "--quiet")
     told = ragstone("diagnose", QUESTIONS, *options)

@@ -77,7 +77,7 @@ def command(**values: Any) -> int:
         if values["shard"]:
             raise UsageError("--shard has no effect on a run file, of which nothing is asked: leave it out.")
         return _say_run(values)
-    if values["max_cost"]:
+    if values["max_cost"] and not values["price"]:
         raise UsageError("--budget needs the price of a million tokens: add --price IN/OUT, such as 0.15/0.60.")
     check_report(values)
     language = values["data_language"] or ""
