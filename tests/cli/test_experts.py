@@ -224,6 +224,15 @@ def test_annotate_goes_on_with_what_narrows_the_interval_most(tmp_path: Path) ->
         label_round(tmp_path / "o.sqlite", run, tasks=["correct"], by="interval")
 
 
+def test_where_all_answers_are_labelled_none_narrows_the_interval_and_a_round_adds_none(tmp_path: Path) -> None:
+    run, path = evaluate(data(12), ["answer_match"], run=tmp_path / "e.run").run, tmp_path / "labels.sqlite"
+    with label_round(path, run, tasks=["correct"]) as store:
+        for item in list(store.items()):
+            store.put(Label(item.id, "correct", "ann", "yes"))
+    with label_round(path, run, tasks=["correct"], sample=10, by="interval") as store:
+        assert store.get("draw", {})["added"] == 0
+
+
 def test_labels_of_data_count_for_a_run_of_them_and_labels_of_another_run_do_not(tmp_path: Path) -> None:
     source = tmp_path / "answers.jsonl"
     source.write_text("\n".join(map(json.dumps, data(60))), encoding="utf-8")

@@ -17,7 +17,7 @@ from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.tabular.items import Item
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore, Task, items_of, task_named
-from ragstone.labels.items import candidates
+from ragstone.labels.items import Candidate, candidates
 from ragstone.labels.sampling import By, assigned_evenly, draw
 from ragstone.messages import preferred_language
 from ragstone.metrics.judge.panel import by_judge
@@ -123,8 +123,12 @@ def _add(
                 del cases, texts
                 return iter(listed)
 
-        found = candidates(
-            records(texts="passage" in kinds), kinds, rated=lambda record: _rated(record, tasks), stratum=stratum
+        there = set[str]()
+        found = _noted(
+            candidates(
+                records(texts="passage" in kinds), kinds, rated=lambda record: _rated(record, tasks), stratum=stratum
+            ),
+            there,
         )
         if by == "interval":
             cases = _narrowing(store, source, tasks, systems, count, seed, records(texts=False))
@@ -132,7 +136,7 @@ def _add(
         else:
             chosen = draw(found, count, by, seed=seed)
         for task in tasks:
-            if task.kind not in {key[0] for key in chosen}:
+            if task.kind not in there:
                 shown_as = source.name if isinstance(source, EvalData) else source
                 raise UsageError(f"{shown_as} has nothing for the task {task.name}: {_LACKS[task.kind]}")
         store.add_samples(samples_of(source) if isinstance(source, EvalData) else _samples(records()))
@@ -141,6 +145,13 @@ def _add(
         by_case = count is not None and kinds <= {"answer", "pair"}  # their keys end with the case
         drawn = records({key[-1] for key in chosen} if by_case else None)
         return store.add_items(items_of(drawn, chosen, source=name, seed=seed, by=by if count else "", **more))
+
+
+def _noted(found: Iterable[Candidate], kinds: set[str]) -> Iterator[Candidate]:
+    """The candidates as they come; their kinds are added."""
+    for candidate in found:
+        kinds.add(candidate.key[0])
+        yield candidate
 
 
 def _evidence(data: EvalData) -> Callable[[Record], Sequence[Passage]]:
