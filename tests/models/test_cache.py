@@ -255,6 +255,30 @@ async def test_a_request_that_nobody_waits_for_any_more_is_cancelled() -> None:
     assert ended.is_set()
 
 
+async def test_a_reply_comes_in_a_loop_that_begins_tasks_at_once() -> None:
+    # As `asyncio.eager_task_factory` of Python 3.12 does: what waits for nothing ends before the task is there.
+    def eager(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> Any:
+        if coroutine.__name__ != "_send":
+            return asyncio.Task(coroutine, loop=loop, **options)
+        ended = loop.create_future()
+        with pytest.raises(StopIteration):
+            coroutine.send(None)
+        ended.set_result(None)
+        return ended
+
+    def script(request: Request) -> str:
+        if request != ask():
+            raise ServerFault("down")
+        return "Paris"
+
+    asyncio.get_running_loop().set_task_factory(eager)
+    front = Cached(Scripted(script), None, identity=IDENTITY)
+    async with asyncio.timeout(5):
+        assert (await front.generate(ask())).text == "Paris"
+        with pytest.raises(ServerFault, match="down"):
+            await front.generate(ask("Whom?"))
+
+
 async def test_an_error_is_not_kept(tmp_path: Path) -> None:
     outcomes = iter([ServerFault("no"), RateLimited("no")])
     async with cached(tmp_path, Scripted(lambda _: next(outcomes, "Paris"))) as front:

@@ -236,13 +236,17 @@ class _Sent:
     task: "asyncio.Task[None]"
 
     def __init__(self) -> None:
-        self.abandoned = self.unpaid = False
+        self.abandoned = self.unpaid = self._ended = False
+        self._completion: Completion | None = None
+        self._error: BaseException | None = None
         self._waiting: list[asyncio.Future[Completion]] = []
 
     async def result(self) -> Completion:
         """The reply, or what the model raises."""
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
+        if self._ended:  # in a loop of eager tasks, before `task` was there
+            self._tell(future)
         try:
             return await future
         except asyncio.CancelledError:
@@ -262,15 +266,18 @@ class _Sent:
 
     def end(self, completion: Completion | None, error: BaseException | None) -> None:
         """Tells all who wait."""
+        self._completion, self._error, self._ended = completion, error, True
         for future in self._waiting:
-            if future.done():
-                continue
-            if completion is not None and error is None:
-                future.set_result(completion)
-            elif isinstance(error, Exception):
-                future.set_exception(error)
-            else:
-                future.cancel()
+            if not future.done():
+                self._tell(future)
+
+    def _tell(self, future: "asyncio.Future[Completion]") -> None:
+        if self._completion is not None and self._error is None:
+            future.set_result(self._completion)
+        elif isinstance(self._error, Exception):
+            future.set_exception(self._error)
+        else:
+            future.cancel()
 
 
 def _free(completion: Completion) -> Completion:
