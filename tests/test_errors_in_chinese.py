@@ -245,5 +245,12 @@ def test_a_sentence_stands_in_one_catalogue_and_has_the_same_places_in_both_lang
     assert [key for key, text in SENTENCES.items() if places(key) != places(text)] == []
 
 
+@pytest.mark.timeout(20)  # seconds; it took minutes when an option could be any text
+def test_a_long_message_that_is_nearly_a_sentence_is_looked_up_at_once() -> None:
+    for number in range(100):
+        message = ("x is not between x and " * 90)[:1_900] + str(number)
+        assert message in told(message, "zh")
+
+
 def places(text: str) -> Counter[str]:
     return Counter(re.findall(r"\{(\w+)\}", text))

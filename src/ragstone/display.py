@@ -184,8 +184,9 @@ class Diagnosis(Frozen, frozen=True):
 
 
 _WORD = re.compile(r"[^\s(),=;]+")
-_SUFFIX = re.compile(r"\.(?:py|jsonl?|csv|tsv|xlsx|parquet|run)(?=:|$)")
+_SUFFIX = re.compile(r"(?<=[^/\\])\.(?:py|jsonl?|csv|tsv|xlsx|parquet|run)(?=:|$)")
 _FOLDERS = 3  # tried before the whole id
+_SHORTEST = 3  # characters beside the only slash of a path or PROVIDER/MODEL, unlike that of "w/o" and "50/50"
 
 
 def short_names(ids: Iterable[str]) -> dict[str, str]:
@@ -211,6 +212,8 @@ def _short(name: str, folders: int) -> str:
         parts = [part for part in re.split(r"[/\\\\]", word) if part]
         if "://" in word:
             return word.removeprefix("http://").removeprefix("https://")
+        if len(parts) == 2 and min(map(len, parts)) < _SHORTEST and not _SUFFIX.search(word):
+            return word
         return _SUFFIX.sub("", "/".join(parts[-folders - 1 :])) if parts and word[-1] not in "/\\" else word
 
     return _WORD.sub(shorten, name)

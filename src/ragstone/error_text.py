@@ -10,6 +10,7 @@ _PLACE = re.compile(r"\{(\w+)(?:![rs])?\}")
 # What these places hold is translated, too; all others hold names, paths and numbers, which stay as they are.
 _TEXTUAL = re.compile("(advice|kind|problem|purpose|reason|what)[0-9]?")
 _WHERE = re.compile(r"(^|, )(?:(line|row|item|entry|byte)s? (\d+(?:, \d+)*)(?: and (\d+) more)?|(field) '([^']*)')")
+_ONE_WORD = r"\S+?"  # with a place for any text before its space, a long message takes seconds
 _CHANGE = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in the file, (?P<new>.+) now", re.DOTALL)
 _MORE = re.compile(r"and (\d+) more")
 _LONGEST = 2_000  # characters: a longer message holds somebody's text, and finding sentences in it takes long
@@ -108,7 +109,7 @@ def _pattern(english: str) -> re.Pattern[str]:
     at its end, with the message."""
     parts = _PLACE.split(english)
     parts[::2] = [re.escape(part).replace("'", "['\"]") for part in parts[::2]]
-    parts[1::2] = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+    parts[1::2] = [f"(?P<{name}>{_ONE_WORD if name == 'option' else '.+?'})" for name in parts[1::2]]
     if not parts[0]:
         parts[1] = parts[1].replace(".+?", "(?:(?![.:] ).)+?")
     return re.compile("".join(parts) + (r"(?:\s+|$)" if parts[-1] else "$"), re.DOTALL)

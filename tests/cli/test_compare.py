@@ -154,7 +154,8 @@ def test_a_comparison_opens_with_its_verdict(ragstone: Callable[..., Told]) -> N
     (row,) = document["metrics"]
     assert row["lost_total"] == row["worsened"] == 16
     assert (row["samples"], row["improved"]) == (20, 0)
-    line = told.out.splitlines()[0]
+    right, line = told.out.splitlines()[:2]
+    assert right.startswith("good gives more right answers than bad: by 80 points [53, 92] over 20 questions.")
     assert line == document["verdict"]["line"]
     assert line.startswith("answer_match fell by 0.80 [−0.")
     assert line.endswith("]: a regression; 16 of 20 questions worse, 0 better.")
@@ -162,7 +163,9 @@ def test_a_comparison_opens_with_its_verdict(ragstone: Callable[..., Told]) -> N
     better = ragstone("compare", BAD, GOOD, "--metrics", "answer_match", "--json").document["verdict"]
     assert better["kind"] == "improvement"
     assert "answer_match rose by 0.80 [0." in better["line"]
-    chinese = ragstone("compare", GOOD, BAD, "--metrics", "answer_match", "--language", "zh").out.splitlines()[0]
+    told = ragstone("compare", GOOD, BAD, "--metrics", "answer_match", "--language", "zh")
+    right, chinese = told.out.splitlines()[:2]
+    assert right == "good 比 bad 答对更多：80 个百分点 [53, 92]，共 20 个问题。"
     assert chinese.startswith("answer_match 下降 0.80 [−0.")
     assert chinese.endswith("]：变差；20 题中 16 题变差、0 题变好。")
 
@@ -171,7 +174,9 @@ def test_a_comparison_opens_with_its_verdict(ragstone: Callable[..., Told]) -> N
 def test_no_difference_is_said_to_be_none_that_was_found(ragstone: Callable[..., Told], tmp_path: Path) -> None:
     (tmp_path / "again.run").write_bytes((tmp_path / GOOD).read_bytes())
     told = ragstone("compare", GOOD, "again.run")
-    assert told.out.splitlines()[0] == "No difference was found in answer_match, token_f1 (20 questions)."
+    right, line = told.out.splitlines()[:2]
+    assert right.startswith(("No difference is seen between", "Too few questions to tell whether"))
+    assert line == "No difference was found in answer_match, token_f1 (20 questions)."
     document = ragstone("compare", GOOD, "again.run", "--json").document
     assert document["verdict"]["kind"] == "no_difference"
 

@@ -67,6 +67,17 @@ def test_a_comparison_says_who_is_better_or_what_would_decide_and_what_to_do(
     assert (both, where) == ("Neither is right on 25: these need another change.", [("#both_wrong", "wrong by both")])
 
 
+@pytest.mark.parametrize("counts", [(1, 0), (0, 1), (0, 0, 1)])
+def test_a_single_question_decides_nothing_and_has_no_interval(counts: tuple[int, ...]) -> None:
+    single = flips(*counts, *[0] * (4 - len(counts)))
+    assert single.right is not None
+    said = {language: flips_verdict(single, ("A", "B"), language) for language in LANGUAGES}
+    assert said == {
+        "en": "One question cannot tell whether A or B gives more right answers.",
+        "zh": "只有一个问题，不能判断 A 与 B 谁答对更多。",
+    }
+
+
 def test_names_that_do_not_fit_are_letters_with_a_key() -> None:
     long = ("rag(retriever=bm25, model=qwen-plus-latest, k=5)", "b")
     assert flips_verdict(flips(), long, "en").startswith("B gives more right answers than A")

@@ -7,6 +7,8 @@ import pytest
 from markupsafe import Markup
 
 import ragstone
+from ragstone.display import Cell, Row, Table
+from ragstone.report.html import table_html
 from ragstone.report.section import Canvas
 
 SOURCE = Path(ragstone.__file__).parent
@@ -29,3 +31,9 @@ def test_values_are_escaped_in_files_and_in_texts_of_plugins(template: str) -> N
     assert "&lt;script&gt;" in html
     assert "<script>" not in html
     assert isinstance(html, Markup)
+
+
+@pytest.mark.parametrize("name", ["items", "get", "__class__"])
+def test_a_key_that_is_called_as_a_method_of_python_is_no_link(name: str) -> None:
+    table = Table("t", "T", ("Sample", "n"), (Row((Cell(name), Cell("1"))), Row((Cell("q1"), Cell("2")))))
+    assert re.findall(r'href="([^"]*)"', table_html(Canvas("en"), table, {"q1": "#c1"})) == ["#c1"]

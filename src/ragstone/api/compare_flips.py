@@ -4,6 +4,7 @@ import math
 from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,16 +39,19 @@ class FlipReader:
         self.texts = any(benchmark.reads_texts for benchmark in benchmarks)
         self.readers = _Outcomes(benchmarks[0], language), _Outcomes(benchmarks[1], language)
 
+    @cached_property
+    def flips(self) -> Flips | None:
+        """The flips, once both sides are read. None if no pair has a verdict on both."""
+        found = flips_of(*(reader.outcomes for reader in self.readers))
+        return None if found.right is None else found
+
     def flipped(self, named: Collection[str] = ()) -> FlippedCases | None:
-        """The flips, with the cases of the `named` samples and the first of each cell. None if no pair has a verdict on
-        both sides."""
-        first, second = (reader.outcomes for reader in self.readers)
-        flips = flips_of(first, second)
-        if flips.right is None:
+        """The flips, with the cases of the `named` samples and the first of each cell. None without flips."""
+        if (flips := self.flips) is None:
             return None
         wanted = [
             (cell, self.readers[0].case(one), self.readers[1].case(other))
-            for cell, one, other in _wanted(flips, first.samples, named)
+            for cell, one, other in _wanted(flips, self.readers[0].outcomes.samples, named)
         ]
         of_a = _records(self._sides[0], {one for _, one, _ in wanted})
         of_b = _records(self._sides[1], {other for _, _, other in wanted})

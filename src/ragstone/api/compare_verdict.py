@@ -10,10 +10,11 @@ from ragstone.api.open_run import check_target
 from ragstone.display import Action, Chart, Dot, Summary, Table
 from ragstone.messages import messages
 from ragstone.optional import load
+from ragstone.report.opening import better_line
 from ragstone.storage import write_file
 
 if TYPE_CHECKING:
-    from ragstone.analysis.flips import Cell
+    from ragstone.analysis.flips import Cell, Flips
     from ragstone.api.compare_flips import FlippedCases
     from ragstone.report.side_by_side import Column
 
@@ -58,6 +59,12 @@ def comparison_verdict(comparison: Comparison, *, language: str = "en") -> list[
             labels.append(words["more"].format(n=len(unchanged) - _NAMED))
         lines.append(words["none"].format(labels=words["join"].join(labels), n=f"{size} {unit}"))
     return lines or [words["nothing"]]
+
+
+def right_line(comparison: Comparison, flips: "Flips", *, language: str = "en") -> str:
+    """Which side has more right answers, or how many questions would tell: the sentence that the page opens with."""
+    words = messages(better_line.__module__, language)
+    return "" if flips.right is None else better_line(flips.right, labels_of(comparison.a, comparison.b), words)
 
 
 def comparison_summary(comparison: Comparison, *, judged: bool = False, language: str = "en") -> Summary:

@@ -14,6 +14,7 @@ from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison, Difference
+    from ragstone.analysis.flips import Flips
     from ragstone.api.compare_flips import FlippedCases
     from ragstone.display import Chart, Table
 
@@ -54,6 +55,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     from ragstone.api.compare_verdict import (  # noqa: PLC0415
         comparison_notices,
         comparison_verdict,
+        right_line,
         verdict_of,
         write_comparison,
     )  # fmt: skip
@@ -64,7 +66,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     report, language = values["report_file"], values["language"] or remembered_language(a)
     if report is not None:
         check_target(report)
-    comparison, more, charts, flips = _compared(a, b, values, language)
+    comparison, more, charts, flips, flipped = _compared(a, b, values, language)
     worse = [row for row in comparison.rows if row.regressed(values["tolerance"])]
     primary = values["primary"]
     deciding = [row for row in comparison.rows if row.primary]
@@ -79,7 +81,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         code = 1 if worse else 3 if too_few or thin or unfinished or refused or not deciding else 0
     if report is not None:
         write_comparison(
-            comparison, report, more=more, charts=charts, flips=flips, language=language,
+            comparison, report, more=more, charts=charts, flips=flipped, language=language,
         )  # fmt: skip
     verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
@@ -90,7 +92,8 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         document |= {"exit": code}
         say_json(document)
         return code
-    for line in (*comparison_notices(comparison, language=language), *verdict):
+    opening = [] if flips is None else [right_line(comparison, flips, language=language)]
+    for line in (*comparison_notices(comparison, language=language), *opening, *verdict):
         say(line)
     tables = (*comparison_tables(comparison, language=language, moves=_MOVES_SHOWN, power=values["power"]), *more)
     say_tables(tables, language=language, widest=140)
@@ -108,29 +111,32 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
 
 def _compared(
     a: Path, b: Path | None, values: Mapping[str, Any], language: str
-) -> "tuple[Comparison, list[Table], list[Chart], FlippedCases | None]":
-    """The comparison, the tables of the benchmark, and for a report its charts and the flips of two systems, with the
-    samples that the tables name. Each run is opened once, and read once for both comparison and flips."""
+) -> "tuple[Comparison, list[Table], list[Chart], Flips | None, FlippedCases | None]":
+    """The comparison, the tables of the benchmark, for a report its charts, the flips of two systems, and for a report
+    also with the samples that the tables name. Each run is opened once, and read once for comparison and flips."""
     from ragstone.api.compare import compare_sides, opened_sides  # noqa: PLC0415
     from ragstone.api.compare_flips import flip_reader  # noqa: PLC0415
     from ragstone.api.compare_tables import benchmark_charts, benchmark_tables  # noqa: PLC0415
 
     where, by = values["where"], values["by"] or ""
     with opened_sides(a, b, values["system_a"], values["system_b"], within=bool(by)) as sides:
-        flipped = flip_reader(sides, language=language) if values["report_file"] is not None and not by else None
+        # JSON without a report has no flips.
+        wanted = not by and (values["report_file"] is not None or not values["as_json"])
+        flipped = flip_reader(sides, language=language) if wanted else None
         comparison = compare_sides(
             *sides, by=by, metrics=values["metrics"], on=values["on"], judges=values["judges"], where=where,
             group_by=values["group_by"], primary=values["primary"],
             readers=None if flipped is None else flipped.readers, texts=flipped is not None and flipped.texts,
         )  # fmt: skip
         if by:
-            return comparison, [], [], None
+            return comparison, [], [], None, None
         tables = benchmark_tables(sides, where=where, language=language)
+        flips = None if flipped is None else flipped.flips
         if values["report_file"] is None:
-            return comparison, tables, [], None
+            return comparison, tables, [], flips, None
         charts = benchmark_charts(sides, where=where, language=language)
         named = {flip.sample for row in comparison.rows for flip in (*row.lost, *row.gained)}
-        return comparison, tables, charts, None if flipped is None else flipped.flipped(named)
+        return comparison, tables, charts, flips, None if flipped is None else flipped.flipped(named)
 
 
 def _say_regressions(

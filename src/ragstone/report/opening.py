@@ -125,7 +125,9 @@ def _better(digest: Digest, words: Mapping[str, str]) -> str:
 def better_line(gain: Gain, names: tuple[str, str], words: Mapping[str, str]) -> str:
     """Which of A and B has more right answers, by how many points, or how many questions would tell. `words`: of this
     module."""
-    (b, a), low, high = names, gain.low or 0.0, gain.high or 0.0
+    (b, a), low, high = names, gain.low, gain.high
+    if low is None or high is None:
+        return words["one_question"].format(a=names[0], b=names[1])
     if gain.difference < 0:
         a, b, low, high = b, a, -high, -low
     size = abs(gain.difference)
