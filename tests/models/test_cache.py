@@ -256,7 +256,7 @@ async def test_a_request_that_nobody_waits_for_any_more_is_cancelled() -> None:
 
 
 async def test_a_reply_comes_in_a_loop_that_begins_tasks_at_once() -> None:
-    # As `asyncio.eager_task_factory` of Python 3.12 does: what waits for nothing ends before the task is there.
+    # Python 3.12 has `asyncio.eager_task_factory`: what waits for nothing ends before the task is there.
     def eager(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> Any:
         if coroutine.__name__ != "_send":
             return asyncio.Task(coroutine, loop=loop, **options)
@@ -271,7 +271,7 @@ async def test_a_reply_comes_in_a_loop_that_begins_tasks_at_once() -> None:
             raise ServerFault("down")
         return "Paris"
 
-    asyncio.get_running_loop().set_task_factory(eager)
+    asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory", eager))
     front = Cached(Scripted(script), None, identity=IDENTITY)
     async with asyncio.timeout(5):
         assert (await front.generate(ask())).text == "Paris"
