@@ -221,6 +221,11 @@ def test_a_sentence_that_nobody_says_any_more_is_found(literal: list[tuple[str, 
     assert unsaid == []
 
 
+def test_the_folder_that_one_is_in_is_a_path_like_others() -> None:
+    assert told(". is a folder: name a file.", "zh") == ". 是文件夹：请指定文件。"
+    assert told(".. is a folder: name a file.", "zh") == ".. 是文件夹：请指定文件。"
+
+
 def test_what_an_optional_package_is_for_is_told_in_chinese() -> None:
     keywords = [node for path in TREES for node in nodes_of(path)[0] if isinstance(node, ast.keyword)]
     purposes = {

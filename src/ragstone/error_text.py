@@ -111,5 +111,5 @@ def _pattern(english: str) -> re.Pattern[str]:
     parts[::2] = [re.escape(part).replace("'", "['\"]") for part in parts[::2]]
     parts[1::2] = [f"(?P<{name}>{_ONE_WORD if name == 'option' else '.+?'})" for name in parts[1::2]]
     if not parts[0]:
-        parts[1] = parts[1].replace(".+?", "(?:(?![.:] ).)+?")
+        parts[1] = parts[1].replace(".+?", r"(?:\.{1,2}(?= )|(?:(?![.:] ).)+?)")
     return re.compile("".join(parts) + (r"(?:\s+|$)" if parts[-1] else "$"), re.DOTALL)

@@ -154,7 +154,9 @@ def test_unknown_causes_come_first_with_what_is_missing(tmp_path: Path) -> None:
     assert "The cause of 1 of 1 failures is unknown: the right passages are not labelled; add" in summary.verdict
     assert "1 个错误中有 1 个原因未知：没有标注正确段落" in chinese.verdict
     assert [bar.text for bar in summary.bars if bar.kind == "gain"] == ["not measured"] * 4  # 0 would be a finding
-    text = text_of(page_of(result, tmp_path))
+    html = page_of(result, tmp_path)
+    assert '<ul class="chips"></ul>' not in html  # no heading without evidence below it
+    text = text_of(html)
     assert "Unknown 1 question The right passages are not labelled; add a column gold_ids, or" in text
 
 

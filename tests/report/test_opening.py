@@ -40,6 +40,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         evaluate(ROWS, metrics=["exact_match", "token_f1", "rouge_l"], gates={"token_f1": 0.9}, run=folder / "eval.run")
         few = [{**row, "ground_truth": row["answer"] if number else "elsewhere"} for number, row in enumerate(ROWS[:5])]
         evaluate(few, metrics=["token_f1"], gates={"token_f1": 0.9}, run=folder / "open.run")
+        evaluate(ROWS, metrics=["rouge_l"], run=folder / "unknown.run")
+        evaluate(ROWS, metrics=["exact_match"], run=folder / "known.run")
     return {kind: folder / f"{kind}.run" for kind in KINDS}
 
 
@@ -128,18 +130,20 @@ def test_a_metric_below_its_gate_is_marked_and_its_worst_cases_are_linked(
     items = html.split('class="fall dots"')[1].split("</ol>")[0].split("</li>")
     (f1,) = (item for item in items if "<bdi>token_f1</bdi>" in item)
     assert 'class="gate"' in f1
-    assert "✗ gate" in text_of(f1)
+    assert "✗ misses the gate" in text_of(f1)
     assert 'href="#case-q-' in f1
     with read_run(runs["eval"]) as run:
         *_, summary = run.summaries().values()
         assert "●" in opening_text({"": summary})
-        assert "|" in opening_text({"": summary})
+        lines = opening_text({"": summary}).splitlines()
+        assert any("|" in line for line in lines if line.startswith("token_f1"))
+        assert "| threshold of the gate" in lines
 
 
 def test_a_gate_that_an_interval_contains_is_not_marked_as_missed(runs: dict[str, Path], tmp_path: Path) -> None:
     text = text_of(page_of(runs["eval"].with_name("open.run"), tmp_path))
-    assert "✗ gate" not in text
-    assert "too few answers" in text
+    assert "✗" not in text
+    assert "too few answers to tell" in text
 
 
 def test_the_best_cell_of_the_grid_is_outlined(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -229,14 +233,21 @@ def test_links_to_cases_of_a_published_benchmark_are_questions(runs: dict[str, P
     ("language", "told"), [("en", "To know how many answers are right, add"), ("zh", "要知道多少")]
 )
 def test_answers_without_a_metric_of_correctness_say_which_flag_adds_one(
-    tmp_path: Path, language: str, told: str
+    runs: dict[str, Path], tmp_path: Path, language: str, told: str
 ) -> None:
-    evaluate(ROWS, metrics=["rouge_l"], run=tmp_path / "e.run")
-    page = page_of(tmp_path / "e.run", tmp_path, language)
+    unknown, known = (runs["eval"].with_name(f"{name}.run") for name in ("unknown", "known"))
+    page = page_of(unknown, tmp_path, language)
     todo = page.partition('<ol class="todo">')[2].partition("</ol>")[0]
     assert told in todo
     assert "`--metrics answer_match`" in todo
-    with read_run(tmp_path / "e.run") as run:
+    with read_run(unknown) as run:
         assert "--metrics answer_match" in opening_text(run.summaries(language=language))
-    evaluate(ROWS, metrics=["exact_match"], run=tmp_path / "f.run")
-    assert told not in page_of(tmp_path / "f.run", tmp_path, language)
+    assert told not in page_of(known, tmp_path, language)
+
+
+def test_what_is_said_of_a_gate_leaves_its_metric_room_on_a_phone(
+    runs: dict[str, Path], tmp_path: Path, opened: Open
+) -> None:
+    page = opened(page_of(runs["eval"].with_name("open.run"), tmp_path), width=390).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".dots bdi").first.bounding_box()["height"] < 30  # the name stands on one line

@@ -12,6 +12,8 @@ from tests.report.hostile import PAYLOADS
 from tests.web.conftest import Browse
 from tests.web.rounds import labels_file
 
+from ragstone import evaluate
+
 RUN = {"run": "sub/a.run"}
 
 
@@ -107,6 +109,19 @@ def test_a_trend_is_over_all_runs_of_the_folder_or_those_chosen(folder: Path, br
     assert links(page, "/trend?system=") != []
     assert client.get("/trend?run=a.run&run=b.run&lang=zh").status_code == 200
     assert client.get("/trend?run=a.run").status_code == 400
+
+
+def test_chosen_runs_of_one_system_each_are_followed_whatever_it_is_called(browse: Browse, tmp_path: Path) -> None:
+    for name in ("before", "after"):
+        data = tmp_path / f"{name}.jsonl"
+        data.write_text('{"question": "How deep?", "answer": "12 m", "reference": "12 m"}\n')
+        evaluate(data, metrics=["token_f1"], run=tmp_path / f"{name}.run")
+    client = browse(tmp_path)
+    assert 'id="verdict"' in client.get("/trend?run=before.run&run=after.run").text
+    refused = client.get("/trend?run=before.run&lang=zh")
+    assert refused.status_code == 400
+    assert "趋势至少需要" in refused.text
+    assert "英文" not in refused.text
 
 
 def test_what_a_run_file_holds_is_text_on_every_page(browse: Browse, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def render(
     describes the sides "a" and "b"; `charts` follow the verdict. The first table is that of all metrics, below which
     those of `FOLDED` are."""
     canvas, words = Canvas(checked_language(language)), messages(__name__, language)
-    cards, links, cells = _cards(canvas, names, cases)
+    cards, links, cells = _cards(canvas, names, cases, flips.counts if flips else {})
     sections: list[Part] = [("verdict", words["verdict"], _opening(canvas, names, summary, notices, flips, cells))]
     if charts:
         sections.append(("charts", words["charts"], Markup().join(figures_html(canvas, enumerate(charts)))))
@@ -77,7 +77,7 @@ def _opening(
 
 
 def _cards(
-    canvas: Canvas, names: tuple[str, str], cases: Sequence[tuple[Cell, Column, Column]]
+    canvas: Canvas, names: tuple[str, str], cases: Sequence[tuple[Cell, Column, Column]], counts: Mapping[Cell, int]
 ) -> tuple[Markup, dict[str, str], dict[Cell, str]]:
     """The cases side by side, folded, by cell; the place of each sample by its id, and that of each cell."""
     used: set[str] = set()
@@ -96,6 +96,12 @@ def _cards(
             "at": at, "id": one_line(sample, 80), "body": body,
             "question": one_line(one.record.case.query.question, 200),
         })  # fmt: skip
-    titled = [(cell, cell_label(cell, names, canvas.language), cards) for cell, cards in groups.items()]
+    words = messages(__name__, canvas.language)
+    titled = [
+        (cell, cell_label(cell, names, canvas.language), cards,
+         words["some"].format(shown=len(cards), n=f"{counts[cell]:,}") if len(cards) < counts.get(cell, 0)
+         else len(cards))
+        for cell, cards in groups.items()
+    ]  # fmt: skip
     html = canvas.html("report/compared_cases.html", groups=titled) if titled else Markup()
     return html, links, {cell: f"#cases-{cell}" for cell in groups}

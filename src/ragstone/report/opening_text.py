@@ -72,8 +72,10 @@ class _Writer:
         for summary in own:
             lines = [*_waterfall_lines(summary.bars, self.width), *_dot_lines(summary.dots, self.width)]
             kinds = [kind for kind in _BARS if any(bar.kind == kind for bar in summary.bars)]
-            key = "  ".join(f"{_BARS[kind]} {self.words[f'bar_{kind}']}" for kind in kinds)
-            yield [*lines, key] if key else lines
+            keys = [f"{_BARS[kind]} {self.words[f'bar_{kind}']}" for kind in kinds]
+            if any(dot.gate is not None for dot in summary.dots):
+                keys.append(f"| {self.words['gate_line']}")
+            yield [*lines, "  ".join(keys)] if keys else lines
         for chart in () if own else charts:
             if lines := chart_lines(chart, width=self.width, language=self.language):
                 yield lines

@@ -45,6 +45,14 @@ def test_a_verdict_opens_with_the_share_of_right_answers_in_words(language: str,
     assert "answer_match" not in summary.verdict
 
 
+def test_the_number_of_answers_is_that_of_the_metric_beside_it() -> None:
+    first = record("q-9", {"answer_match": 1.0, "recall": Score(None, "not_applicable", "no_labels")})
+    run = MemoryRun([first, *(record(f"q-{at}", {"answer_match": 1.0, "recall": 1.0}) for at in range(3))])
+    (summary,) = summaries(run, {}).values()
+    assert "4 of 4 answers are right" in summary.verdict
+    assert summary.verdict.endswith("], on 3 of 4 answers.")
+
+
 def test_a_graded_metric_of_correctness_is_named_with_its_bar_and_a_gate_moves_the_bar() -> None:
     run = MemoryRun([record(f"q-{at}", {"answer_correctness": at / 4, "faithfulness": 1.0}) for at in range(5)])
     (summary,) = summaries(run, {}).values()

@@ -82,7 +82,7 @@ class _Summary:
         names = (topics or _scored(tally))[:_NAMED]
         shown = [name for name in names if right is None or right.graded or name != right.metric]
         figures = self.words["join"].join(f"{name} {score(tally.metrics[name].mean())}" for name in shown)
-        first = tally.metrics[names[0]]
+        first = tally.metrics[(shown or names)[0]]
         n = asked(len(first.values), first.total, self.language)
         if right is None:
             text = self.words["verdict"].format(system=system, figures=figures, n=n)

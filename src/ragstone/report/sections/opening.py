@@ -131,7 +131,8 @@ def dots_html(
     canvas: Canvas, dots: Sequence[Dot], links: Callable[[Dot], list[tuple[str, str]]] = lambda _: []
 ) -> Markup:  # fmt: skip
     """Metrics as dots, each with the first `links` to its worst cases."""
-    return canvas.html("report/dots.html", words=canvas.words, dots=[_dot(canvas, dot, links(dot)) for dot in dots])
+    drawn, gated = [_dot(canvas, dot, links(dot)) for dot in dots], any(dot.gate is not None for dot in dots)
+    return canvas.html("report/dots.html", words=canvas.words, dots=drawn, gated=gated)
 
 
 def _dot(canvas: Canvas, dot: Dot, links: list[tuple[str, str]]) -> dict[str, Any]:

@@ -27,15 +27,19 @@ def _trend(request: Request) -> Response:
     with library.opened(chosen[-1] if chosen else _newest(request)) as run:
         language, systems, name = language_of(request, run.language), list(run.run.systems), run.benchmark.name
     canvas, w = Canvas(language), messages(__name__, language)
-    system = request.query_params.get("system") or systems[0]
+    # Chosen runs of one system each are followed whatever it is called, as on the command line.
+    named = request.query_params.get("system") or ("" if chosen and len(systems) == 1 else systems[0])
+    system = named or systems[0]
     wanted = chosen or list(library.runs())[:_MOST]
-    names = [run for run in wanted if _is_of(request, run, name, system)]
+    names = [run for run in wanted if _is_of(request, run, name, named)]
     if len(names) < 2:
-        raise UsageError(w["too_few"].format(system=system))
+        raise UsageError(
+            f"A trend needs at least two runs of one benchmark that have the system {system}: choose them in the list."
+        )
     paths = [library.path(run) for run in names]
-    key = ("trend", system, *((run, library.found(run).size, library.found(run).modified) for run in names))
+    key = ("trend", named, *((run, library.found(run).size, library.found(run).modified) for run in names))
     large = sum(library.found(run).size for run in names) > _AT_ONCE_BYTES
-    pending, make = pending_of(request), partial(trend, paths, system=system)
+    pending, make = pending_of(request), partial(trend, paths, system=named or None)
     made = pending.of(key, partial(pending.apart, make) if large else make, wait=_WAIT_LARGE if large else _WAIT)
     others = [
         (other, address(request, "/trend", [*(("run", run) for run in chosen), ("system", other)]))
@@ -60,10 +64,12 @@ def _newest(request: Request) -> str:
 
 
 def _is_of(request: Request, name: str, benchmark: str, system: str) -> bool:
-    """Whether a run is of this benchmark and has answers of this system; a run that cannot be read is not."""
+    """Whether a run is of this benchmark and has answers of this system, or of one alone where none is named; a run
+    that cannot be read is not."""
     try:
         with library_of(request).opened(name) as run:
-            return run.benchmark.name == benchmark and system in run.run.systems
+            systems = run.run.systems
+            return run.benchmark.name == benchmark and (system in systems if system else len(systems) == 1)
     except RagstoneError:
         return False
 
