@@ -48,8 +48,9 @@ def test_a_dry_run_counts_and_asks_nothing(ragstone: Any) -> None:
     assert list(Path.cwd().glob("*.run")) == []
 
 
-def test_a_budget_with_a_price_is_taken(ragstone: Any) -> None:
-    options = ("--corpus", DOCS, "--limit", "2", "--price", "0.15/0.60", "--budget", "5.00", "--quiet", "--json")
+@pytest.mark.parametrize("option", ["--budget", "--max-cost"])  # what other commands, and the limit's message, say
+def test_a_budget_with_a_price_is_taken(option: str, ragstone: Any) -> None:
+    options = ("--corpus", DOCS, "--limit", "2", "--price", "0.15/0.60", option, "5.00", "--quiet", "--json")
     told = ragstone("diagnose", QUESTIONS, *options)
     assert told.code == 0, told.err
     assert len(json.loads(told.out)["causes"]) == 2

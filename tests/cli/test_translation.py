@@ -27,7 +27,7 @@ def texts() -> Iterator[tuple[str, str]]:
         if command.epilog:
             yield f"{name} epilog", command.epilog
         for parameter in command.params:
-            if isinstance(parameter, click.Option):
+            if isinstance(parameter, click.Option) and not parameter.hidden:
                 yield f"{name} {parameter.opts[0]}", parameter.help or ""
 
 

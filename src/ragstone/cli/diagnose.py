@@ -55,7 +55,7 @@ if TYPE_CHECKING:
               "rewriting=off; auto: what may help (repeatable).")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print how many questions and requests there would be, then stop.")
 @click.option("--price", type=PRICE, default="", help="Price per million tokens: prompts, answers, cached prompts.")
-@click.option("--budget", "max_cost", type=POSITIVE,
+@click.option("--budget", "--max-cost", "max_cost", type=POSITIVE,
               help="Stop when --price times the tokens of models reaches this; a larger budget resumes.")  # fmt: skip
 @max_requests_option
 @language_option
