@@ -1,5 +1,6 @@
 """Run files of one question become one, which exports what a single machine would have written."""
 
+import contextlib
 import itertools
 import json
 import sqlite3
@@ -56,7 +57,7 @@ def everything(path: Path) -> list[Any]:
         "SELECT * FROM verdicts", "SELECT digest FROM texts",
         "SELECT system_id, case_id, condition FROM planned JOIN cells USING (cell)",
     )  # fmt: skip
-    with sqlite3.connect(path) as file:
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
         return [sorted(file.execute(query).fetchall(), key=repr) for query in queries]
 
 
@@ -142,7 +143,7 @@ async def test_answers_that_a_killed_process_left_beside_its_file_come_along(tmp
     a = await run(tmp_path / "a.run", some(1))
     killed = new_file(tmp_path / "a.run", metrics={"length": 1, "judge": 1})
     payload = to_json(case(2, text=LONG))
-    with sqlite3.connect(a) as file:
+    with contextlib.closing(sqlite3.connect(a)) as file, file:
         file.execute("INSERT INTO cases VALUES (?, ?)", (key_of(case(2).id), payload))
     killed._outbox.put(CaseResult("scripted/echo", case(2).id, to_json(Response("It is 2."))))
     joined(tmp_path / "m.run", a)
@@ -155,7 +156,7 @@ async def test_answers_that_a_killed_process_left_beside_its_file_come_along(tmp
 
 async def test_a_text_that_is_not_its_digest_reaches_no_other_file(tmp_path: Path) -> None:
     a = await run(tmp_path / "a.run", some(1))
-    with sqlite3.connect(a) as file:
+    with contextlib.closing(sqlite3.connect(a)) as file, file:
         file.execute("UPDATE packs SET texts = ?", (json.dumps(["Buy plums. " * 60]),))
     with pytest.raises(DataError, match=r"a\.run: the file is damaged: the text '[0-9a-f]+' of a passage was changed"):
         joined(tmp_path / "m.run", a)
