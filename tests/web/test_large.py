@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.api.test_damaged_cases import set_field
 from tests.waiting import until_elsewhere
 from tests.web.conftest import Browse
 
@@ -37,7 +38,7 @@ def test_the_opening_comes_from_the_index_until_the_sections_are_there(large: Te
     with library.index("sub/a.run") as index:
         index.update(30)
     page = html.unescape(large.get("/run", params=PAGE).text)
-    assert re.search(r"<bdi>local/extractive: \d+% \[\d+, \d+\] right of \d+ answers", page)
+    assert re.search(r"<bdi>extractive: \d+% \[\d+, \d+\] right of \d+ answers", page)
     assert "The charts and tables of 28 answers are being computed" in page
     assert 'href="/cases?run=sub%2Fa.run&system=' in page
 
@@ -109,3 +110,26 @@ def test_no_page_reads_more_of_a_large_run_than_it_shows(browse: Browse, tmp_pat
         page = html.unescape(client.get(address).text)
         assert text in page, address
         assert sum(read) <= 10, address
+
+
+def test_what_is_wrong_with_a_large_run_is_told_once_and_in_chinese(
+    folder: Path, browse: Browse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "runs" / "bad.run"
+    path.parent.mkdir()
+    path.write_bytes((folder / "sub" / "a.run").read_bytes())
+    set_field(path, "condition", "noise_ratio", "text")
+    monkeypatch.setattr(run_cache, "AT_ONCE_BYTES", 0)
+    client = browse(path.parent)
+    for address in ("/run", "/row"):
+        page = ""
+
+        def done(address: str = address) -> bool:
+            nonlocal page
+            page = html.unescape(client.get(address, params={"run": "bad.run", "lang": "zh"}).text)
+            return "文件已损坏" in page or "damaged" in page
+
+        until_elsewhere(done)
+        assert page.count("文件已损坏") == 1
+        assert "英文说明" not in page
+    client.app.state.cache.close()  # type: ignore[attr-defined]

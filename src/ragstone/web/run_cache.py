@@ -24,7 +24,6 @@ import platformdirs
 from ragstone import __version__
 from ragstone.api.case_index import open_index
 from ragstone.api.open_run import read_run
-from ragstone.error_text import told
 from ragstone.errors import RagstoneError, StorageError
 from ragstone.report.findings_file import ENDING
 from ragstone.storage import write_file
@@ -165,7 +164,7 @@ def _work(path: Path, language: str, folder: Path) -> None:
             with read_run(path) as run:
                 value = make(run, language)
         except RagstoneError as error:
-            value = {"problem": " ".join(told(line, language) for line in error.lines)}
+            value = {"problem": " ".join(error.lines)}  # pages tell it in their language, as any other error
         with contextlib.suppress(StorageError, OSError):
             write_file(_place(folder, kind, path, language), json.dumps([state, value]), parents=True)
     _tidy(folder)

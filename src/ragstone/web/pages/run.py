@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, Facet
+from ragstone.display import short_names
 from ragstone.errors import UsageError
 from ragstone.messages import messages
 from ragstone.report.page import Part
@@ -78,16 +79,17 @@ def _quick(
     systems."""
     done = index.progress()
     notice = w["indexing"] if done.done < done.total else w["computing"]
-    systems = [facet.value for facet in index.facets(CaseFilter(), ("system",)).get("system", ())[:_SYSTEMS]]
+    found = [facet.value for facet in index.facets(CaseFilter(), ("system",)).get("system", ())]
+    labels, systems = short_names(found), found[:_SYSTEMS]
     lines, causes = [], []
     for system in systems:
         facets = index.facets(CaseFilter(systems=(system,)), ("status",))
-        lines.append(_line(w, system, facets.get("status", ())))
+        lines.append(_line(w, labels[system], facets.get("status", ())))
         wrong = index.facets(CaseFilter(systems=(system,), status=("wrong",)), ("cause",), language=canvas.language)
         causes += [(facet.count, system, facet) for facet in wrong.get("cause", ())]
     worst = sorted(causes, key=lambda item: -item[0])[:_CAUSES]
     linked = [
-        (w["cause"].format(cause=facet.label, n=count, system=system),
+        (w["cause"].format(cause=facet.label, n=count, system=labels[system]),
          address(request, "/cases", {"run": name, "system": system, "cause": facet.value}))
         for count, system, facet in worst
     ]  # fmt: skip
@@ -95,7 +97,7 @@ def _quick(
         "web/run_waiting.html", w=w, here=address(request, "/run", {"run": name}), causes=linked,
         notice=notice.format(done=done.done, total=done.total), lines=[line for line in lines if line],
     )  # fmt: skip
-    return body, systems
+    return body, [labels[system] for system in systems]
 
 
 def _line(w: Mapping[str, str], system: str, statuses: tuple[Facet, ...]) -> str:

@@ -101,7 +101,7 @@ def _facts(request: Request, canvas: Canvas, run: FoundRun) -> dict[str, Any]:
     if value is None:
         return {"waiting": w["computing"]}
     if "problem" in value:
-        return {"problem": value["problem"]}
+        return {"problem": told(value["problem"], canvas.language)}
     progress: Markup | str = ""
     if not is_large(run.path):
         with library_of(request).opened(run.name) as opened, library_of(request).index(run.name) as index:
