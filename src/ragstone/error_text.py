@@ -12,6 +12,7 @@ _TEXTUAL = re.compile("(advice|kind|problem|purpose|reason|what)[0-9]?")
 _WHERE = re.compile(r"(^|, )(?:(line|row|item|entry|byte)s? (\d+(?:, \d+)*)(?: and (\d+) more)?|(field) '([^']*)')")
 _ONE_WORD = r"\S+?"  # with a place for any text before its space, a long message takes seconds
 _CHANGE = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in the file, (?P<new>.+) now", re.DOTALL)
+_CHANGE_BETWEEN = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in (?P<there>.+), (?P<new>.+) in (?P<here>.+)", re.DOTALL)
 _MORE = re.compile(r"and (\d+) more")
 _LONGEST = 2_000  # characters: a longer message holds somebody's text, and finding sentences in it takes long
 _MOST_HEADS = 4  # as in `FILE, line 3: NAME: sentence`
@@ -83,12 +84,16 @@ def _where(match: re.Match[str], texts: Mapping[str, str]) -> str:
 
 def _changes(english: str, texts: Mapping[str, str]) -> str:
     """The settings that differ, as `RunMismatch` lists them, in another language."""
-    found = [(_CHANGE.fullmatch(part), _MORE.fullmatch(part), part) for part in english.split("; ")]
-    return texts["changes_join"].join(
-        texts["change"].format(**change.groupdict()) if change
-        else texts["changes_more"].format(n=more[1]) if more else part
-        for change, more, part in found
-    )  # fmt: skip
+
+    def told_one(part: str) -> str:
+        if change := _CHANGE.fullmatch(part):
+            return texts["change"].format(**change.groupdict())
+        if change := _CHANGE_BETWEEN.fullmatch(part):
+            return texts["change_between"].format(**change.groupdict())
+        more = _MORE.fullmatch(part)
+        return texts["changes_more"].format(n=more[1]) if more else part
+
+    return texts["changes_join"].join(map(told_one, english.split("; ")))
 
 
 @cache

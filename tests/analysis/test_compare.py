@@ -10,6 +10,7 @@ from tests.benchmarks.recorded.memory_run import MemoryRun, record
 from ragstone.analysis.compare import Comparison, Side, compare_runs
 from ragstone.api.compare import comparison_tables
 from ragstone.api.compare_verdict import comparison_verdict
+from ragstone.error_text import told
 from ragstone.errors import UsageError
 from ragstone.stats import difference_interval, holm, permutation_paired
 from ragstone.types import Record, Score
@@ -172,9 +173,16 @@ def test_data_that_differ_are_refused_with_what_differs_unless_on_common() -> No
     a, b = values("m", 1.0, 0.0, 1.0), values("m", 1.0, 0.0)
     b["other"] = {"m": 1.0}
     with pytest.raises(
-        UsageError, match=r"1 only in a \('q002'…\) and 1 only in b \('other'…\); 2 in both.*--on common"
-    ):
+        UsageError, match=r"1 only in a \('q002'…\). 1 only in b \('other'…\). 2 in both.*--on common"
+    ) as refused:
         compared(a, b)
+    assert told(str(refused.value), "zh") == (
+        "两次运行的数据不同。1 个只在 a 中（'q002'…）。1 个只在 b 中（'other'…）。2 个在两者中都有。"
+        "要比较两者都有的部分，请加上 --on common。"
+    )
+    with pytest.raises(UsageError) as refused:
+        compared(a, {"z": {"m": 1.0}})
+    assert told(str(refused.value), "zh").endswith("1 个只在 b 中（'z'…）。没有两者都有的：请比较问题相同的运行。")
     found = compared(a, b, on="common")
     assert (found.pairs, found.left_out, found.rows[0].n) == (2, (1, 1), 2)
     with pytest.raises(UsageError, match="no sample in common"):

@@ -86,6 +86,9 @@ def test_what_cannot_be_merged_is_refused_in_one_line(ragstone: Callable[..., To
     one_line(
         ragstone("merge", "a.run", "b.run", "-o", "m.run"), "b.run was made with other settings than a.run (data: "
     )
+    chinese = ragstone("merge", "a.run", "b.run", "-o", "m.run", "--language", "zh")
+    one_line(chinese, "b.run 与 a.run 的实验设置不同（data：a.run 中为 ")
+    assert " in a.run" not in chinese.err
     one_line(ragstone("merge", "a.run", "c.run", "-o", "m.run"), "c.run was made with other settings")
     one_line(ragstone("merge", "a.run", "-o", "kept.run"), "kept.run already exists")
     one_line(ragstone("merge", "a.run", "a.run", "-o", "a.run"), "a.run already exists")

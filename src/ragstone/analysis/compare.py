@@ -252,17 +252,17 @@ def _data_differ(
 ) -> str:  # fmt: skip
     """`a` and `b`: with the pairs that only this side has. `changed`: pairs of A, in their order."""
     parts = [
-        f"{len(only)} only in {side.name} ({pairs.first_sample(only)!r}…)" for side, pairs, only in (a, b) if len(only)
+        f"{len(only)} only in {side.name} ({pairs.first_sample(only)!r}…)." for side, pairs, only in (a, b) if len(only)
     ]
     if len(changed):
         first = a[1].sample(changed[0])
-        parts.append(f"{len(changed)} with another question, reference or given passages ({first!r}…)")
-    message = f"The data differ: {' and '.join(parts)}"
-    for name, asked, total in unfinished:
-        message += f"; {name}: {asked:,} of {total:,}, unfinished"
-    if not common:
-        return f"{message}, none in both."
-    return f"{message}; {common} in both. To compare the pairs that both have, add --on common."
+        parts.append(f"{len(changed)} with another question, reference or given passages ({first!r}…).")
+    parts += [f"{name}: {asked:,} of {total:,}, unfinished." for name, asked, total in unfinished]
+    if common:
+        parts.append(f"{common} in both. To compare the pairs that both have, add --on common.")
+    else:
+        parts.append("None in both: compare runs of the same questions.")
+    return " ".join(["The data differ.", *parts])
 
 
 def _difference(
