@@ -17,6 +17,7 @@ from ragstone.display import short_names
      ["127.0.0.1:80/ask", "rag(retriever=bm25, model=extractive)"]),
     (["baseline w/o rerank", "baseline w/ rerank"], ["baseline w/o rerank", "baseline w/ rerank"]),
     (["50/50 mix", "TCP/IP", "系统/一", ".py", "x/y.csv"], ["50/50 mix", "TCP/IP", "系统/一", ".py", "y"]),
+    (["<b title='a/b.py'>1</b>", "models/one"], ["<b title='a/b.py'>1</b>", "one"]),
     (["C:\\x\\app.py:ask", "a/", "", " / "], ["app:ask", "a/", "", " / "]),
 ])  # fmt: skip
 def test_a_label_is_the_end_of_the_id_and_as_much_more_as_tells_it_from_others(

@@ -184,6 +184,7 @@ class Diagnosis(Frozen, frozen=True):
 
 
 _WORD = re.compile(r"[^\s(),=;]+")
+_MARKUP = re.compile(r"[<>\"'&]")
 _SUFFIX = re.compile(r"(?<=[^/\\])\.(?:py|jsonl?|csv|tsv|xlsx|parquet|run)(?=:|$)")
 _FOLDERS = 3  # tried before the whole id
 _SHORTEST = 3  # characters beside the only slash of a path or PROVIDER/MODEL, unlike that of "w/o" and "50/50"
@@ -203,8 +204,8 @@ def short_names(ids: Iterable[str]) -> dict[str, str]:
 
 
 def _short(name: str, folders: int) -> str:
-    """The id with so many folders in each of its paths; an address keeps its path."""
-    if folders > _FOLDERS:
+    """The id with so many folders in each of its paths; an address keeps its path, and markup stays whole."""
+    if folders > _FOLDERS or _MARKUP.search(name):
         return name
 
     def shorten(match: re.Match[str]) -> str:
