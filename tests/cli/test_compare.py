@@ -176,7 +176,7 @@ def test_no_difference_is_said_to_be_none_that_was_found(ragstone: Callable[...,
     told = ragstone("compare", GOOD, "again.run")
     right, line = told.out.splitlines()[:2]
     assert right.startswith(("No difference is seen between", "Too few questions to tell whether"))
-    assert line == "No difference was found in answer_match, token_f1 (20 questions)."
+    assert line == "No significant difference (Holm) in answer_match, token_f1 (20 questions)."
     document = ragstone("compare", GOOD, "again.run", "--json").document
     assert document["verdict"]["kind"] == "no_difference"
 
