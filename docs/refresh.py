@@ -59,7 +59,7 @@ def evaluation(browser: Browser, folder: Path) -> None:
         run = str(folder / f"{language}.run")
         metrics = "faithfulness,context_precision,context_recall"
         table = ragstone(*EXAMPLE, run, "--metrics", metrics, "--language", language)
-        excerpt = re.split(r"\n(?=below, |95% |下方|下面)", table, maxsplit=1)[0].rstrip()
+        excerpt = re.split(r"\n\n(?=Scores\n|得分\n)", table, maxsplit=1)[0].rstrip()
         path = ROOT / readme
         before, _, rest = path.read_text("utf-8").partition("<!-- eval excerpt -->")
         after = rest.partition("<!-- /eval excerpt -->")[2]
@@ -102,7 +102,7 @@ def diagnosis(browser: Browser, folder: Path) -> None:
         page.goto(report.as_uri())
         box = page.locator(".opening").bounding_box()
         assert box is not None
-        clip: FloatRect = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 16}
+        clip: FloatRect = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 4}
         page.screenshot(path=ROOT / "docs" / "images" / f"diagnosis.{language}.png", clip=clip)
     del os.environ["HANDBOOK_FAULT"]
 
@@ -137,7 +137,7 @@ def viewer(browser: Browser, folder: Path) -> None:
                 page = browser.new_page(viewport={"width": SCREEN[0], "height": SCREEN[1]})
                 for name, path in (("runs", "/"), ("run", "/run?run=diagnosis.run")):
                     page.goto(urljoin(found[0], f"{path}{'&' if '?' in path else '?'}lang={language}"))
-                    page.wait_for_timeout(4_000)  # key figures are read while the page is open
+                    page.wait_for_timeout(15_000)  # key figures are read while the page is open
                     page.screenshot(path=ROOT / "docs" / "images" / f"view-{name}.{language}.png")
                 page.close()
         finally:

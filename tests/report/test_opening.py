@@ -239,7 +239,8 @@ def test_answers_without_a_metric_of_correctness_say_which_flag_adds_one(
     page = page_of(unknown, tmp_path, language)
     todo = page.partition('<ol class="todo">')[2].partition("</ol>")[0]
     assert told in todo
-    assert "`--metrics answer_match`" in todo
+    assert "<code>--metrics answer_match</code>" in todo
+    assert "`" not in todo
     with read_run(unknown) as run:
         assert "--metrics answer_match" in opening_text(run.summaries(language=language))
     assert told not in page_of(known, tmp_path, language)

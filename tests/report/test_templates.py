@@ -33,6 +33,14 @@ def test_values_are_escaped_in_files_and_in_texts_of_plugins(template: str) -> N
     assert isinstance(html, Markup)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("run `a <b>` now", "run <code>a &lt;b&gt;</code> now"), ("a ` <b>", "a ` &lt;b&gt;"), ("<i>", "&lt;i&gt;")],
+)
+def test_a_command_in_a_sentence_is_code_and_all_of_it_is_escaped(text: str, shown: str) -> None:
+    assert Canvas("en").html("{{ text | coded }}", text=text) == shown
+
+
 @pytest.mark.parametrize("name", ["items", "get", "__class__"])
 def test_a_key_that_is_called_as_a_method_of_python_is_no_link(name: str) -> None:
     table = Table("t", "T", ("Sample", "n"), (Row((Cell(name), Cell("1"))), Row((Cell("q1"), Cell("2")))))

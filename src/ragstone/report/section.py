@@ -38,6 +38,16 @@ def _shown(value: object) -> object:
     return readable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (+{len(text) - _LONGEST})")
 
 
+def _coded(text: object) -> object:
+    """A text in which what stands between backticks, a command, is code. A backtick alone stays."""
+    pieces = str(_shown(text)).split("`")
+    if isinstance(text, Markup) or len(pieces) % 2 == 0:
+        return text
+    return Markup().join(
+        Markup("<code>{}</code>").format(piece) if at % 2 else piece for at, piece in enumerate(pieces)
+    )
+
+
 def _source(name: str) -> str:
     """The text of `PACKAGE/NAME.html`: a file in the folder `templates` of that package."""
     package, _, file = name.partition("/")
@@ -48,6 +58,7 @@ _ENVIRONMENT = Environment(
     autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True,
     loader=FunctionLoader(_source),
 )  # fmt: skip
+_ENVIRONMENT.filters["coded"] = _coded
 _FILE = re.compile(r"\w+/\w+\.html")
 
 
