@@ -53,6 +53,17 @@ def test_the_number_of_answers_is_that_of_the_metric_beside_it() -> None:
     assert summary.verdict.endswith("], on 3 of 4 answers.")
 
 
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "returns its passages with these ids"), ("zh", "段落是否带有这些 id")]
+)
+def test_a_recall_of_nothing_at_all_asks_whether_the_passages_have_ids(language: str, said: str) -> None:
+    none, some = ([record(f"q-{at}", {"recall": value * (at == 0)}) for at in range(5)] for value in (0.0, 1.0))
+    (summary,) = summaries(MemoryRun(none), {}, language=language).values()
+    assert said in summary.actions[0].text
+    (summary,) = summaries(MemoryRun(some), {}, language=language).values()
+    assert said not in summary.actions[0].text
+
+
 def test_a_graded_metric_of_correctness_is_named_with_its_bar_and_a_gate_moves_the_bar() -> None:
     run = MemoryRun([record(f"q-{at}", {"answer_correctness": at / 4, "faithfulness": 1.0}) for at in range(5)])
     (summary,) = summaries(run, {}).values()

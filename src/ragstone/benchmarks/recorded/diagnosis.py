@@ -165,6 +165,8 @@ def advise(metrics: Mapping[str, MetricScores]) -> list[Advice]:
         if mean.value is None or mean.value >= BAR:
             continue
         rule = _of_correctness(metrics, advice) if topic == "correctness" else topic
+        if topic == "recall" and name.partition("@")[0] == "recall" and not any(metrics[name].values):
+            rule = "recall_none"
         low = mean.high is not None and mean.high < BAR
         advice.append(Advice(rule, name, mean, low, tuple(metrics[name].worst(_WORST, below=BAR))))
     return advice
@@ -172,6 +174,6 @@ def advise(metrics: Mapping[str, MetricScores]) -> list[Advice]:
 
 def _of_correctness(metrics: Mapping[str, MetricScores], advice: list[Advice]) -> str:
     """Wrong answers are the model's fault only if the passages are known to contain what an answer needs."""
-    if any(item.rule in ("recall", "precision") for item in advice):
+    if any(item.rule in ("recall", "recall_none", "precision") for item in advice):
         return "correctness_too"
     return "correctness" if metric_for(metrics, "recall") else "correctness_alone"
