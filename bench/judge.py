@@ -52,9 +52,9 @@ NEEDED = {
     "embed": frozenset({"answer_relevancy", "answer_correctness"}),
 }
 GOALS = {"requests": 3.0, "tokens": 4800.0, "faster": 8.0, "cpu_ms": 1.5}
-# A reply that is under way, or not yet on the disk, when the process is killed is lost with it: a commit waits 50 ms
+# A reply that is under way, or not yet on the disk, when the process is killed is lost with it: a commit waits 0.1 s
 # for more results, and takes its time on a busy machine.
-GRACE_SECONDS = 0.2
+GRACE_SECONDS = 0.5
 
 
 class FreeVectors:
