@@ -144,7 +144,7 @@ def test_a_single_question_has_no_interval_and_decides_nothing() -> None:
     (row,) = found.rows
     assert (row.difference, row.low, row.high, row.p) == (1.0, None, None, 1.0)
     assert not row.significant()
-    assert "No difference" in comparison_verdict(found)[0]
+    assert "No significant difference" in comparison_verdict(found)[0]
 
 
 def test_p_values_are_corrected_over_the_table() -> None:

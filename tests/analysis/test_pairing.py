@@ -39,7 +39,7 @@ BASE = Sample("q1", "How tall is it?", (("Nine metres",),), GOLD)
 )
 def test_another_question_or_reference_under_the_same_id_is_other_data(other: Record) -> None:
     same = asked(Sample("q2", "Why?"))
-    with pytest.raises(UsageError, match=r"1 with another question, reference or given passages \('q1'…\); 1 in both"):
+    with pytest.raises(UsageError, match=r"1 with another question, reference or given passages \('q1'…\)\. 1 in both"):
         compared([asked(BASE), same], [other, same])
     found = compared([asked(BASE), same], [other, same], on="common")
     assert (found.pairs, found.changed, found.left_out) == (1, 1, (0, 0))
