@@ -17,11 +17,17 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "deepeval": ("deepeval==4.3.1", "aiohttp"),
     # Not a peer: what `evaluate` is called in (tests/api/test_loops.py).
     "loops": ("ipykernel", "jupyter_client", "uvloop"),
-    # What users build applications with (tests/systems/test_frameworks.py).
+    # What users build applications with (tests/systems/test_frameworks.py). lark reads the queries of a self-query
+    # retriever.
     "frameworks": (
         "langchain-core==1.7.2",
+        "langchain-classic==1.0.8",
+        "langchain-community==0.4.2",
+        "lark==1.3.1",
         "langgraph==1.2.22",
         "llama-index-core==0.14.25",
+        "llama-index-retrievers-bm25==0.8.0",
+        "rank-bm25==0.2.2",
         "haystack-ai==3.4.0",
         "dspy==3.4.1",
     ),
