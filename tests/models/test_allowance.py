@@ -117,9 +117,14 @@ def test_run_takes_the_judges_and_the_limits_of_evaluate(tmp_path: Path) -> None
     own = [Scripted(verdict, id="a/one"), Scripted(verdict, id="b/two")]
     questions = [{"question": row["question"], "contexts": row["contexts"]} for row in rows()[:3]]
     given: dict[str, Any] = {"run": tmp_path / "e.run", "combine": "each", "strict_quotes": True, "concurrency": 1}
-    answer = lambda question: {"answer": "The tower is tall.", "contexts": ["The tower is tall."]}  # noqa: E731
+    asked: list[str] = []
+
+    def answer(question: str) -> dict[str, Any]:
+        asked.append(question)
+        return {"answer": "The tower is tall.", "contexts": ["The tower is tall."]}
+
     first = run(questions, answer, "faithfulness", own, max_requests=3, **given)
-    assert sum(len(judge.requests) for judge in own) == 3
+    assert len(asked) + sum(len(judge.requests) for judge in own) == 3  # the system's answers are requests, too
     assert [error.exit_code for error in first.outcome.refused] == [3]
     second = run(questions, answer, "faithfulness", own, gates={"faithfulness[a/one]": 0.5}, **given)
     assert second.summary["faithfulness[b/two]"]["n"] == 3

@@ -168,7 +168,7 @@ asking_options = both(
 )  # fmt: skip
 max_requests_option = click.option(
     "--max-requests", type=click.IntRange(1),
-    help="Stop after this many requests to models (not to a system of your own); a larger limit resumes.",
+    help="Stop after this many requests to models and to a system of your own; a larger limit resumes.",
 )  # fmt: skip
 
 limit_options = both(

@@ -15,6 +15,7 @@ from ragstone.models import ModelOptions, open_model
 from ragstone.models.nested_names import is_address
 from ragstone.registry import is_place
 from ragstone.systems.accepted import ACCEPTED, accepts_of
+from ragstone.systems.counted import counted_system
 from ragstone.types import Sampling, System, Template
 
 __all__ = [
@@ -52,8 +53,9 @@ async def open_system(
     """Opens a system from a name, a target or a Python object.
 
     A chat model becomes a `Reader` with `template` and `sampling` (None: the template's). For a user's own system only
-    `deadline` (seconds per answer) and `in_flight` (concurrent questions) of `options` apply. Raises the errors of
-    `open_model` for an unknown name, and UsageError for an object that cannot answer questions.
+    `deadline` (seconds per answer), `in_flight` (concurrent questions) and `allowance` (its answers are requests) of
+    `options` apply. Raises the errors of `open_model` for an unknown name, and UsageError for an object that cannot
+    answer questions.
     """
     async with contextlib.AsyncExitStack() as stack:
         yield await _opened(name, template, sampling, options, stack)
@@ -76,7 +78,7 @@ async def _opened(
 
         return await stack.enter_async_context(open_rag(name, options, open_reader))
     if isinstance(name, HttpTarget):
-        return await stack.enter_async_context(HttpSystem(name, options))
+        return counted_system(await stack.enter_async_context(HttpSystem(name, options)), options.allowance)
     if not isinstance(name, str):
         return _live(name, _name_of(name), options)
     if name == "local/extractive":
@@ -88,12 +90,12 @@ async def _opened(
 
         return RetrievalOnly()
     if is_address(name):
-        return await stack.enter_async_context(HttpSystem(HttpTarget(name), options))
+        return await _opened(HttpTarget(name), template, sampling, options, stack)
     if is_place(name):
         from ragstone.systems.isolated import open_isolated  # noqa: PLC0415
 
         isolated = open_isolated(name, timeout=options.deadline, threads=options.in_flight)
-        return await stack.enter_async_context(isolated)
+        return counted_system(await stack.enter_async_context(isolated), options.allowance)
     if name.endswith((".py", ".py:")):
         raise UsageError(f"{name} is a file: name the object in it, too, for example {name.rstrip(':')}:ask.")
     if (offered := _offered(name)) is not None:
@@ -129,7 +131,7 @@ def _live(target: Any, name: str, options: ModelOptions) -> System:
     """A system from a Python object in this process."""
     from ragstone.systems.python import system_from  # noqa: PLC0415
 
-    return system_from(target, name, timeout=options.deadline)
+    return counted_system(system_from(target, name, timeout=options.deadline), options.allowance)
 
 
 def system_settings(system: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ragstone.errors import ModelError, SystemFailed
+from ragstone.errors import AllowanceSpent, ModelError, SystemFailed
 from ragstone.responses.stages import passages_at
 from ragstone.systems.accepted import accepts_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, System
@@ -52,6 +52,8 @@ async def probe_interventions(system: System, query: Query) -> dict[str, Probe]:
             continue
         try:
             found[name] = await probe(system, plain)
+        except AllowanceSpent:  # what the system takes was not found out
+            raise
         except (SystemFailed, ModelError) as error:
             ignored = isinstance(error, SystemFailed) and error.kind == "ignored_passages"
             found[name] = Probe("ignored" if ignored else "failed", {"error": str(error)})
