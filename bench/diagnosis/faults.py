@@ -47,6 +47,8 @@ _ALL = (
     Fault("misreads", "reading", {"misreads": 0.35}),
     Fault("flaky", "unstable", {"flaky": 0.5}),
     Fault("crashes", "error", {"crashes": 0.2}),
+    Fault("error messages as answers", "error", {"fails": 0.25}),
+    Fault("converts units", "units", {"converts": 1.0}),
 )
 FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ALL}
 PAIRS = (

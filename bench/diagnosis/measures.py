@@ -16,7 +16,8 @@ STAGE_OF: Mapping[str, str] = {
     "rewriting": "search", "not_retrieved": "search", "k_too_small": "search",
     "ranking": "ranking", "reranking": "ranking",
     "position": "answer", "noise": "answer", "memory": "answer", "integration": "answer", "reading": "answer",
-    "generation": "answer", "refused_wrongly": "answer", "unstable": "answer",
+    "generation": "answer", "refused_wrongly": "answer", "unstable": "answer", "units": "answer",
+    "metric": "reference", "reference_in_doubt": "reference",
     "should_have_refused": "refusal", "error": "error",
 }  # fmt: skip
 """The stage of each cause, in which tools that know fewer causes are compared."""

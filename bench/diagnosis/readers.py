@@ -8,11 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.diagnosis.chance import happens, number_of
+from bench.diagnosis.forms import other_form
 from bench.diagnosis.worlds import World, WorldQuestion
 
 from ragstone.types import Passage
 
 __all__ = ["Reader"]
+
+_FAILED = {
+    "en": ("Sorry, something went wrong (500).", "Rate limit exceeded, please try again later.", "{}"),
+    "zh": ("抱歉，系统繁忙，请稍后再试。", "请求过于频繁（429）。", ""),
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Reader:
     memory: float = 0.0
     mixes: float = 0.0
     flaky: float = 0.0
+    fails: float = 0.0
+    converts: float = 0.0
 
     def reply(self, text: str, passages: Sequence[Passage], repeat: int = 0) -> str:
         """The answer to a question by its text. To one that the world does not know, such as `diagnose` asks to find
@@ -45,6 +53,8 @@ class Reader:
 
     def answer(self, question: WorldQuestion, passages: Sequence[Passage], repeat: int = 0) -> str:
         """The answer to a question from these passages. `repeat` numbers independent answers."""
+        if self._does("fails", self.fails, question):
+            return _FAILED[question.language][number_of("fails", question.id) % 3]
         if self._does("memory", self.memory, question):
             return self._wrong(question, "memory")
         if self._does("declines", self.declines, question):
@@ -63,6 +73,8 @@ class Reader:
         strangers = [passage for passage in passages if not self._states(question, passage)]
         if strangers and self._does("mixes", self.mixes, question):
             return self._wrong(question, "mixed")
+        if self._does("converts", self.converts, question):
+            values = [other_form(value) or value for value in values]
         return self.world.answer(question, values[:1] if self.halves else values)
 
     def _does(self, what: str, share: float, question: WorldQuestion) -> bool:

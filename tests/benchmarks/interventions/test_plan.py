@@ -15,7 +15,7 @@ TRIES = 1500
 TAKES = frozenset({"repeat", "passages", "k", "retrieve"})
 GOLD = Passage("gold", "The Belka pump weighs 317 kg, as its plate in hall 3 of the north works says.", relevant=True)
 OTHERS = tuple(Passage(f"other{n}", f"A note on hall {n} of the south works, and on its doors.") for n in range(12))
-ANSWERS = ("It weighs 317 kg.", "It weighs 450 kg.", "I do not know.")
+ANSWERS = ("It weighs 317 kg.", "It weighs 450 kg.", "I do not know.", "It weighs 699 pounds.")
 SAMPLE = Sample("q", "How much does the Belka pump weigh?", (("317 kg",),), (GOLD,), language="en")
 
 
@@ -26,7 +26,7 @@ class Random:
     def __init__(self, seed: int) -> None:
         rng = random.Random(seed)
         right = rng.random()
-        self.answers = {name: rng.choices(ANSWERS, [right, 1, 0.4])[0] for name in CONDITIONS}
+        self.answers = {name: rng.choices(ANSWERS, [right, 1, 0.4, 0.1])[0] for name in CONDITIONS}
         self.flaky = rng.random() < 0.3
         if not self.flaky:
             self.answers |= dict.fromkeys(REPEATS, self.answers["as_is"])
@@ -83,5 +83,14 @@ def test_both_plans_name_the_same_causes_and_the_adaptive_one_asks_at_most_six()
         assert set(adaptive.records) <= set(full.records)
     assert same >= 0.98 * TRIES, (same, causes)
     assert requests <= 6 * TRIES
-    unreachable = {"unknown", "error", "should_have_refused", "not_in_index", "stale", "integration", "generation"}
+    unreachable = {
+        "unknown",
+        "error",
+        "should_have_refused",
+        "not_in_index",
+        "stale",
+        "integration",
+        "generation",
+        "metric",
+    }
     assert set(causes) >= {*CAUSES} - unreachable - {"reference_in_doubt"}

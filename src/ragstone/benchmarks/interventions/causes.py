@@ -50,13 +50,16 @@ TABLE: Final = (
     _row("healthy", as_is="right"),
     _row("error", as_is="error"),
     _row("unknown", as_is="unscored"),
+    _row("metric", as_is="wrong", reread="right"),
     _row("unstable", as_is=_WRONG, again="right"),
     _row("should_have_refused", answerable="no"),
+    _row("units", as_is="wrong", reread="unit"),
     _row("unknown", gold=MISSING),
     *(
         _row(row.cause, **({} if "alone" in row.fields else {"added": _NOT_WRONG}), **dict(row.fields))
         for row in STAGES
     ),
+    _row("units", alone="wrong", reread="unit"),
     _row("position", alone="right", moved="right"),
     _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
     _row("noise", alone="right", added="wrong"),
@@ -130,7 +133,7 @@ def next_conditions(evidence: Evidence) -> Iterator[str]:
 
     The gold alone is asked of every question, and the gold added of every question whose prompt lacks it, right or
     wrong: selected by their answers, gains would be too large."""
-    if evidence.first is None or evidence.value("as_is") == "unscored":
+    if evidence.first is None or evidence.value("as_is") in ("error", "unscored"):
         return
     wanted = ["again"]
     if evidence.value("answerable") == "yes" and evidence.gold:

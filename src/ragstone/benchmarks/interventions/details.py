@@ -3,6 +3,7 @@ mislead."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from ragstone.benchmarks.interventions.conditions import fetched_of, rewritten_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
@@ -12,6 +13,7 @@ from ragstone.messages import messages
 from ragstone.text import words
 
 _MOST = 5  # things that a line names
+_LONGEST_REPLY = 80  # characters
 _MOST_HELD = 0.9  # share of the questions that the proposed k holds
 
 
@@ -78,7 +80,21 @@ def _misleading(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterato
         yield texts["misleading"].format(names=_counted(passages, texts))
 
 
-_DETAILS: Mapping[str, Callable[[Sequence[Diagnosed], Mapping[str, str]], Iterator[str]]] = {
+def _replies(key: str) -> "_Details":
+    """The answers that the system gave, the most frequent first."""
+
+    def say(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+        given = [first.answer for item in items if (first := item.evidence.first) is not None]
+        replies = Counter(f"“{' '.join(reply.split())[:_LONGEST_REPLY]}”" for reply in given if reply.strip())
+        if replies:
+            yield texts[key].format(names=_counted(replies, texts))
+
+    return say
+
+
+_Details: TypeAlias = Callable[[Sequence[Diagnosed], Mapping[str, str]], Iterator[str]]
+_DETAILS: Mapping[str, _Details] = {
     "not_in_index": _missing, "stale": _stale, "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
     "not_retrieved": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
+    "error": _replies("replies"), "metric": _replies("wordings"), "units": _replies("wordings"),
 }  # fmt: skip

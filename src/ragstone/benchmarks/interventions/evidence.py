@@ -21,6 +21,7 @@ from ragstone.benchmarks.interventions.conditions import (
     rewritten_of,
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
+from ragstone.benchmarks.interventions.rereading import is_error_message, reread
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
@@ -52,6 +53,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "recalled": ("yes", "no", MISSING),
     "partial": ("yes", "no"),
     "in_doubt": ("yes", "no"),
+    "reread": ("right", "unit", "no"),
 }
 """Each field and its values; `docs/diagnosis.md` says what they mean."""
 
@@ -124,6 +126,8 @@ class Evidence:
         if record.response is None:
             return "error"
         found = diagnosis.explain(record, gates=self.gates)
+        if not found.right and is_error_message(record):
+            return "error"
         if found.right is None:
             return "unscored"
         return "right" if found.right else "refused" if found.cause == "wrong_refusal" else "wrong"
@@ -302,7 +306,7 @@ class Evidence:
         "as_is": _as_is, "again": _again, "answerable": _answerable, "gold": _gold, "in_index": _in_index,
         "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
         "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
-        _indexed, "moved": _moved, "recalled": _recalled, "partial": _partial, "in_doubt": _in_doubt,
+        _indexed, "moved": _moved, "recalled": _recalled, "partial": _partial, "in_doubt": _in_doubt, "reread": reread,
     }  # fmt: skip
     """How each of FIELDS is read."""
 

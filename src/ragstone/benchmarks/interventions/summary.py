@@ -31,8 +31,17 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "search": SEARCH,
     "ranking": ("reranking", "ranking", "k_too_small"),
     "prompt": ("position", "noise"),
-    "model": ("unstable", "should_have_refused", "refused_wrongly", "memory", "integration", "reading", "generation"),
-    "reference": ("reference_in_doubt",),
+    "model": (
+        "unstable",
+        "should_have_refused",
+        "refused_wrongly",
+        "memory",
+        "integration",
+        "units",
+        "reading",
+        "generation",
+    ),
+    "reference": ("reference_in_doubt", "metric"),
     "error": ("error",),
 }
 """The parts of a system, each with the causes that are its fault."""

@@ -40,7 +40,7 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     "stale": _ALONE,
     **dict.fromkeys(("not_in_index", "rewriting", "not_retrieved", "reranking", "ranking"), _ADDED),
     "position": ("gold_first", "gold_last", "gold_middle"),
-    **dict.fromkeys(("noise", "refused_wrongly", "integration", "reading", "reference_in_doubt"), _ALONE),
+    **dict.fromkeys(("noise", "refused_wrongly", "integration", "units", "reading", "reference_in_doubt"), _ALONE),
     "memory": ("closed_book", *_ALONE),
     "healthy": ("gold_only", "gold_added"),
 }

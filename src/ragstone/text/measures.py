@@ -1,0 +1,123 @@
+"""Compares quantities across units, scales and number formats: 3.5 km and 3500 m, 1.234,5 and 1,234.5, 12% and 0.12."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from ragstone.text.equivalents import equivalents
+from ragstone.text.folding import fold
+
+# Dimension → the size of each unit, by its first spelling in `equivalents.txt`. ° C and ° F are no multiples.
+_SIZES: Mapping[str, Mapping[str, float]] = {
+    "length": {"km": 1000, "m": 1, "cm": 0.01, "mm": 1e-3, "μm": 1e-6, "nm": 1e-9, "mi": 1609.344, "ft": 0.3048,
+               "inch": 0.0254, "yd": 0.9144},
+    "mass": {"kg": 1, "g": 1e-3, "mg": 1e-6, "t": 1000, "lb": 0.45359237, "oz": 0.028349523, "斤": 0.5},
+    "volume": {"l": 1, "ml": 1e-3, "m³": 1000},
+    "area": {"km²": 1e6, "m²": 1, "ha": 1e4, "acre": 4046.8564, "亩": 666.6667},
+    "speed": {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1},
+    "time": {"h": 3600, "min": 60, "s": 1, "day": 86400, "week": 604800, "month": 2629800,
+             "year": 31557600},
+    "data": {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+    "power": {"w": 1, "kw": 1e3, "mw": 1e6, "gw": 1e9},
+    "frequency": {"hz": 1, "mhz": 1e6, "ghz": 1e9},
+    "temperature": {"°c": 1, "°f": 1},
+}  # fmt: skip
+_FACTORS = {name: (dimension, size) for dimension, sizes in _SIZES.items() for name, size in sizes.items()}
+# The units that people convert to: kilometres to miles, not to inches.
+_PAIRS = (("km", "mi"), ("m", "ft"), ("cm", "inch"), ("kg", "lb"), ("g", "oz"), ("km/h", "mph"), ("ha", "acre"))
+_NUMBER = re.compile(r"(?<![a-z\d.,])-?\d+(?:[.,]\d+)*")
+_CONTINENTAL = re.compile(r"-?(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)")
+_LONGEST_UNIT = 24
+_EXACT = 1e-6
+_ROUNDED = 0.01  # a converted value is seldom given to more than three digits
+
+
+class Measure(NamedTuple):
+    """A number of a text with its unit: the first spelling of a known one, "%" or ""."""
+
+    value: float
+    unit: str
+    text: str
+
+    @property
+    def digits(self) -> str:
+        """The digits that a change of scale or of the decimal sign leaves as they are."""
+        return re.sub(r"\D", "", self.text).strip("0")
+
+
+@lru_cache(maxsize=1)
+def _spellings() -> dict[str, str]:
+    known = {line[0]: line for line in equivalents("quantity.units")}
+    return {word.removeprefix("~"): name for name, line in known.items() if name in _FACTORS for word in line}
+
+
+@lru_cache(maxsize=4096)
+def measures(text: str) -> tuple[Measure, ...]:
+    """The numbers of a text with their units, in order; a number that can be read in two formats comes twice."""
+    folded = fold(text).text
+    return tuple(_measures(folded))
+
+
+def _measures(folded: str) -> Iterator[Measure]:
+    for match in _NUMBER.finditer(folded):
+        number = match.group()
+        unit = _unit(folded[match.end() : match.end() + _LONGEST_UNIT])
+        plain = number.replace(",", "")
+        if plain.count(".") <= 1:
+            yield Measure(float(plain), unit, plain)
+        if _CONTINENTAL.fullmatch(number):
+            yield Measure(float(number.replace(".", "").replace(",", ".")), unit, number)
+
+
+def _unit(after: str) -> str:
+    """The unit that a text begins with, the longest that fits."""
+    rest = after.lstrip(" -个")
+    if rest.startswith("%"):
+        return "%"
+    for word in sorted(_spellings(), key=len, reverse=True):
+        ends = not word[-1].isascii() or not rest[len(word) : len(word) + 1].isalpha()
+        if rest.startswith(word) and ends:
+            return _spellings()[word]
+    return ""
+
+
+def same_in_other_form(one: str, other: str) -> bool:
+    """Whether the text `other` states the single quantity `one` in another unit, scale or number format, or with its
+    digits under another unit or scale: 3.5 km and 2.17 miles, 3500 m, 3.5 miles or 35 km. False where `one` has several
+    numbers or none."""
+    sought = measures(one)
+    if not sought or len({measure.digits for measure in sought}) > 1:
+        return False
+    return any(_changed(a, b) for a in sought for b in measures(other))
+
+
+def _changed(a: Measure, b: Measure) -> bool:
+    if (a.value < 0) != (b.value < 0) or not a.value or not b.value:
+        return False
+    comparable = a.unit == b.unit or not (a.unit and b.unit)
+    known = a.unit in _FACTORS and b.unit in _FACTORS and _FACTORS[a.unit][0] == _FACTORS[b.unit][0]
+    if not comparable and not known:
+        return {a.unit, b.unit} <= {"%", ""} and math.isclose(a.value, b.value, rel_tol=_EXACT)
+    if a.digits == b.digits:
+        scaled = not math.isclose(a.value, b.value, rel_tol=_EXACT)
+        # Of one digit too many numbers have the same.
+        return (scaled and len(a.digits) > 1) or a.unit != b.unit
+    return (known and a.unit != b.unit and _converted(a, b)) or (comparable and _without_unit(a, b))
+
+
+def _converted(a: Measure, b: Measure) -> bool:
+    if {a.unit, b.unit} == {"°c", "°f"}:
+        celsius, fahrenheit = (a, b) if a.unit == "°c" else (b, a)
+        return math.isclose(celsius.value * 1.8 + 32, fahrenheit.value, rel_tol=_ROUNDED)
+    return math.isclose(a.value * _FACTORS[a.unit][1], b.value * _FACTORS[b.unit][1], rel_tol=_ROUNDED)
+
+
+def _without_unit(a: Measure, b: Measure) -> bool:
+    """Whether a value was converted and keeps its old unit, or none."""
+    unit = a.unit or b.unit
+    factors = [_FACTORS[x][1] / _FACTORS[y][1] for x, y in _PAIRS if unit in (x, y)]
+    enough = min(len(a.digits), len(b.digits)) > 1
+    ratios = (b.value / a.value, a.value / b.value)
+    return enough and any(math.isclose(ratio, factor, rel_tol=_ROUNDED / 2) for factor in factors for ratio in ratios)
