@@ -14,7 +14,7 @@ from ragstone.api.judging import Judging, open_tools
 from ragstone.api.portion import Portion
 from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.conditions import Question, StandIns
-from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled
+from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled, with_evidence
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.benchmarks.row_names import row_name
 from ragstone.errors import Unfinished
@@ -51,9 +51,8 @@ async def find_gold(
     async with _searching(corpus if lacking else None, judging, options) as search:
         results = _whole(await asyncio.gather(*map(search, samples), return_exceptions=True))
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
-        kept = gold if corpus is None else tuple(
-            part for one in gold for part in corpus.complete(one, sample.references)
-        )  # fmt: skip
+        whole = gold if corpus is None else [part for one in gold for part in corpus.complete(one, sample.references)]
+        kept = tuple(_with_evidence(one, sample, corpus) for one in whole)
         other = stand_ins.of(sample) if kept else ""
         question = Question(row.row, sample, row.history, kept, _indexed(corpus, kept, sample), other)
         noted = sample_of(question, found=found, in_index=_is_indexed(corpus, kept, sample, found))
@@ -80,6 +79,14 @@ def _labelled(row: RecordedRow) -> Sample:
     return replace(sample, passages=column_documents(row.columns))
 
 
+def _with_evidence(gold: Passage, sample: Sample, corpus: CorpusIndex | None) -> Passage:
+    """The gold passage with its evidence; of one that words the answer in another way, the document that its id names
+    is evidence, too."""
+    named = None if corpus is None else corpus.named(gold)
+    wordings = () if named is None else (named.text,)
+    return with_evidence(gold, sample.question, sample.references, wordings=wordings)
+
+
 def _indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample) -> tuple[Passage, ...]:
     """The gold passages as they stand in the corpus, if the text of one of them is another."""
     if corpus is None or not gold:
@@ -87,7 +94,7 @@ def _indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample
     stored = [corpus.indexed(one, sample.references) for one in gold]
     known = [one for one in stored if one is not None]
     same = all(
-        one.text == other.text or other.text in one.text or holds(replace(one, id=""), other)
+        other.text in one.text or holds(one, replace(other, meta={}), sample.references)
         for one, other in zip(stored, gold, strict=True)
         if one is not None
     )

@@ -19,7 +19,7 @@ _HEADING = re.compile(
 _NEXT = re.compile(r"\S")
 
 
-class _Table(NamedTuple):
+class TableRange(NamedTuple):
     """Start and end of a table, and the end of its header, in characters."""
 
     start: int
@@ -64,6 +64,11 @@ def blocks_of(text: str) -> list[tuple[int, int]]:
     return [*code, *tables, *(match.span() for match in _HEADING.finditer(outside))]
 
 
+def tables_of(text: str) -> list[TableRange]:
+    """The tables outside of code."""
+    return _tables(_code(text)[1])
+
+
 def headings_of(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, level (1 is the highest) and text of each heading outside of code."""
     for match in _HEADING.finditer(_code(text)[1]):
@@ -78,8 +83,8 @@ def _code(text: str) -> tuple[list[tuple[int, int]], str]:
     return found, _CODE.sub(lambda match: "x" * len(match[0]), text) if found else text
 
 
-def _tables(text: str) -> list[_Table]:
-    return [_Table(*match.span(), match.end("header")) for match in _TABLE.finditer(text)] if "|" in text else []
+def _tables(text: str) -> list[TableRange]:
+    return [TableRange(*match.span(), match.end("header")) for match in _TABLE.finditer(text)] if "|" in text else []
 
 
 def _headings(text: str) -> Iterator[tuple[int, int]]:

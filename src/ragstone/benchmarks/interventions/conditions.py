@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.interventions.gold import holds
+from ragstone.benchmarks.interventions.gold import holds, lacking
 from ragstone.responses.stages import passages_at
 from ragstone.text import find_answer
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
@@ -65,10 +65,8 @@ def _split(question: Question, first: Response) -> tuple[list[Passage], list[Pas
     """The gold passages, as the system has them where it does, and the system's other passages, in its order."""
     slots = question.sample.references
     own = list(first.passages)
-    gold = [next((item for item in own if holds(item, one, slots)), one) for one in question.gold]
-    return list({item.id: item for item in gold}.values()), [
-        item for item in own if not any(holds(item, one, slots) for one in question.gold)
-    ]
+    held = [item for item in own if any(holds(item, one, slots) for one in question.gold)]
+    return [*held, *lacking(own, question.gold, slots)], [item for item in own if item not in held]
 
 
 def _number(sample: Sample, what: str, size: int) -> int:
@@ -97,12 +95,12 @@ def _gold_added(question: Question, first: Response) -> Query | None:
     """The system's own passages, of which the last make room for the gold that they lack, at a place by chance."""
     slots = question.sample.references
     own = list(first.passages)
-    missing = [one for one in question.gold if not any(holds(item, one, slots) for item in own)]
+    missing = lacking(own, question.gold, slots)
     if not missing or not own:
         return _given(question, missing) if missing and not own else None
     others = [item for item in own if not any(holds(item, one, slots) for one in question.gold)]
-    dropped = {item.id for item in others[max(0, len(others) - len(missing)) :]} if len(own) > len(missing) else set()
-    kept = [item for item in own if item.id not in dropped]
+    dropped = others[max(0, len(others) - len(missing)) :] if len(own) > len(missing) else []
+    kept = [item for item in own if item not in dropped]
     for one in missing:
         kept.insert(_number(question.sample, one.id, len(kept) + 1), one)
     return _given(question, kept)
@@ -213,15 +211,9 @@ def _reference(question: Question, first: Response) -> str:
 def lost_gold(question: Question, first: Response) -> Passage | None:
     """The first gold passage that the prompt lacks, as it stands in the corpus; the first of all if it lacks none."""
     stored = question.indexed or question.gold
-    slots = question.sample.references
-    return next(
-        (
-            there
-            for one, there in zip(question.gold, stored, strict=False)
-            if not any(holds(item, one, slots) for item in first.passages)
-        ),
-        next(iter(stored), None),
-    )
+    lost = lacking(first.passages, question.gold, question.sample.references)
+    found = (there for one, there in zip(question.gold, stored, strict=False) if one in lost)
+    return next(found, next(iter(stored), None))
 
 
 Build = Callable[[Question, Response], Query | None]

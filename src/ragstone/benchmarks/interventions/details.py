@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 from ragstone.benchmarks.interventions.conditions import fetched_of, rewritten_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
-from ragstone.benchmarks.interventions.gold import document_of, rank_of
+from ragstone.benchmarks.interventions.gold import rank_of
 from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.messages import messages
+from ragstone.metrics.rank import document_of
 from ragstone.text import words
 
 _MOST = 5  # things that a line names
@@ -39,11 +40,11 @@ def _counted(names: Counter[str], texts: Mapping[str, str]) -> str:
 
 
 def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
-    needed = Counter(document_of(gold.id) for item in items for gold in item.evidence.gold)
+    needed = Counter(document_of(gold.id, ()) for item in items for gold in item.evidence.gold)
     if needed:
         yield texts["documents"].format(names=_counted(needed, texts))
     nearest = Counter(
-        document_of(fetched_of(item.evidence.first)[0].id)
+        document_of(fetched_of(item.evidence.first)[0].id, ())
         for item in items
         if item.evidence.first is not None and fetched_of(item.evidence.first)
     )
@@ -52,7 +53,7 @@ def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[s
 
 
 def _stale(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
-    known = Counter(document_of(gold.id) for item in items for gold in item.evidence.question.indexed)
+    known = Counter(document_of(gold.id, ()) for item in items for gold in item.evidence.question.indexed)
     yield texts["update"].format(names=_counted(known, texts))
 
 

@@ -1,8 +1,9 @@
 """The gold passages of a question: those that hold what its answer needs, and how they were found.
 
 They come from the labels of the data; without labels from the corpus, where a passage states the reference ("corpus"),
-or where the judge finds it useful for the reference ("judge"). A passage of a system is matched to a gold one by its
-id, as a chunk of its document, or by its text, never by similarity.
+or where the judge finds it useful for the reference ("judge"). A passage of a system holds a gold one if it states its
+evidence (`statements`), however the system cuts and names its passages. Ids decide only where a label has no text, or
+where the user says that both are the same ids.
 """
 
 import re
@@ -11,20 +12,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
+from ragstone.benchmarks.interventions.statements import (
+    UNKNOWN_SLOT,
+    Part,
+    Statement,
+    Subject,
+    is_another_version,
+    letters,
+    no_subject,
+    stated,
+    statements_of,
+)
+from ragstone.metrics.rank import document_of
 from ragstone.text import find_answer
-from ragstone.text.folding import fold_characters
-from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Sample
 
 Found: TypeAlias = Literal["labels", "corpus", "judge", ""]
 
+EVIDENCE, SAME_IDS = "evidence", "same_ids"
+"""What `Passage.meta` of a gold passage has: its statements, and whether its id is one of the system's own."""
 _MOST = 3  # gold passages that are taken from the corpus for one part of the answer
-_SHORTEST = 40  # characters of a text that identify a passage
 _BEGINNING = 20  # letters by which passages are looked up
+_PARTS: Sequence[Part] = ("", "rest", "value", "whole")
 
 
 def labelled(sample: Sample) -> tuple[Passage, ...]:
@@ -43,29 +57,72 @@ def _found(alias: str, text: str) -> bool:
     return bool(find_answer(alias, text))
 
 
+def with_evidence(
+    gold: Passage, question: str, slots: Sequence[Sequence[str]], *, subject: Subject = no_subject,
+    wordings: Iterable[str] = (),
+) -> Passage:  # fmt: skip
+    """The gold passage with its statements. `wordings`: other texts of the passage that its label words differently,
+    such as the document that its id names."""
+    if not gold.text.strip():
+        return gold
+    found = statements_of(gold.text, gold.title, question, slots, subject)
+    others = [text for text in wordings if text.strip() and not any(_is_about(one, text) for one in found)]
+    stated_slots = dict.fromkeys(one.slot for one in found) or {UNKNOWN_SLOT: None}
+    reworded = [*([] if found else [gold.text]), *others]
+    found += tuple(Statement(slot, text, "") for slot in stated_slots for text in dict.fromkeys(reworded))
+    return replace(gold, meta={**gold.meta, EVIDENCE: msgspec.to_builtins(found)})
+
+
+def _is_about(statement: Statement, text: str) -> bool:
+    """Whether a text states this, or is another version of the text that does."""
+    return bool(stated(statement, text)) or is_another_version(statement, text)
+
+
+def evidence_of(gold: Passage, slots: Sequence[Sequence[str]] = ()) -> tuple[Statement, ...]:
+    """The statements of a gold passage: those found with it, else the sentences of its text that state the answer."""
+    noted: Any = gold.meta.get(EVIDENCE)
+    if noted is None:
+        return _evidence(gold.text, gold.title, tuple(map(tuple, slots)))
+    return msgspec.convert(noted, tuple[Statement, ...])
+
+
+@lru_cache(maxsize=4096)
+def _evidence(text: str, title: str, slots: tuple[tuple[str, ...], ...]) -> tuple[Statement, ...]:
+    return statements_of(text, title, "", slots) or (Statement(UNKNOWN_SLOT, text, ""),)
+
+
+def part_of(passage: Passage, gold: Passage, slots: Sequence[Sequence[str]] = (), slot: int | None = None) -> Part:
+    """How much a passage states of the evidence of this gold passage, for one part of the answer or for any."""
+    if not gold.text.strip() or gold.meta.get(SAME_IDS):
+        same = passage.id == gold.id or document_of(passage.id, (gold.id,)) == gold.id
+        whole = passage.id == gold.id or states(passage, slots) or not states(gold, slots)
+        if same and whole:
+            return "whole"
+    found = [one for one in evidence_of(gold, slots) if slot is None or one.slot == slot] if gold.text.strip() else []
+    parts = (stated(one, passage.text, passage.title) for one in found)
+    return max(parts, key=_PARTS.index, default="")
+
+
 def holds(passage: Passage, gold: Passage, slots: Sequence[Sequence[str]] = ()) -> bool:
-    """Whether a passage is this gold passage, a chunk of it that holds the answer, or a longer text around it."""
-    if passage.id == gold.id:
-        return True
-    if not gold.text.strip() or not passage.text.strip():
-        return document_of(passage.id) == gold.id and not gold.text.strip()
-    if passage.id.startswith((f"{gold.id}#", f"{gold.id}:")):
-        return states(passage, slots) or not states(gold, slots)
-    return _same_text(passage.text, gold.text) and (states(passage, slots) or not states(gold, slots))
+    """Whether a passage states the evidence of this gold passage, or of one part of the answer in it."""
+    return part_of(passage, gold, slots) == "whole"
 
 
-def document_of(name: str) -> str:
-    """The id of the document that a chunk is of."""
-    return name.rpartition("#")[0] or name
+def _slots_of(gold: Passage, slots: Sequence[Sequence[str]]) -> list[int | None]:
+    """The parts of the answer that a gold passage states; [None] where that is not known."""
+    found = {one.slot for one in evidence_of(gold, slots)} if gold.text.strip() else set()
+    return [*sorted(found)] if found - {UNKNOWN_SLOT} else [None]
 
 
-@lru_cache(maxsize=20_000)
-def _same_text(text: str, gold: str) -> bool:
-    """Whether one of two texts contains the other, whatever their punctuation, spacing and case."""
-    if text == gold:
-        return True
-    short, long = sorted((text, gold), key=len)
-    return len(short) >= min(_SHORTEST, len(long)) and (short in long or find_quote(short, long) is not None)
+def lacking(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]]) -> list[Passage]:
+    """The gold passages of which these passages do not hold every part of the answer."""
+    return [
+        one
+        for one in gold
+        if not all(
+            any(part_of(item, one, slots, slot) == "whole" for item in passages) for slot in _slots_of(one, slots)
+        )
+    ]
 
 
 def covered(
@@ -73,11 +130,14 @@ def covered(
 ) -> bool:
     """Whether these passages hold the gold: each gold passage (`every`), else one of them, or one for each part of the
     answer where the gold passages state the parts."""
-    found = [item for item in gold if any(holds(passage, item, slots) for passage in passages)]
-    if every or not found:
-        return len(found) == len(gold)
-    parts = [slot for slot in slots if any(states(item, [slot]) for item in gold)]
-    return len(parts) < 2 or all(any(states(item, [slot]) for item in found) for slot in parts)
+    if every:
+        return not lacking(passages, gold, slots)
+    if not any(holds(passage, item, slots) for passage in passages for item in gold):
+        return False
+    known = {slot for item in gold for slot in _slots_of(item, slots) if slot is not None}
+    return all(
+        any(part_of(passage, item, slots, slot) == "whole" for passage in passages for item in gold) for slot in known
+    )
 
 
 def rank_of(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]] = ()) -> int | None:
@@ -97,16 +157,19 @@ class CorpusIndex:
     def of(cls, documents: Iterable[Passage], chunks: Iterable[Passage]) -> "CorpusIndex":
         return cls({passage.id: passage for passage in documents}, tuple(chunks))
 
+    def named(self, gold: Passage) -> Passage | None:
+        """The document that the label's id names."""
+        return self.documents.get(document_of(gold.id, self.documents))
+
     def indexed(self, gold: Passage, slots: Sequence[Sequence[str]]) -> Passage | None:
         """The passage of the corpus that this gold one is, as it stands there; None if there is none."""
-        for name in (gold.id, document_of(gold.id)):
-            if name in self.documents:
-                return self.documents[name]
+        if (named := self.named(gold)) is not None:
+            return named
         return next((self.chunks[n] for n in self._similar.to(gold) if holds(self.chunks[n], gold, slots)), None)
 
     def complete(self, gold: Passage, slots: Sequence[Sequence[str]]) -> tuple[Passage, ...]:
         """A label that names a document only: the chunks of it that state the answer, else the whole document."""
-        known = self.documents.get(gold.id) or self.documents.get(document_of(gold.id))
+        known = self.named(gold)
         if gold.text.strip() or known is None:
             return (gold,)
         chunks = [chunk for chunk in self._chunks_of.get(known.id, ()) if states(chunk, slots)][:_MOST]
@@ -122,7 +185,7 @@ class CorpusIndex:
     def _chunks_of(self) -> dict[str, list[Passage]]:
         found: dict[str, list[Passage]] = {}
         for chunk in self.chunks:
-            found.setdefault(document_of(chunk.id), []).append(chunk)
+            found.setdefault(document_of(chunk.id, self.documents), []).append(chunk)
         return found
 
     def stating(self, sample: Sample, ranked: Sequence[Passage]) -> tuple[Passage, ...]:
@@ -144,7 +207,7 @@ class _Similar:
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._ids: dict[str, list[int]] = {}
         self._beginnings: dict[str, list[int]] = {}
-        texts = [_letters(passage.text) for passage in passages]
+        texts = [letters(passage.text) for passage in passages]
         for number, (passage, text) in enumerate(zip(passages, texts, strict=True)):
             for name in {passage.id, *(passage.id[: sign.start()] for sign in re.finditer("[#:]", passage.id))}:
                 self._ids.setdefault(name, []).append(number)
@@ -154,18 +217,14 @@ class _Similar:
 
     def to(self, gold: Passage) -> list[int]:
         """Their numbers, in order."""
-        text, first = _letters(gold.text), next((part for part in map(_letters, gold.text.split("…")) if part), "")
+        text, first = letters(gold.text), next((part for part in map(letters, gold.text.split("…")) if part), "")
         windows = {text[at : at + _BEGINNING] for at in range(len(text) - _BEGINNING + 1)}
         within = (number for window in {"", *windows} for number in self._beginnings.get(window, ()))
         return sorted({*self._ids.get(gold.id, ()), *within, *self._around(first)})
 
-    def _around(self, letters: str) -> Iterator[int]:
-        at = self._all.find(letters) if letters else -1
+    def _around(self, text: str) -> Iterator[int]:
+        at = self._all.find(text) if text else -1
         while at >= 0:
             number = bisect_right(self._starts, at) - 1
             yield number
-            at = self._all.find(letters, self._starts[number + 1])
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, fold_characters(text).text))
+            at = self._all.find(text, self._starts[number + 1])

@@ -1,0 +1,244 @@
+"""Evidence: the sentences, table rows and list items of a gold passage that state the answer, and where a text states
+them again, however it was cut, flattened or wrapped.
+
+A statement is found by its words in their place, never by similarity and never by an id: a passage with another number
+in the same sentence, or with the same number in another sentence, does not state it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from ragstone.retrieval.markdown import headings_of, tables_of
+from ragstone.structs import Frozen
+from ragstone.text import find_answer, sentences, words
+from ragstone.text.characters import HAN
+from ragstone.text.folding import fold_characters
+from ragstone.text.quoting import find_quote
+
+Part: TypeAlias = Literal["whole", "value", "rest", ""]
+"""How much of a statement a text has: all that the answer needs; the value, but not what it is the value of; some of
+the rest without the value; nothing."""
+
+_MOST = 3  # places of a passage that may state the same part of the answer
+_NEARLY = 0.75  # of the best place's weight: as good a place
+_ALIKE = 0.85  # of the letters around a value that a flattened row, or a sentence set in another way, keeps
+_OVERLAP = 8  # letters of a sentence at the border of a text that are a part of it and no accident
+_LINE = 40  # characters from which a line that ends without a mark goes on in the next one
+_WRAPPED = re.compile(rf"([^\n]{{{_LINE},}}[^\s.!?。！？；:：|#])[^\S\n]*\n[^\S\n]*(?=[^\s#|*•>\-–—\d])")
+_HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n\s*(?=[a-z])")
+_HAN_BORDER = re.compile(rf"(?<=[{HAN}，、]) (?=[{HAN}])")
+
+
+UNKNOWN_SLOT = -1
+"""The slot of a statement of which nobody knows which part of the answer it states."""
+
+
+class Statement(Frozen, frozen=True):
+    """A place of a gold passage that states the part `slot` of the answer. `text`: the sentence, row or item; `value`:
+    the answer as it stands there, "" where the text words it in another way than the reference, so that nobody knows
+    its place; `needed`: the words of the question in it; `about`: the words of the question that tell what it is about
+    and stand elsewhere (a heading, the title, the sentence before); `context`: the text to give with it, so that it can
+    be understood alone."""
+
+    slot: int
+    text: str
+    value: str
+    needed: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def alone(self) -> str:
+        """What has to be given to state it: what it is about, and the sentence."""
+        return f"{self.context}\n{self.text}" if self.context else self.text
+
+
+Subject: TypeAlias = Callable[[Sequence[str], Sequence[str]], tuple[str, ...]]
+"""Of the words of a question that stand in a sentence, and of those that stand elsewhere in its document: the latter
+that are needed to tell what the sentence is about."""
+
+
+def no_subject(here: Sequence[str], elsewhere: Sequence[str]) -> tuple[str, ...]:
+    """Where nothing tells which words are rare: a sentence with none of the question's words needs all of them."""
+    return () if here else tuple(elsewhere)
+
+
+def statements_of(
+    text: str, title: str, question: str, slots: Sequence[Sequence[str]], subject: Subject = no_subject
+) -> tuple[Statement, ...]:
+    """The places of a text that state the parts of an answer, for each part those with most of the question's rarer
+    words. () where the text words the answer in another way."""
+    parts = _parts(text)
+    asked = [{word for word in words(question) if word in part.words} for part in parts]
+    frequency = Counter(word for found in asked for word in found)
+    weights = [sum(1 / frequency[word] for word in found) for found in asked]
+    found: list[Statement] = []
+    for slot, aliases in enumerate(slots):
+        stating = [(n, value) for n, part in enumerate(parts) if (value := _value(part.text, aliases))]
+        best = max((weights[n] for n, _ in stating), default=0.0)
+        places = sorted((-weights[n], n, value) for n, value in stating if weights[n] >= _NEARLY * best)
+        for _, n, value in places[:_MOST]:
+            about = subject(sorted(asked[n]), _elsewhere(question, parts, n, title))
+            context = _context(parts, n, title, about)
+            found.append(Statement(slot, parts[n].text, value, tuple(sorted(asked[n])), about, context))
+    return tuple(found)
+
+
+class _Place(Frozen, frozen=True):
+    """A sentence, row or item of a text, with the headings above it and the header of its table."""
+
+    text: str
+    words: frozenset[str]
+    headings: tuple[str, ...] = ()
+    header: str = ""
+
+
+@lru_cache(maxsize=256)
+def _parts(text: str) -> tuple[_Place, ...]:
+    """The sentences, rows and items of a text in order, each with what stands above it."""
+    plain = _unwrapped(text)
+    headings = list(headings_of(plain))
+    tables = tables_of(plain)
+    places, at = [], 0
+    for sentence in sentences(plain):
+        start, at = at, at + len(sentence)
+        line = sentence.strip()
+        header = next((plain[one.start : one.header] for one in tables if one.header <= start < one.end), "")
+        in_header = any(one.start <= start < one.header for one in tables)
+        if line and not in_header and any(map(str.isalnum, line)):
+            above = _above(headings, start)
+            places.append(_Place(line, frozenset(words(line)), above, header))
+    return tuple(places)
+
+
+def _unwrapped(text: str) -> str:
+    """The text with the lines of a paragraph, and words that are cut at their ends, joined."""
+    return _HAN_BORDER.sub("", _WRAPPED.sub(r"\1 ", _WRAPPED.sub(r"\1 ", _HYPHENATED.sub("", text))))
+
+
+def _above(headings: Iterable[tuple[int, int, str]], at: int) -> tuple[str, ...]:
+    """The headings above a position, the highest first."""
+    found: dict[int, str] = {}
+    for start, level, heading in headings:
+        if start > at:
+            break
+        found = {known: text for known, text in found.items() if known < level} | {level: heading}
+    return tuple(found.values())
+
+
+def _value(text: str, aliases: Iterable[str]) -> str:
+    """The first answer that a text states, as it stands there."""
+    for alias in aliases:
+        if alias.strip() and (spans := find_answer(alias, text)):
+            start, end = spans[0]
+            return text[start:end]
+    return ""
+
+
+def _elsewhere(question: str, parts: Sequence[_Place], n: int, title: str) -> list[str]:
+    """The words of the question that stand in the document of a place, but not in the place itself."""
+    place = parts[n]
+    around = {word for part in parts for word in part.words}
+    around |= {word for text in (title, place.header, *place.headings) for word in words(text)}
+    return [word for word in dict.fromkeys(words(question)) if word in around and word not in place.words]
+
+
+def _context(parts: Sequence[_Place], n: int, title: str, about: Sequence[str]) -> str:
+    """What has to stand before a place to understand it: the header of its table, the headings, and the title or the
+    nearest sentence before it that have the rest of what it is about."""
+    place, lacking = parts[n], set(about)
+    lines = [place.header] if place.header else []
+    lacking -= set(words(place.header))
+    for text in (*reversed(place.headings), *(part.text for part in reversed(parts[:n])), title):
+        if lacking & (known := set(words(text))):
+            lines.insert(0, text)
+            lacking -= known
+    return "\n".join(lines)
+
+
+def stated(statement: Statement, text: str, title: str = "") -> Part:
+    """How much of a statement a text has."""
+    kept = _kept(statement, text)
+    if not kept:
+        return ""
+    around = letters(f"{title}\n{text}")
+    lacking = [word for word in statement.about if letters(word) not in around]
+    if kept == "whole" and not lacking:
+        return "whole"
+    if kept in ("whole", "value"):
+        return "value"
+    return "rest"
+
+
+@lru_cache(maxsize=20_000)
+def _kept(statement: Statement, text: str) -> Part:
+    """How much of the sentence itself a text has."""
+    sentence, whole = letters(statement.text), letters(text)
+    if not statement.value:
+        return _shared(sentence, whole)
+    if sentence in whole and (len(sentence) >= _LINE or find_quote(statement.text, text) is not None):
+        return "whole"
+    if cut := _cut(sentence, whole):
+        value = letters(statement.value)
+        if value in cut:
+            return "whole" if all(letters(word) in cut for word in statement.needed) else "value"
+        return "rest" if any(letters(word) in cut for word in statement.needed) else ""
+    return "whole" if _spread(statement, text) else ""
+
+
+def is_another_version(statement: Statement, text: str) -> bool:
+    """Whether a text has the words around the value of a statement, and not the value."""
+    before, _, after = letters(statement.text).partition(letters(statement.value))
+    rest = max(before, after, key=len)
+    return len(rest) >= _OVERLAP and rest in letters(text) and not _kept(statement, text)
+
+
+def _shared(label: str, text: str) -> Part:
+    """How much a text has of a label that words the answer in another way: a part of a long label is a chunk of it."""
+    short, long = sorted((label, text), key=len)
+    if short and short in long and len(short) >= min(_LINE, len(label)):
+        return "whole"
+    cut = len(_cut(label, text))
+    return "whole" if cut >= _ALIKE * len(label) else "rest" if cut else ""
+
+
+def _cut(sentence: str, text: str) -> str:
+    """What a text, whose border cuts this sentence, has of it: its beginning at the end of the text, or its end at the
+    beginning."""
+    if text and text in sentence:
+        return text
+    most = min(len(sentence), len(text))
+    tail = next((size for size in range(most, _OVERLAP - 1, -1) if text.endswith(sentence[:size])), 0)
+    head = next((size for size in range(most, _OVERLAP - 1, -1) if text.startswith(sentence[-size:])), 0)
+    return sentence[:tail] if tail >= head else sentence[-head:]
+
+
+def _spread(statement: Statement, text: str) -> bool:
+    """Whether the words of a statement stand around its value, with others between them: a row whose cells got their
+    headers, or were torn apart."""
+    around = [word for word in _words(statement.text) if word not in _words(statement.value)]
+    size = sum(map(len, around))
+    if not size or letters(statement.value) not in letters(text):
+        return False
+    reach = 2 * len(statement.text) + len(statement.context) + 2 * _LINE
+    needed = [letters(word) for word in statement.needed] or around
+    for start, end in find_answer(statement.value, text):
+        window = letters(text[max(0, start - reach) : end + reach])
+        kept = sum(len(word) for word in around if word in window)
+        if kept >= _ALIKE * size and all(word in window for word in needed):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(letters, words(text)))))
+
+
+@lru_cache(maxsize=4096)
+def letters(text: str) -> str:
+    """The letters and digits of a text in one spelling: without punctuation, blanks, case and width."""
+    return "".join(filter(str.isalnum, fold_characters(text).text))
