@@ -1,5 +1,6 @@
 """Things are found by name, and a name that is wrong gets the nearest right one."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -53,12 +54,38 @@ def test_two_things_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.
         Registry[int]("kind", name, "ragstone.test_none").names()
 
 
-def test_a_broken_plugin_of_somebody_else_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import nothing_of_this_name\n", r"ModuleNotFoundError: No module named 'nothing_of_this_name'"),
+        ("thing = {}\n", r"theirs:thing is not a kind: it has no 'score' or 'make'"),
+        ("", "AttributeError"),
+    ],
+)
+def test_a_broken_plugin_of_somebody_else_costs_its_own_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: str, reason: str
+) -> None:
     name = package(tmp_path, monkeypatch, "kinds_e", one="PLUGINS = {'a': 1}")
-    (tmp_path / "theirs.py").write_text("import nothing_of_this_name\n")
-    told = tmp_path / "theirs-1.0.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (told / "entry_points.txt").write_text("[ragstone.test_broken]\nb = theirs:thing\n")
-    with pytest.raises(UsageError, match=r"The kind 'b' of theirs cannot be loaded from theirs:thing \(ModuleNotFound"):
-        Registry[int]("kind", name, "ragstone.test_broken").names()
+    (tmp_path / "theirs.py").write_text(code)
+    monkeypatch.delitem(sys.modules, "theirs", raising=False)
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ragstone.test_broken]\nb = theirs:thing\na = theirs:other\n")
+    registry: Registry[int] = Registry("kind", name, "ragstone.test_broken", needs=["score", "make"])
+    assert (registry.names(), registry.get("a")) == (("a",), 1)
+    expected = rf"The kind 'b' of theirs cannot be loaded from theirs:thing \({reason}.*Fix or uninstall the package"
+    with pytest.raises(UsageError, match=expected):
+        registry.get("b")
+    warned = [record.getMessage() for record in caplog.records]
+    assert len(warned) == 2
+    assert "Two kinds are named 'a'" in warned[1]
+
+
+def test_what_was_read_from_a_file_is_no_location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = package(tmp_path, monkeypatch, "kinds_f", one="PLUGINS = {'a': 1}")
+    registry: Registry[int] = Registry("kind", name, "ragstone.test_none")
+    assert registry.installed("a") == 1
+    with pytest.raises(UnknownName):
+        registry.installed("json:dumps")
+    assert registry.get("json:dumps") is json.dumps

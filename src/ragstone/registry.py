@@ -2,18 +2,20 @@
 
 A module exports its plug-ins in a module-level mapping `PLUGINS` from the user's spelling of the name to the object; an
 entry point in the registry's group does the same for one name. Adding a built-in means adding one file. Wherever a name
-is accepted, so is a location, `package.module:name` or `path/file.py:name`, and in Python the object itself.
+is accepted, so is a location, `package.module:name` or `path/file.py:name`, and in Python the object itself. A name in
+somebody's file is looked up with `installed`, which never loads a location.
 """
 
 import hashlib
 import importlib
 import importlib.util
+import logging
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
@@ -21,6 +23,7 @@ from typing import Any, Generic, TypeVar, cast
 from ragstone.errors import UnknownName, UsageError
 
 T = TypeVar("T")
+_log = logging.getLogger("ragstone")
 _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]\w*)")
 
 
@@ -100,10 +103,13 @@ class Registry(Generic[T]):
     """All plug-ins of one `kind`. Nothing is imported before the first look-up.
 
     `package` is scanned for modules with a `PLUGINS` mapping; `group` is the entry-point group (`ragstone.metrics`).
+    `needs`: the attributes of which a plug-in has at least one. A plug-in of another package that cannot be loaded
+    costs its own name only; a warning names the package and the reason.
     """
 
-    def __init__(self, kind: str, package: str, group: str, *, hint: str = "", needs: str = "") -> None:
+    def __init__(self, kind: str, package: str, group: str, *, hint: str = "", needs: Sequence[str] = ()) -> None:
         self.kind, self.package, self.group, self.hint, self.needs = kind, package, group, hint, needs
+        self._broken: dict[str, str] = {}  # name → why its plug-in cannot be used
 
     @cached_property
     def _plugins(self) -> dict[str, T]:
@@ -118,17 +124,26 @@ class Registry(Generic[T]):
                     raise UsageError(f"Two {self.kind}s are named {name!r}; one is in {module.__name__}.")
                 plugins[name] = plugin
         for entry in entry_points(group=self.group):
-            if entry.name in plugins:
-                raise UsageError(f"Two {self.kind}s are named {entry.name!r}; one is the entry point {entry.value}.")
             try:
-                plugins[entry.name] = cast("T", entry.load())
+                if entry.name in plugins:
+                    raise UsageError(
+                        f"Two {self.kind}s are named {entry.name!r}; one is the entry point {entry.value}."
+                    )
+                plugins[entry.name] = self._checked(entry.value, entry.load())
             except Exception as error:  # user code may raise anything
-                owner = f" of {entry.dist.name}" if entry.dist is not None else ""
-                raise UsageError(
-                    f"The {self.kind} {entry.name!r}{owner} cannot be loaded from {entry.value} "
-                    f"({type(error).__name__}: {error}). Fix or uninstall the package."
-                ) from error
+                self._leave_out(entry, error, named=entry.name in plugins)
         return dict(sorted(plugins.items()))
+
+    def _leave_out(self, entry: EntryPoint, error: Exception, *, named: bool) -> None:
+        owner = f" of {entry.dist.name}" if entry.dist is not None else ""
+        reason = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        problem = (
+            f"The {self.kind} {entry.name!r}{owner} cannot be loaded from {entry.value} ({' '.join(reason.split())}). "
+            "Fix or uninstall the package."
+        )
+        if not named:
+            self._broken[entry.name] = problem
+        _log.warning("%s", problem)
 
     def names(self) -> tuple[str, ...]:
         """Every name, sorted."""
@@ -149,9 +164,18 @@ class Registry(Generic[T]):
             return self._plugins[name]
         if is_place(name):
             return self._checked(name, load_place(self.kind, name))
+        return self.installed(name)
+
+    def installed(self, name: str) -> T:
+        """The plug-in of an installed package with this name; a location is no name. Raises `UnknownName` with the
+        nearest spelling if there is none, and UsageError for one that cannot be loaded."""
+        if name in self._plugins:
+            return self._plugins[name]
+        if name in self._broken:
+            raise UsageError(self._broken[name])
         raise UnknownName(self.kind, name, self._plugins, hint=self.hint)
 
     def _checked(self, name: str, found: Any) -> T:
-        if self.needs and not hasattr(found, self.needs):
-            raise UsageError(f"{name} is not a {self.kind}: it has no {self.needs!r}.")
+        if self.needs and not any(hasattr(found, part) for part in self.needs):
+            raise UsageError(f"{name} is not a {self.kind}: it has no {' or '.join(map(repr, self.needs))}.")
         return cast("T", found)

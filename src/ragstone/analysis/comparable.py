@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ragstone.analysis.pair_columns import SideScores
 from ragstone.analysis.pairing import Side
 from ragstone.errors import UsageError
-from ragstone.metrics import find_metric
+from ragstone.metrics import installed_metric
 from ragstone.metrics.traits import traits_of
 
 _JUDGE = ("model", "protocol", "version", "verify", "budget", "language")
@@ -102,7 +102,7 @@ def _uses(name: str) -> set[str]:
     if name.startswith("rubric."):
         return {"model"}
     try:
-        return {*traits_of(find_metric(name)).uses}
+        return {*traits_of(installed_metric(name)).uses}
     except UsageError:  # the user's own metric
         return set()
 

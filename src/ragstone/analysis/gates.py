@@ -15,8 +15,8 @@ from ragstone.analysis.fields import fields_of
 from ragstone.analysis.selection import check_selection, matches, spelled
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
-from ragstone.metrics import better, find_metric
-from ragstone.metrics.catalogue import entry
+from ragstone.metrics import better, installed_metric
+from ragstone.metrics.catalogue import installed_entry
 from ragstone.metrics.elements import element_scores
 from ragstone.plans import Plan
 from ragstone.stats import Interval, decisive_interval
@@ -278,7 +278,7 @@ def check_thresholds(thresholds: Mapping[str, Any]) -> None:
 def _is_share(metric: str) -> bool:
     """Whether the metric is known to range from 0 to 1."""
     try:
-        return entry(metric).range.startswith(("0 to 1", "0 or 1"))
+        return installed_entry(metric).range.startswith(("0 to 1", "0 or 1"))
     except UsageError:
         return False
 
@@ -289,7 +289,7 @@ def _is_known(metric: str, meta: Mapping[str, Any] | None) -> bool:
     if isinstance(directions, Mapping) and metric in directions:
         return True
     try:
-        find_metric(metric)
+        installed_metric(metric)
     except UsageError:
         return False
     return True

@@ -10,4 +10,4 @@ from ragstone.registry import Registry
 
 __all__ = ["BENCHMARKS"]
 
-BENCHMARKS: Registry[Plugin] = Registry("benchmark", "ragstone.benchmarks", "ragstone.benchmarks", needs="from_meta")
+BENCHMARKS: Registry[Plugin] = Registry("benchmark", "ragstone.benchmarks", "ragstone.benchmarks", needs=["from_meta"])

@@ -55,15 +55,16 @@ def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) 
     """Raises now, before anything is spent, the errors that `report_gates` would raise at the end. `metrics`: those the
     run will have; None if unknown, because the run file may have others."""
     from ragstone.api.gates import project_gates  # noqa: PLC0415
-    from ragstone.metrics import find_metric  # noqa: PLC0415
+    from ragstone.metrics import installed_metric  # noqa: PLC0415
+    from ragstone.registry import is_place  # noqa: PLC0415
 
     of_project, _ = project_gates()
     names = {gate.metric for gate in of_project}
     for name in names if metrics is None else names - {*metrics}:
         try:
-            find_metric(name)
+            installed_metric(name)
         except UnknownName as error:
-            if not name.startswith("rubric."):  # of the user's own
+            if not (name.startswith(("rubric.", "rubric:")) or is_place(name)):  # of the user's own
                 raise UsageError(f"The gates of ragstone.toml or pyproject.toml: {error}") from None
     thresholds = {name for name, _ in (*values["fail_under"], *values["fail_over"])}
     _gates(values, of_project)

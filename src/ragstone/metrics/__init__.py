@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, cast, runt
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.traits import Better, traits_of
-from ragstone.registry import Registry, is_place
+from ragstone.registry import Registry, is_loaded, is_place
 from ragstone.responses.stages import STAGE_WORDS
 from ragstone.types import Embedder, Metric, Model
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "check_metrics",
-    "find_metric", "make_metrics", "steps_of",
+    "find_metric", "installed_metric", "make_metrics", "steps_of",
 ]  # fmt: skip
 
 
@@ -78,8 +78,9 @@ class Staged(Protocol):
 MetricPlugin: TypeAlias = Metric | type[Maker] | Family
 
 METRICS: Registry[MetricPlugin] = Registry(
-    "metric", "ragstone.metrics", "ragstone.metrics", hint="`ragstone metrics` lists them."
-)
+    "metric", "ragstone.metrics", "ragstone.metrics", hint="`ragstone metrics` lists them.",
+    needs=["score", "make", "at", "__call__"],
+)  # fmt: skip
 
 _FIVE = ("faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness")
 _RAGCHECKER = (
@@ -139,10 +140,14 @@ def better(name: str, meta: Mapping[str, Any] | None = None) -> Better:
     return _better(name)
 
 
-@lru_cache(maxsize=1_024)  # asked for every score of a run
 def _better(name: str) -> Better:
+    return _installed_better(name) if not is_loaded(name) else traits_of(find_metric(name)).better
+
+
+@lru_cache(maxsize=1_024)  # asked for every score of a run
+def _installed_better(name: str) -> Better:
     try:
-        return traits_of(find_metric(name)).better
+        return traits_of(installed_metric(name)).better
     except UsageError:
         return "higher"
 
@@ -174,11 +179,18 @@ def _spelled_out(names: Sequence[str | Metric]) -> Iterator[str | Metric]:
 
 
 def find_metric(name: str) -> Any:
-    """The plugin of a metric's name: the metric, or the class that makes it. Raises as `make_metrics`."""
+    """The plugin of a metric's name that the user wrote: the metric, or the class that makes it. Raises as
+    `make_metrics`."""
     if name.startswith("rubric:"):
         return importlib.import_module("ragstone.metrics.rubric").find_rubric(name.removeprefix("rubric:"))
-    if name in METRICS or is_place(name):
-        plugin: Any = METRICS.get(name)
+    return METRICS.get(name) if is_place(name) else installed_metric(name)
+
+
+def installed_metric(name: str) -> Any:
+    """The same for a name that was read from a run file: nothing is loaded or read that is not part of an installed
+    package. Raises `UnknownName`."""
+    if name in METRICS:
+        plugin: Any = METRICS.installed(name)
         if isinstance(plugin, Family):
             raise UsageError(f"{name!r} is a metric for every k. Write a number for k: {name[:-1]}10.")
         return plugin
@@ -188,7 +200,7 @@ def find_metric(name: str) -> Any:
         return cast("Family", METRICS.get(family)).at(int(cutoff["k"]))
     measure, _, stage = name.rpartition(" ")
     if stage in STAGE_WORDS and measure.strip():
-        return _at_stage(find_metric(measure.strip()), stage)
+        return _at_stage(installed_metric(measure.strip()), stage)
     raise UnknownName("metric", name, [*METRICS.names(), *GROUPS], hint="`ragstone metrics` lists them.")
 
 

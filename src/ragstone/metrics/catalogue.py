@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragstone.messages import help_texts
-from ragstone.metrics import GROUPS, METRICS, Family, better, find_metric
+from ragstone.metrics import GROUPS, METRICS, Family, better, find_metric, installed_metric
 from ragstone.metrics.traits import traits_of
 from ragstone.types import Need
 
@@ -37,6 +37,11 @@ def catalogue() -> list[Entry]:
 def entry(name: str) -> Entry:
     """The metric of this name: one of a family (`ndcg@10`) and the family itself (`ndcg@k`) too. Raises UnknownName."""
     return _entry(name, METRICS.get(name) if name in METRICS else find_metric(name))
+
+
+def installed_entry(name: str) -> Entry:
+    """The same for a name that the user did not write in this command. Raises UnknownName for a location."""
+    return _entry(name, installed_metric(name))
 
 
 def in_language(text: str, language: str) -> str:

@@ -21,7 +21,9 @@ from ragstone.types import Embedder, Model
 
 __all__ = ["PROVIDERS", "ModelOptions", "Provider", "Source", "check_model", "open_embedder", "open_model"]
 
-PROVIDERS: Registry[Provider | Source] = Registry("model provider", "ragstone.models", "ragstone.models")
+PROVIDERS: Registry[Provider | Source] = Registry(
+    "model provider", "ragstone.models", "ragstone.models", needs=["base_url", "model"]
+)
 
 _DEFAULT = ModelOptions()
 _EXAMPLES = {"model": "local/smollm2", "embedder": "local/e5-small"}

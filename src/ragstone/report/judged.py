@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragstone.metrics import GROUPS, better, find_metric
+from ragstone.metrics import GROUPS, better, installed_metric
 from ragstone.metrics.judge.record import judged_scores, requests_of
 from ragstone.metrics.traits import traits_of
 from ragstone.report.digest import OTHER, CaseKey, WorstCases, in_turn
@@ -130,7 +130,7 @@ def _is_judged(name: str, known: dict[str, bool]) -> bool:
         if len(known) >= 10 * _MOST_METRICS:
             return False
         try:
-            uses = set() if name.startswith("rubric:") else {*traits_of(find_metric(name)).uses}
+            uses = {*traits_of(installed_metric(name)).uses}
         except Exception:  # run files may hold any name
             uses = set()
         known[name] = bool(uses & {"judge", "model"}) or name.startswith("rubric.")

@@ -164,4 +164,6 @@ class Section:
     folded: bool = False
 
 
-SECTIONS: Registry[Section] = Registry("report section", "ragstone.report.sections", "ragstone.report_sections")
+SECTIONS: Registry[Section] = Registry(
+    "report section", "ragstone.report.sections", "ragstone.report_sections", needs=["order"]
+)

@@ -53,7 +53,7 @@ class Building:
 
 Opener: TypeAlias = "Callable[[Spec, Building], contextlib.AbstractAsyncContextManager[Retriever]]"
 
-RETRIEVERS: Registry[Opener] = Registry("retriever", "ragstone.retrieval", "ragstone.retrievers")
+RETRIEVERS: Registry[Opener] = Registry("retriever", "ragstone.retrieval", "ragstone.retrievers", needs=["__call__"])
 
 
 def _begin(opened: contextlib.AbstractAsyncContextManager[Any]) -> None:
