@@ -57,7 +57,7 @@ def test_two_things_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.
     ("code", "reason"),
     [
         ("import nothing_of_this_name\n", r"ModuleNotFoundError: No module named 'nothing_of_this_name'"),
-        ("thing = {}\n", r"theirs:thing is not a kind: it has no 'score' or 'make'"),
+        ("thing = {}\n", r"theirs:thing is not a kind: it has no 'score'"),
         ("", "AttributeError"),
     ],
 )

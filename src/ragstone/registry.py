@@ -177,5 +177,5 @@ class Registry(Generic[T]):
 
     def _checked(self, name: str, found: Any) -> T:
         if self.needs and not any(hasattr(found, part) for part in self.needs):
-            raise UsageError(f"{name} is not a {self.kind}: it has no {' or '.join(map(repr, self.needs))}.")
+            raise UsageError(f"{name} is not a {self.kind}: it has no {self.needs[0]!r}.")
         return cast("T", found)
