@@ -4,7 +4,7 @@ answer is right or wrong."""
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from ragstone.structs import Frozen
 
@@ -106,14 +106,18 @@ class Chart(Frozen, frozen=True):
     panel: str = ""
 
 
+BarKind: TypeAlias = Literal["level", "gain", "loss", "rest", "unmeasured"]
+
+
 class Bar(Frozen, frozen=True):
     """A bar of a waterfall, from `start` to `end` in shares of the whole. kind "level" is where it begins, "gain" and
-    "loss" are steps, "rest" is what remains. `text`: its figure. `group`: the name of the cases behind it."""
+    "loss" are steps, "rest" is what remains, "unmeasured" what may be gained and nobody measured. `text`: its figure.
+    `group`: the name of the cases behind it."""
 
     label: str
     start: float
     end: float
-    kind: Literal["level", "gain", "loss", "rest"]
+    kind: BarKind
     text: str
     group: str = ""
 

@@ -140,10 +140,13 @@ def test_a_condition_that_fails_blames_nobody_and_is_asked_again(tmp_path: Path,
     assert not failing.outcome.complete
     wrong = [cause for cause in failing.causes().values() if cause.name != "healthy"]
     assert {(cause.name, cause.lost) for cause in wrong} == {("not_retrieved", "not_retrieved")}
-    assert all(not step.gain.value for step in failing.waterfall().steps)
+    search = failing.waterfall().steps[1]
+    assert (search.gain, len(search.lost), search.missing) == (None, 6, "measure_again")
     resumed = diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")
     assert resumed.outcome.complete
-    assert resumed.waterfall().steps[1].gain.value == pytest.approx(6 / 26)
+    search = resumed.waterfall().steps[1]
+    assert search.gain is not None
+    assert search.gain.value == pytest.approx(6 / 26)
 
 
 def test_a_limit_on_requests_counts_system_and_judge_and_a_larger_one_goes_on(tmp_path: Path, corpus: Path) -> None:

@@ -10,6 +10,7 @@ from tests.api.test_diagnose import corpus, labelled, run
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
 from ragstone.prices import Price
+from ragstone.stats import Estimate
 from ragstone.types import Query, Response, Usage
 
 __all__ = ["corpus"]
@@ -91,11 +92,15 @@ class _Priced(Planted):
 def test_a_fix_has_its_price_in_tokens_time_and_money(tmp_path: Path, corpus: Path) -> None:
     result = diagnose(labelled(), _Priced(frozenset({"k"})), corpus=corpus, run=tmp_path / "d.run", price="2/10")
     (fix,) = result.fixes()
-    assert (fix.usage, fix.tokens, fix.seconds) == ((100.0, 0.0, 50.0, 0.0), 100.0, 0.0)
-    assert fix.cost(Price(2.0, 10.0)) == pytest.approx(0.2)
-    assert fix.cost(Price(2.0, 10.0, 1.0)) == pytest.approx(0.15)
+    assert fix.usage == ((100.0, 0.0, 50.0, 0.0),) * 6
+    assert (fix.tokens, fix.seconds) == (Estimate(100.0, 100.0, 100.0, 6), Estimate(0.0, 0.0, 0.0, 6))
+    costs = fix.cost(Price(2.0, 10.0)), fix.cost(Price(2.0, 10.0, 1.0))
+    assert [cost.value for cost in costs if cost is not None] == pytest.approx([0.2, 0.15])
     table = next(table for table in result.tables(language="en") if table.id == "diagnosis-fixes")
-    assert [cell.text for cell in table.rows[0].cells][table.columns.index("Cost of 1,000 questions")] == "+0.2000"
+    assert table.rows[0].cells[table.columns.index("Cost of 1,000 questions")].value == pytest.approx(0.2)
     with result.open() as run:
         (summary,) = run.benchmark.summary(run.run, language="en").values()
-    assert "(+0.2000 for 1,000 questions)" in summary.actions[0].text
+    assert (
+        "+0.00 [0.00, 0.00] s per question (+0.2000 [0.2000, 0.2000] for 1,000 questions), from 6"
+        in summary.actions[0].text
+    )

@@ -34,6 +34,7 @@ def test_a_run_of_mirage_tells_causes(tmp_path: Path, ragstone: Any) -> None:
     assert sum(item.cause.name == "noise" for item in items) > 10
     fall = found.waterfall(system)
     alone = next(step for step in fall.steps if step.name == "alone")
+    assert alone.gain is not None
     assert (alone.gain.value or 0) > 0.5
     assert found.fixes(system)[0].cause == "noise"
     document = json.loads(ragstone("diagnose", str(run), "--json").out)

@@ -77,7 +77,7 @@ def test_the_page_opens_with_the_verdict_the_waterfall_and_three_fixes(mixed: Di
     todo = main.split('class="todo"')[1].split("</ol>")[0]
     assert todo.count("<li>") == 3
     first = text_of(todo.split("</li>")[0])
-    assert re.search(r"Keep the words that the rewriter drops.*\+23 points \[\d+, \d+\], 6 questions", first)
+    assert re.search(r"Keep the words that the rewriter drops.*\+23 points \[\d+, \d+\], 6 of 11 failures", first)
 
 
 def test_the_bars_of_the_waterfall_float_from_one_level_to_the_next_and_end_at_the_whole(
@@ -153,7 +153,9 @@ def test_unknown_causes_come_first_with_what_is_missing(tmp_path: Path) -> None:
         (chinese,) = run.summaries(language="zh").values()
     assert "The cause of 1 of 1 failures is unknown: the right passages are not labelled; add" in summary.verdict
     assert "1 个错误中有 1 个原因未知：没有标注正确段落" in chinese.verdict
-    assert [bar.text for bar in summary.bars if bar.kind == "gain"] == ["not measured"] * 4  # 0 would be a finding
+    assert [bar.text for bar in summary.bars if bar.kind == "unmeasured"] == [
+        "not measured"
+    ] * 5  # 0 would be a finding
     html = page_of(result, tmp_path)
     assert '<ul class="chips"></ul>' not in html  # no heading without evidence below it
     text = text_of(html)

@@ -15,7 +15,7 @@ from ragstone.report.opening import blocks, heading_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.text import plain_console
 
-_BARS = {"level": "█", "gain": "▓", "loss": "▒", "rest": "░"}
+_BARS = {"level": "█", "gain": "▓", "loss": "▒", "rest": "░", "unmeasured": "╱"}
 _LONGEST = 2_000  # characters of a sentence
 
 

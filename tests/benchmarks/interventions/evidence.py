@@ -1,6 +1,7 @@
 """Evidence made from answers by condition, without a system."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from ragstone.responses.stages import stage_step
 from ragstone.text import detect
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
 
-__all__ = ["evidence_of", "labels", "scored"]
+__all__ = ["evidence_of", "item_of", "labels", "scored"]
 
 
 def evidence_of(
@@ -44,6 +45,37 @@ def evidence_of(
             score = Score.of(float(right[name]))
         records[name] = Record("s", case, response, scores={"answer_match": score})
     return Evidence(records, frozenset())
+
+
+def item_of(
+    name: str, outcomes: Mapping[str, str], *, at: str = "prompted", in_index: bool | None = None, gold: bool = True,
+    answerable: bool = True, seconds: Mapping[str, float] | None = None,
+) -> dict[str, Record]:  # fmt: skip
+    """The records of a question with these outcomes by condition. `at`: where its gold passage was seen: in the prompt,
+    only "fetched", nowhere (""), or the system does not say ("unreported")."""
+    right, refusal, wrong = "It weighs 338 kg.", "I do not know.", "It weighs 12 kg."
+    passage = Passage("gold", right, relevant=True)
+    meta: dict[str, Any] = {} if in_index is None else {"in_index": in_index}
+    meta |= {} if answerable else {"answerable": False}
+    references = (("338 kg",),) if answerable else ()
+    sample = Sample(name, "What does it weigh?", references, (passage,) if gold else (), language="en", meta=meta)
+    other = Passage("other", "It is green.")
+    plain = replace(passage, relevant=None)
+    fetched = (other, plain) if at in ("fetched", "prompted") else (other,)
+    prompt = fetched if at == "prompted" else (other,)
+    records = {}
+    for condition, outcome in outcomes.items():
+        case = Case(f"{name}/{condition}", sample, {"intervention": condition}, Query(sample.question))
+        if outcome == "error":
+            records[condition] = Record("s", case, None, error="it failed")
+            continue
+        good = refusal if not answerable else right
+        answer = {"right": good, "refused": refusal if answerable else wrong, "wrong": wrong}[outcome]
+        response = Response(answer, prompt, (stage_step("fetch", fetched),), seconds=(seconds or {}).get(condition))
+        if at == "unreported":
+            response = Response(answer, seconds=(seconds or {}).get(condition))
+        records[condition] = scored(Record("s", case, response))
+    return records
 
 
 def labels(evidence: Evidence) -> set[str]:

@@ -1,17 +1,19 @@
 """What a reader of a diagnosis sees first: the verdict, the waterfall, and the three fixes that buy most."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.waterfall import (
-    BASE,
-    SEARCH,
+    STEPS,
     Fix,
+    Step,
     Waterfall,
+    bar_of,
     fixes,
     is_scored,
     priced,
@@ -26,50 +28,24 @@ from ragstone.types import Run
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.benchmark import Interventions
 
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "base": BASE,
-    "search": SEARCH,
-    "ranking": ("reranking", "ranking", "k_too_small"),
-    "prompt": ("position", "noise"),
-    "model": (
-        "unstable",
-        "should_have_refused",
-        "refused_wrongly",
-        "memory",
-        "integration",
-        "units",
-        "reading",
-        "generation",
-    ),
-    "reference": ("reference_in_doubt", "metric"),
-    "error": ("error",),
-}
-"""The parts of a system, each with the causes that are its fault."""
-
 _ACTIONS = 3
 
 
 def summaries(run: Run, benchmark: "Interventions", *, language: str = "en") -> dict[str, Summary]:
     """The summary of each system with at least one answer."""
     found = {system: benchmark.diagnosed(run, system) for system in run.systems}
-    return {system: _Summary(items, language, priced(run)).of(system) for system, items in found.items() if items}
+    return {
+        system: summary_of(items, system, language=language, price=priced(run))
+        for system, items in found.items()
+        if items
+    }
 
 
-def group_of(item: Diagnosed) -> str:
-    """The bar of the waterfall that a question belongs to: a step, what remains wrong by cause, "luck", or "" for an
-    answer that is right and stays right."""
-    cause = item.cause.name
-    if cause in BASE:
-        return "base"
-    if cause in SEARCH or (cause == "k_too_small" and item.evidence.value("fetched") == "no"):
-        return "search"
-    if cause in PARTS["ranking"]:
-        return "prompt"
-    if cause in ("position", "noise", "unstable"):
-        return "alone"
-    if cause == "healthy":
-        return "luck" if 0.0 in (item.right("gold_only"), item.right("gold_added")) else ""
-    return cause
+def summary_of(
+    items: Sequence[Diagnosed], system: str, *, language: str = "en", price: Price | None = None
+) -> Summary:  # fmt: skip
+    """The summary of these questions of a system."""
+    return _Summary(items, language, price).of(system)
 
 
 class _Summary:
@@ -77,14 +53,17 @@ class _Summary:
         self.words, self.language = messages(__name__, language), language
         self.items, self.price = items, price
         self.wrong = [item for item in items if is_scored(item) and item.right("as_is") != 1]
-        self.groups = {group_of(item) for item in items}
+        self.sizes = Counter(bar_of(item) for item in self.wrong)
 
     def of(self, system: str) -> Summary:
         fall = waterfall(self.items)
         sentences = [self._share_right(system, fall.as_is), *self._unknown(), *self._most()]
-        actions = tuple(self._action(fix) for fix in fixes(self.items) if (fix.gain.value or 0.0) > 0)[:_ACTIONS]
-        notes = tuple(self._notes(fall, actions))
-        return Summary(self.words["title"], self._joined(sentences), tuple(self._bars(fall)), actions, notes)
+        found = fixes(self.items)[:_ACTIONS]
+        actions = [self._action(fix) for fix in found]
+        if self.sizes["unknown"] and self.sizes["unknown"] == max(self.sizes.values()):
+            actions = [self._find_out(), *actions][:_ACTIONS]
+        notes = tuple(self._notes(fall, found))
+        return Summary(self.words["title"], self._joined(sentences), tuple(self._bars(fall)), tuple(actions), notes)
 
     def _share_right(self, system: str, right: Estimate) -> str:
         if right.value is None:
@@ -93,92 +72,114 @@ class _Summary:
         interval = "" if right.low is None else f" [{low}, {high}]"
         return self.words["answers"].format(system=system, share=f"{100 * right.value:.0f}%{interval}", n=right.n)
 
+    def _why_unknown(self) -> str:
+        """What is missing to know the causes that are unknown."""
+        missing = Counter(item.missing for item in self.wrong if bar_of(item) == "unknown")
+        return self.words[missing.most_common(1)[0][0] or "missing_answer"]
+
     def _unknown(self) -> Iterator[str]:
-        unknown = [item for item in self.wrong if item.cause.name == "unknown"]
-        if unknown:
-            key = Counter(item.missing for item in unknown).most_common(1)[0][0]
-            yield self.words["unknown"].format(n=len(unknown), wrong=len(self.wrong), missing=self.words[key])
+        if n := self.sizes["unknown"]:
+            yield self.words["unknown"].format(n=n, wrong=len(self.wrong), missing=self._why_unknown())
+
+    def _find_out(self) -> Action:
+        return Action(self.words["find_out"].format(n=self.sizes["unknown"], missing=self._why_unknown()),
+                      "cause-unknown")  # fmt: skip
 
     def _most(self) -> Iterator[str]:
-        """The part that loses most answers; several where they lose the same number."""
-        part_of = {cause: part for part, causes in PARTS.items() for cause in causes}
-        counts = Counter(part_of[item.cause.name] for item in self.wrong if item.cause.name in part_of)
+        """The bar that has most wrong answers; several where they have the same number."""
+        counts = {bar: n for bar, n in self.sizes.items() if bar != "unknown"}
         if not counts:
             if not self.wrong:
                 yield self.words["none_wrong"]
             return
         most = max(counts.values())
-        parts = [part for part in PARTS if counts[part] == most]
-        if len(parts) == 1:
-            yield self.words[f"most_{parts[0]}"].format(n=most, wrong=len(self.wrong))
+        bars = [bar for bar in (*STEPS, *CAUSES) if counts.get(bar) == most]
+        names = [self.words.get(f"part_{bar}") or self.words["part"].format(cause=self.words[f"cause_{bar}"])
+                 for bar in bars]  # fmt: skip
+        if len(bars) > 1:
+            yield self.words["most_several"].format(parts=self.words["and"].join(names), n=most, wrong=len(self.wrong))
         else:
-            names = self.words["and"].join(self.words[f"part_{part}"] for part in parts)
-            yield self.words["most_several"].format(parts=names, n=most, wrong=len(self.wrong))
+            text = self.words.get(f"most_{bars[0]}") or self.words["most"].format(
+                part=names[0], n="{n}", wrong="{wrong}"
+            )
+            yield text.format(n=most, wrong=len(self.wrong))
 
     def _bars(self, fall: Waterfall) -> Iterator[Bar]:
-        level = fall.as_is.value or 0.0
-        # Where the cause of no failure is known, a gain of 0 was not measured.
-        blind = bool(self.wrong) and all(item.cause.name == "unknown" for item in self.wrong)
+        n, level = fall.as_is.n or 1, fall.as_is.value or 0.0
         yield Bar(self.words["bar_as_is"], 0.0, level, "level", f"{100 * level:.0f}%")
+        if fall.luck:
+            lucky = len(fall.luck) / n
+            yield Bar(self.words["bar_luck"], level, level - lucky, "loss", f"{100 * lucky:.0f}%", "luck")
         for step in fall.steps:
-            gain = step.gain.value or 0.0
-            group = step.name if step.name in self.groups else "luck" if gain < 0 and "luck" in self.groups else ""
-            figure = " ".join(filter(None, (_points(step.gain), _interval(step.gain))))
-            if blind and not gain:
-                figure = self.words["bar_unmeasured"]
-            yield Bar(
-                self.words[f"bar_{step.name}"], level, level + gain, "loss" if gain < 0 else "gain", figure, group
-            )
-            level += gain
+            for bar in self._step_bars(step, level, n):
+                yield bar
+                level = bar.end
         for cause, share in fall.remaining.items():
-            known = self.words["bar_rest"].format(cause=self.words[f"cause_{cause}"])
-            label = self.words["bar_luck"] if cause == "luck" else known
-            group = cause if cause in self.groups else ""
-            yield Bar(label, level, level + (share.value or 0.0), "rest", f"{100 * (share.value or 0.0):.0f}%", group)
-            level += share.value or 0.0
+            open_ = cause in fall.unmeasured
+            label = self.words.get(f"bar_{cause}") or self.words["bar_rest"].format(cause=self.words[f"cause_{cause}"])
+            end = level + (share.value or 0.0)
+            figure = self.words["bar_unmeasured"] if open_ else f"{100 * (share.value or 0.0):.0f}%"
+            yield Bar(label, level, end, "unmeasured" if open_ else "rest", figure, cause)
+            level = end
+
+    def _step_bars(self, step: Step, level: float, n: int) -> Iterator[Bar]:
+        """What is lost at a step: the answers whose gain was measured, and the others."""
+        label, group = self.words[f"bar_{step.name}"], step.name if step.lost else ""
+        end = level + (len(step.lost) - len(step.unmeasured)) / n
+        if step.gain is not None:
+            figure = " ".join(filter(None, (_points(step.gain), _interval(step.gain))))
+            yield Bar(label, level, end, "gain", figure, group)
+        if step.gain is None or step.unmeasured:
+            text = self.words["bar_unmeasured"]
+            yield Bar(label, end, end + len(step.unmeasured) / n, "unmeasured", text, group)
 
     def _action(self, fix: Fix) -> Action:
-        gain = self.words["points"].format(
-            gain=_points(fix.gain), interval=_interval(fix.gain), questions=self._questions(len(fix.cases))
-        )
-        if not fix.measured:
-            gain = self.words["at_most"].format(gain=gain)
+        lost = self.words["lost"].format(n=len(fix.cases), wrong=len(self.wrong))
+        if fix.gain is None:
+            gain = self.words["no_gain"].format(lost=lost, missing=self.words[fix.missing])
+        else:
+            gain = self.words["points"].format(
+                gain=_points(fix.gain), interval=_interval(fix.gain), lost=lost, price=self._price(fix)
+            )
         advice = self.words[f"fix_{fix.cause}"]
-        text = self.words["action"].format(fix=advice[:1].upper() + advice[1:], gain=gain, price=self._price(fix))
+        text = self.words["action"].format(fix=advice[:1].upper() + advice[1:], gain=gain)
         more = details(fix.cause, self.items, language=self.language)[:1]
         return Action(self._joined([text, *more]), f"cause-{fix.cause}")
 
     def _joined(self, sentences: Sequence[str]) -> str:
         return reduce(lambda a, b: self.words["join"].format(a=a, b=b), sentences)
 
-    def _questions(self, n: int) -> str:
-        return self.words["one_question" if n == 1 else "questions"].format(n=n)
-
     def _price(self, fix: Fix) -> str:
-        prices = [
-            self.words[name].format(change=text)
-            for name, value, text in (("tokens", fix.tokens, f"{fix.tokens or 0.0:+,.0f}"),
-                                      ("seconds", fix.seconds, f"{fix.seconds or 0.0:+,.2f}"))
-            if value is not None
-        ]  # fmt: skip
-        if not prices:
-            return self.words["price_unknown"]
+        """The changes of tokens, money and time, each with its interval; "" where none is known."""
         cost = fix.cost(self.price)
-        thousand = "" if cost is None else self.words["cost"].format(cost=f"{cost:+,.4f}")
-        return self.words["price"].format(prices=f"{self.words['and'].join(prices)}{thousand}".replace("-", "−"))
+        amounts = {"tokens": (fix.tokens, 0), "seconds": (fix.seconds, 2)}
+        known = {name: (value, digits) for name, (value, digits) in amounts.items() if value is not None}
+        if not known:
+            return ""
+        prices = [self.words[name].format(change=amount(*pair)) for name, pair in known.items()]
+        thousand = "" if cost is None else self.words["cost"].format(change=amount(cost, 4))
+        n = min(value.n for value, _ in known.values())
+        return self.words["price"].format(prices=self.words["and"].join(prices), cost=thousand, n=n)
 
-    def _notes(self, fall: Waterfall, actions: Sequence[Action]) -> Iterator[str]:
+    def _notes(self, fall: Waterfall, found: Sequence[Fix]) -> Iterator[str]:
         unscored = len(self.items) - fall.as_is.n
         if unscored and fall.as_is.n:
             yield self.words["left_out"].format(n=unscored)
         if fall.changes.value:
             yield self.words["changes"].format(share=f"{100 * fall.changes.value:.0f}%", n=fall.changes.n)
         yield self.words["read"]
-        if any(bar.kind == "loss" for bar in self._bars(fall)):
+        if fall.luck or any(((step.gain and step.gain.value) or 0.0) < 0 for step in fall.steps):
             yield self.words["negative"]
-        bounded = self.words["at_most"].partition("{")[0].strip()
-        if any(bounded in action.text for action in actions):
-            yield self.words["bounded"]
+        steps = [step for step in fall.steps if step.missing and (step.gain is None or step.unmeasured)]
+        for missing in dict.fromkeys(step.missing for step in steps):
+            names = [self.words[f"bar_{step.name}"] for step in steps if step.missing == missing]
+            yield self.words["not_measured"].format(steps=self.words["comma"].join(names), missing=self.words[missing])
+
+
+def amount(value: Estimate, digits: int) -> str:
+    """A change of an amount with its interval."""
+    low, high = (f"{end or 0.0:,.{digits}f}" for end in (value.low, value.high))
+    return f"{value.value or 0.0:+,.{digits}f} [{low}, {high}]".replace("-", "−")
 
 
 def _points(gain: Estimate) -> str:

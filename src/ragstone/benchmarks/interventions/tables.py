@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
@@ -29,7 +27,14 @@ _SHOWN = 8  # ids that a cell names
 def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> list[Table]:
     """All tables of a run that have rows; with several systems, a set of rows for each."""
     items = {system: benchmark.diagnosed(run, system) for system in run.systems}
-    writer = _DiagnosisTables({system: found for system, found in items.items() if found}, language, priced(run))
+    return tables_of({system: found for system, found in items.items() if found}, language=language, price=priced(run))
+
+
+def tables_of(
+    systems: dict[str, list[Diagnosed]], *, language: str = "en", price: Price | None = None
+) -> list[Table]:  # fmt: skip
+    """The tables of these questions by system."""
+    writer = _DiagnosisTables(systems, language, price)
     all_tables = [
         writer.waterfall(), writer.fixes(), writer.details(),
         writer.stages(), writer.causes(), writer.refusals(), writer.labels(), writer.behaviour(),
@@ -65,39 +70,42 @@ class _DiagnosisTables(TableWriter):
         notes = [self.words["waterfall_note"]]
         for system, items in self.systems.items():
             fall, key = waterfall(items), self._key(system)
-            rows.append(row(*key, self.words["as_is"], "", fall.as_is.cell("%")))
+            rows.append(row(*key, self.words["as_is"], "", "", fall.as_is.cell("%")))
             rows += [
-                row(*key, self.words[f"step_{step.name}"], step.gain.cell("%"), step.level.cell("%"))
-                for step in fall.steps
-            ]
-            for cause, share in fall.remaining.items():
-                rows.append(
-                    row(*key, self.words["remains"].format(cause=self.words[f"cause_{cause}"]), share.cell("%"), "")
+                row(
+                    *key, self.words[f"step_{step.name}"], str(len(step.lost)), self._measured(step.gain, step.missing),
+                    "" if step.level is None else step.level.cell("%"),
                 )
+                for step in fall.steps
+            ]  # fmt: skip
+            for cause, share in fall.remaining.items():
+                name = self.words["remains"].format(cause=self.words[f"cause_{cause}"])
+                gain = self.words["not_measured"] if cause in fall.unmeasured else ""
+                rows.append(row(*key, name, str(share.count), gain, ""))
             if fall.changes.value:
                 notes.append(self.words["changes"].format(share=f"{100 * fall.changes.value:.0f}%", n=fall.changes.n))
-        return self._table("waterfall", self._columns("step", "gain", "right"), rows, *dict.fromkeys(notes))
+        return self._table("waterfall", self._columns("step", "lost", "gain", "right"), rows, *dict.fromkeys(notes))
 
     def fixes(self) -> Table:
         """What fixing each cause would buy, the largest gain first."""
-        rows, bounded = [], False
-        for system, items in self.systems.items():
-            for fix in fixes(items):
-                bounded = bounded or not fix.measured
-                gain = fix.gain.cell("%")
-                rows.append(
-                    row(
-                        *self._key(system), self.words[f"cause_{fix.cause}"], self.words[f"fix_{fix.cause}"],
-                        gain if fix.measured else replace(gain, text=self.words["at_most"]),
-                        str(len(fix.cases)), _change(fix.tokens, 0), _change(fix.seconds, 2),
-                        *([_change(fix.cost(self.price), 4)] if self.price else []), _ids(fix.cases),
-                    )
-                )  # fmt: skip
+        rows = [
+            row(
+                *self._key(system), self.words[f"cause_{fix.cause}"], self.words[f"fix_{fix.cause}"],
+                self._measured(fix.gain, fix.missing), str(len(fix.cases)), _change(fix.tokens), _change(fix.seconds),
+                *([_change(fix.cost(self.price))] if self.price else []), _ids(fix.cases),
+            )
+            for system, items in self.systems.items()
+            for fix in fixes(items)
+        ]  # fmt: skip
         cost = ["cost"] if self.price else []
         columns = self._columns("cause", "fix", "gain", "questions", "tokens", "seconds", *cost, "ids")
-        return self._table(
-            "fixes", columns, rows, self.words["fixes_note"], self.words["bounded_note"] if bounded else ""
-        )
+        return self._table("fixes", columns, rows, self.words["fixes_note"])
+
+    def _measured(self, gain: Estimate | None, missing: str) -> Cell:
+        """A gain; where it was not measured these words, and what would measure it."""
+        if gain is not None:
+            return gain.cell("%")
+        return Cell(self.words["not_measured"], note=self.words[missing] if missing else "")
 
     def details(self) -> Table:
         """What exactly to fix, a row for each sentence."""
@@ -228,8 +236,8 @@ def _succeeded(item: Diagnosed, condition: str) -> float | None:
     return None if found == "missing" else float(found == "yes")
 
 
-def _change(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:+,.{digits}f}"
+def _change(value: Estimate | None) -> Cell:
+    return Cell() if value is None else value.cell()
 
 
 def _ids(ids: Sequence[str]) -> str:

@@ -1,12 +1,15 @@
-"""The waterfall: how many answers are right as is, and how many more would be if each stage lost nothing.
+"""The waterfall: how many answers are right as is, where the wrong ones are lost, and what each step would gain.
 
     as is → gold in the base → fetched → in the prompt → gold alone → what remains wrong, by cause
 
-Each step compares the same questions with and without a change, so it has a paired interval; a step may be negative (an
-answer that was right by luck, or a document that confuses). The steps sum to the whole.
+Every wrong answer belongs to one bar, that of its cause (`bar_of`), so that right answers and bars sum to all
+questions. The gain of a step compares the same questions with and without a change, right ones too, so it has a paired
+interval and may be negative (an answer that was right by luck, or a document that confuses). A step that no answer
+tells anything about has no gain: not measured is not 0.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragstone.benchmarks.interventions.causes import CAUSES, LOST
@@ -16,57 +19,73 @@ from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-BASE, SEARCH, PROMPT = ("not_in_index", "stale"), ("rewriting", "not_retrieved"), ("reranking", "ranking")
+STEPS = ("base", "search", "prompt", "alone")
+STEP_OF = {
+    "not_in_index": "base", "stale": "base", "rewriting": "search", "not_retrieved": "search", "reranking": "prompt",
+    "ranking": "prompt", "k_too_small": "prompt", "position": "alone", "noise": "alone",
+}  # fmt: skip
+"""The step that a cause belongs to; any other cause is a bar of its own below the steps."""
+_OPEN = ("unknown", "generation")  # a condition that was not measured would tell more
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens", "written_tokens")
-_SPREAD = ("position", "noise", "unstable")  # causes that the gold alone rights
-_REMAINING = tuple(cause for cause in CAUSES if cause not in ("healthy", *LOST, *_SPREAD))
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step: `gain` in share of all questions, negative where it hurts; `level`: the share right after it."""
+    """A step. `gain`: in share of all questions, negative where it hurts, and `level`: the share right after it; both
+    None where it was not measured. `lost`: the wrong answers that were lost here, of which nobody measured what the
+    step does for those `unmeasured`. `missing`: what would measure them (a key of the messages), "" where nothing is
+    missing. `cases`: the questions that it changes."""
 
     name: str
-    gain: Estimate
-    level: Estimate
+    gain: Estimate | None
+    level: Estimate | None
+    lost: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
+    missing: str = ""
     cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Waterfall:
-    """`as_is`: the share right; `steps` lead to `alone`, the share right with the gold alone; `remaining`: the share of
-    questions that stay wrong, by cause. as_is + gains + remaining = 1."""
+    """`as_is`: the share right; `steps` lead to the gold alone. `remaining`: the share of questions whose wrong answer
+    is lost at none of them, by cause, of which those `unmeasured` may be right with the gold alone. as_is, what is lost
+    at the steps and what remains are all questions. `luck`: answers that are right as is and wrong with the gold."""
 
     as_is: Estimate
     steps: tuple[Step, ...]
-    alone: Estimate
     remaining: Mapping[str, Estimate]
     changes: Estimate
+    unmeasured: tuple[str, ...] = ()
+    luck: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Fix:
-    """What fixing a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by
-    asking with the cause removed, otherwise it is the most that could be gained. `usage`, `seconds`: the change per
-    question, of the tokens `_TOKENS` and of time, None if unknown. `cases`: the questions with this cause."""
+    """What fixing a cause would buy. `gain`: in share of all questions, with its paired interval, measured by asking
+    with the cause removed; None if that was not measured, and then `missing` is what would (a key of the messages).
+    `cases`: the questions with this cause; of those `unmeasured` the gain says nothing. `usage`: the change of the
+    tokens `_TOKENS`, and `seconds` that of time, for each question where both are known."""
 
     cause: str
-    gain: Estimate
-    measured: bool
+    gain: Estimate | None
     cases: tuple[str, ...]
-    usage: tuple[float, ...] | None = None
-    seconds: float | None = None
+    unmeasured: tuple[str, ...] = ()
+    missing: str = ""
+    usage: tuple[tuple[float, ...], ...] = ()
+    seconds: Estimate | None = None
 
     @property
-    def tokens(self) -> float | None:
-        """The change of tokens per question."""
-        return None if self.usage is None else sum(self.usage[:2])
+    def measured(self) -> bool:
+        return self.gain is not None
 
-    def cost(self, price: Price | None) -> float | None:
+    @property
+    def tokens(self) -> Estimate | None:
+        """The change of tokens per question."""
+        return _amount([row[0] + row[1] for row in self.usage])
+
+    def cost(self, price: Price | None) -> Estimate | None:
         """The change of cost per 1,000 questions, at this price."""
-        if self.usage is None or price is None:
-            return None
-        return 1000 * price.of_tokens(*self.usage)
+        return None if price is None else _amount([1000 * price.of_tokens(*row) for row in self.usage])
 
 
 def is_scored(item: Diagnosed) -> bool:
@@ -74,63 +93,107 @@ def is_scored(item: Diagnosed) -> bool:
     return item.right("as_is") is not None
 
 
-def _fixed(item: Diagnosed) -> float:
-    """1 if the answer is right once the lost gold is given; as is where that was not asked."""
-    now = item.right("as_is") or 0.0
-    value = item.right("gold_only") if item.lost == "stale" else item.right("gold_added")
-    return now if value is None else value
+def bar_of(item: Diagnosed) -> str:
+    """The bar of the waterfall that a wrong answer belongs to: a step, or the name of its cause. "luck" for an answer
+    that is right as is and wrong with the gold; "" for one that stays right, and for one that was not scored."""
+    if not is_scored(item):
+        return "unknown"
+    if item.cause.name == "healthy":
+        return "luck" if 0.0 in (item.right("gold_only"), item.right("gold_added")) else ""
+    return _step_of(item.cause.name, item)
 
 
-def _level(item: Diagnosed, repaired: Sequence[str]) -> float:
-    return _fixed(item) if item.lost in repaired else item.right("as_is") or 0.0
+def _step_of(cause: str, item: Diagnosed) -> str:
+    fetched_too_few = cause == "k_too_small" and item.evidence.value("fetched") == "no"
+    return "search" if fetched_too_few else STEP_OF.get(cause, cause)
 
 
-def _levels(items: Sequence[Diagnosed]) -> list[tuple[str, Callable[[Diagnosed], float]]]:
-    def at_search(item: Diagnosed) -> bool:
-        return item.lost in SEARCH or (item.lost == "k_too_small" and item.evidence.value("fetched") == "no")
-
-    def alone(item: Diagnosed) -> float:
-        value = item.right("gold_only")
-        return _level(item, LOST) if value is None or item.evidence.value("answerable") == "no" else value
-
-    return [
-        ("base", lambda item: _level(item, BASE)),
-        ("search", lambda item: _fixed(item) if item.lost in BASE or at_search(item) else _level(item, ())),
-        ("prompt", lambda item: _level(item, LOST)),
-        ("alone", alone),
-    ]
+def changes_of(item: Diagnosed) -> dict[str, float | None]:
+    """What each step changes for a question: 1 where it rights the answer, -1 where it spoils it, else 0; None where
+    that was not measured."""
+    evidence = item.evidence
+    if evidence.value("answerable") == "no":
+        return dict.fromkeys(STEPS, 0.0)
+    level, alone = item.right("as_is") or 0.0, item.right("gold_only")
+    changes: dict[str, float | None] = dict.fromkeys(STEPS)
+    at = _step_of(item.lost, item) if item.lost else ""
+    if at in STEPS:
+        given = alone if item.lost == "stale" else item.right("gold_added")
+        changes |= dict.fromkeys(STEPS[STEPS.index(at) + 1 : -1], 0.0)
+        if at != "base" and evidence.value("in_index") == "yes":
+            changes |= dict.fromkeys(STEPS[: STEPS.index(at)], 0.0)
+        if given is None:
+            return changes
+        changes[at], level = given - level, given
+    elif evidence.value("prompted") == "yes":
+        changes |= dict.fromkeys(STEPS[:-1], 0.0)
+    changes["alone"] = None if alone is None else alone - level
+    return changes
 
 
 def waterfall(items: Sequence[Diagnosed]) -> Waterfall:
     """The waterfall of these questions; those whose answer could not be scored are left out."""
     known = [item for item in items if is_scored(item)]
-    now = [item.right("as_is") or 0.0 for item in known]
-    steps, before = [], now
-    for name, level in _levels(known):
-        after = [level(item) for item in known]
-        changed = tuple(item.id for item, a, b in zip(known, before, after, strict=True) if a != b)
-        gains = [b - a for a, b in zip(before, after, strict=True)]
-        steps.append(Step(name, Estimate.of_difference(gains), _share(after), changed))
-        before = after
-    wrong = [item for item, right in zip(known, before, strict=True) if right < 1]
-    names = sorted({item.cause.name if item.cause.name in _REMAINING else "reading" if item.cause.name != "healthy"
-                    else "luck" for item in wrong}, key=[*_REMAINING, "luck"].index)  # fmt: skip
-    ids = {name: {item.id for item in wrong if _remains(item) == name} for name in names}
-    remaining = {name: _share([float(item.id in ids[name]) for item in known]) for name in names}
-    return Waterfall(_share(now), tuple(steps), _share(before), remaining, _changes(known))
+    bars, changes = [bar_of(item) for item in known], [changes_of(item) for item in known]
+    levels = [item.right("as_is") or 0.0 for item in known]
+    as_is, steps = _share(levels), []
+    for name in STEPS:
+        found = [change[name] for change in changes]
+        step = _step(name, known, bars, found)
+        if step.gain is not None:
+            levels = [level + (change or 0.0) for level, change in zip(levels, found, strict=True)]
+            step = Step(name, step.gain, _share(levels), step.lost, step.unmeasured, step.missing, step.cases)
+        steps.append(step)
+    names = [name for name in CAUSES if name in bars and name not in STEPS]
+    remaining = {name: _share([float(bar == name) for bar in bars]) for name in names}
+    luck = tuple(item.id for item, bar in zip(known, bars, strict=True) if bar == "luck")
+    unmeasured = tuple(name for name in names if name in _OPEN)
+    return Waterfall(as_is, tuple(steps), remaining, _unstable(known), unmeasured, luck)
 
 
-def _remains(item: Diagnosed) -> str:
-    """The cause under which a question is counted that stays wrong with the gold alone."""
-    name = item.cause.name
-    return name if name in _REMAINING else "luck" if name == "healthy" else "reading"
+def _step(name: str, items: Sequence[Diagnosed], bars: Sequence[str], changes: Sequence[float | None]) -> Step:
+    """A step without its level. It is measured where what it does is known for some of the answers lost here; where
+    none was lost here, for the wrong answers that have gold passages."""
+    lost = [(item, change) for item, bar, change in zip(items, bars, changes, strict=True) if bar == name]
+    concerned = lost or [
+        (item, change) for item, bar, change in zip(items, bars, changes, strict=True)
+        if bar not in ("", "luck", "error", "unknown", "should_have_refused")
+    ] or list(zip(items, changes, strict=True))  # fmt: skip
+    open_ = [item for item, change in concerned if change is None]
+    ids = tuple(item.id for item, _ in lost)
+    unmeasured = tuple(item.id for item, change in lost if change is None)
+    missing = _missing(name, open_)
+    if len(open_) == len(concerned) or (open_ and not lost):
+        return Step(name, None, None, ids, unmeasured, missing)
+    changed = tuple(item.id for item, change in zip(items, changes, strict=True) if change)
+    gain = Estimate.of_difference([change or 0.0 for change in changes])
+    return Step(name, gain, None, ids, unmeasured, missing, changed)
+
+
+def _missing(step: str, items: Sequence[Diagnosed]) -> str:
+    """What would measure a step for these questions: the key of a text, "" if there are none."""
+    reasons = Counter(_reason(step, item) for item in items)
+    return reasons.most_common(1)[0][0] if reasons else ""
+
+
+def _reason(step: str, item: Diagnosed) -> str:
+    evidence = item.evidence
+    if not evidence.gold:
+        return "measure_gold"
+    if step != "alone" and evidence.value("prompted") not in ("yes", "no"):
+        return "measure_fetched"
+    if step == "base" and item.lost != "not_in_index" and evidence.value("in_index") not in ("yes", "no"):
+        return "measure_index"
+    if "passages" in evidence.takes:
+        return "measure_again"
+    return "measure_passages" if "repeat" in evidence.takes else "measure_system"
 
 
 def _share(values: Sequence[float]) -> Estimate:
     return Estimate.of_count(round(sum(values)), len(values)) if values else Estimate()
 
 
-def _changes(items: Sequence[Diagnosed]) -> Estimate:
+def _unstable(items: Sequence[Diagnosed]) -> Estimate:
     """The share of answers that change by themselves."""
     pairs = [(item.right("as_is"), item.right("again")) for item in items]
     known = [float(a != b) for a, b in pairs if a is not None and b is not None]
@@ -138,10 +201,17 @@ def _changes(items: Sequence[Diagnosed]) -> Estimate:
 
 
 def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
-    """What fixing each cause would buy, the largest gain first; causes without a case are left out."""
+    """What fixing each cause would buy: those of the bar that loses most questions first, and of a bar the cause with
+    most. Causes without a case are left out."""
     known = [item for item in items if is_scored(item)]
-    found = [fix for cause in CAUSES if cause not in ("healthy", "unknown") and (fix := _fix(cause, known)) is not None]
-    return sorted(found, key=lambda fix: (-(fix.gain.value or 0.0), not fix.measured))
+    sizes = Counter(bar_of(item) for item in known)
+    ranked = []
+    for cause in CAUSES:
+        mine = [item for item in known if item.cause.name == cause]
+        if mine and cause not in ("healthy", "unknown"):
+            largest = max(sizes[bar_of(item)] for item in mine)
+            ranked.append(((-largest, -len(mine), CAUSES.index(cause)), _fix(cause, mine, known)))
+    return [fix for _, fix in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def priced(run: Run) -> Price | None:
@@ -149,37 +219,37 @@ def priced(run: Run) -> Price | None:
     return price_of(run.meta.get("system_price")) or price_of(run.meta.get("price"))
 
 
-def _fix(cause: str, known: Sequence[Diagnosed]) -> Fix | None:
+def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> Fix:
     concerned = [item for item in known if cause in (item.lost, item.cause.name)]
-    if not any(item.cause.name == cause for item in concerned):
-        return None
+    names = ("k2", "k4") if cause == "k_too_small" else ("gold_only",) if cause == "noise" else ("gold_added",)
+    ids = tuple(item.id for item in mine)
+    changes = [_change(cause, item) for item in known]
+    own = [_change(cause, item) for item in mine]
+    unmeasured = tuple(item.id for item, change in zip(mine, own, strict=True) if change is None)
+    usage, seconds = _price(concerned, ("gold_first",) if cause == "position" else names)
+    if len(unmeasured) == len(mine):
+        missing = _missing(STEP_OF.get(cause, "alone"), mine) if cause in (*LOST, "noise", "generation") else ""
+        return Fix(cause, None, ids, unmeasured, missing or "measure_try", usage, seconds)
+    gain = Estimate.of_difference([change or 0.0 for change in changes])
+    return Fix(cause, gain, ids, unmeasured, "", usage, seconds)
+
+
+def _change(cause: str, item: Diagnosed) -> float | None:
+    """What removing a cause changes for a question; None where nobody measured it."""
     if cause in LOST:
-        gains = [_fixed(item) - (item.right("as_is") or 0.0) if item.lost == cause else 0.0 for item in known]
-        measured = any(item.right("gold_added") is not None or item.lost == "stale" for item in concerned)
-        names = ("k2", "k4") if cause == "k_too_small" else ("gold_added",)
-    elif cause == "noise":
-        gains = [_without_noise(item) for item in known]
-        measured, names = True, ("gold_only",)
-    else:
-        # Another order was asked of wrong answers only, so what it takes from right ones is not known.
-        gains = [float(item.cause.name == cause) for item in known]
-        measured, names = False, ("gold_first",)
-    ids = tuple(item.id for item in concerned if item.cause.name == cause)
-    gain = Estimate.of_difference(gains) if measured else _share(gains)
-    return Fix(cause, gain, measured, ids, *_price(concerned, names))
+        measured = changes_of(item).get(_step_of(cause, item)) if item.lost == cause else None
+        return measured if cause in (item.lost, item.cause.name) else 0.0
+    if cause == "noise":
+        # Neither its position nor chance explains it.
+        return 0.0 if item.cause.name in ("position", "unstable") else changes_of(item)["alone"]
+    return None  # another order was asked of wrong answers only, so what it takes from right ones is not known
 
 
-def _without_noise(item: Diagnosed) -> float:
-    """What the gold alone changes where the gold was in the prompt, and neither its position nor chance explains it."""
-    if item.lost or item.cause.name in ("position", "unstable") or item.evidence.value("answerable") == "no":
-        return 0.0
-    alone = item.right("gold_only")
-    return 0.0 if alone is None else alone - (item.right("as_is") or 0.0)
-
-
-def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[float, float, float] | None, float | None]:
-    """The change of `_TOKENS` and of seconds per question between the answers as is and under the first
-    of these conditions that was asked. Where passages were given nothing was searched for, so that the time says
+def _price(
+    items: Sequence[Diagnosed], names: Sequence[str]
+) -> tuple[tuple[tuple[float, ...], ...], Estimate | None]:  # fmt: skip
+    """The changes of `_TOKENS` of each question, and of seconds per question, between the answers as is and under the
+    first of these conditions that was asked. Where passages were given nothing was searched for, so that the time says
     nothing."""
     usage, seconds = [], []
     for item in items:
@@ -190,12 +260,13 @@ def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[floa
             continue
         if now.usage is not None and then.usage is not None:
             a, b = now.usage, then.usage
-            usage.append([getattr(b, name) - getattr(a, name) for name in _TOKENS])
+            usage.append(tuple(float(getattr(b, name) - getattr(a, name)) for name in _TOKENS))
         if CONDITIONS[name].takes != "passages" and now.seconds is not None and then.seconds is not None:
             seconds.append(then.seconds - now.seconds)
-    changes = tuple(sum(column) / len(usage) for column in zip(*usage, strict=True))
-    return changes or None, _mean(seconds)
+    return tuple(usage), _amount(seconds)
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _amount(values: Sequence[float]) -> Estimate | None:
+    """The mean with its interval; None where there is no interval, as one question tells no change."""
+    found = Estimate.of_amount(values)
+    return None if found.known is None else found

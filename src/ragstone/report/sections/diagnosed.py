@@ -15,7 +15,7 @@ from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, condition_of, of_questions
 from ragstone.benchmarks.interventions.gold import holds, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
-from ragstone.benchmarks.interventions.summary import group_of
+from ragstone.benchmarks.interventions.waterfall import bar_of
 from ragstone.display import Span
 from ragstone.messages import messages
 from ragstone.report import metadata
@@ -78,9 +78,9 @@ def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record
     page, system = _page(canvas), records["as_is"].system_id
     (item,) = of_questions([records], takes=benchmark.takes.get(system, frozenset()), gates=benchmark.gates, sure=False)
     luck = item.cause.name == "healthy"
-    why = page.w["luck"] if luck and group_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
+    why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
     head = page.view.html(
-        "<p><b>{{ name }}</b>: {{ why }}</p>", name=page.names["cause_luck" if luck and group_of(item) else
+        "<p><b>{{ name }}</b>: {{ why }}</p>", name=page.names["cause_luck" if luck and bar_of(item) else
                                                               f"cause_{item.cause.name}"],
         why=page.w["because"].format(why=why),
     )  # fmt: skip
@@ -118,7 +118,7 @@ def _grouped(items: Sequence[Diagnosed]) -> dict[tuple[str, str], list[Diagnosed
     """The questions of each group of the waterfall and cause; unknown causes first, then the most frequent."""
     groups: dict[tuple[str, str], list[Diagnosed]] = {}
     for item in items:
-        if group := group_of(item):
+        if group := bar_of(item):
             groups.setdefault((group, item.cause.name), []).append(item)
     size: dict[str, int] = {}
     for (group, _), some in groups.items():

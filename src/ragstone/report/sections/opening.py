@@ -1,11 +1,11 @@
 """The opening of a page: for each system the verdict, its picture and what to do."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from markupsafe import Markup
 
-from ragstone.display import Action, Bar, Dot, Summary
+from ragstone.display import Action, Bar, BarKind, Dot, Summary
 from ragstone.report.histogram import histogram_html
 from ragstone.report.html import figures_html, table_html
 from ragstone.report.named_run import id_of
@@ -122,7 +122,7 @@ def _samples(view: View, system: str, samples: Sequence[str]) -> list[tuple[str,
 
 def _picture(view: View, number: int, system: str, summary: Summary) -> Markup:
     if summary.bars:
-        kinds = [kind for kind in ("level", "gain", "loss", "rest") if any(bar.kind == kind for bar in summary.bars)]
+        kinds = [kind for kind in get_args(BarKind) if any(bar.kind == kind for bar in summary.bars)]
         return view.html("report/waterfall.html", words=view.words, bars=list(_bars(summary.bars, number)), kinds=kinds)
     return dots_html(view, summary.dots, lambda dot: _samples(view, system, dot.samples)) if summary.dots else Markup()
 
@@ -165,7 +165,7 @@ def _bars(bars: Sequence[Bar], system: int) -> Iterator[dict[str, Any]]:
     for bar in bars:
         low, high = sorted((100 * bar.start, 100 * bar.end))
         width = max(high - low, 0.7)
-        value, _, interval = bar.text.partition(" ")
+        value, _, interval = (bar.text, "", "") if bar.kind == "unmeasured" else bar.text.partition(" ")
         yield {
             "kind": bar.kind, "label": one_line(bar.label, 120), "value": value, "interval": interval,
             "link": anchor(system, bar.group), "before": f"{100 * bar.start:.2f}", "x": f"{min(low, 100 - width):.2f}",
