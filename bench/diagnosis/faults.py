@@ -29,7 +29,7 @@ class Fault:
 
 
 _ALL = (
-    Fault("loses 20% of gold", "not_retrieved", {"unreachable": 0.2}),
+    Fault("loses 20% of gold", "filtered", {"unreachable": 0.2}),
     Fault("broken embedder", "not_retrieved", {"shuffled": True}),
     Fault("ranks gold last", "ranking", {"gold_last": True}, {"depth": 30}),
     Fault("documents missing", "not_in_index", {"missing": 0.25}),
@@ -49,6 +49,7 @@ _ALL = (
     Fault("crashes", "error", {"crashes": 0.2}),
     Fault("error messages as answers", "error", {"fails": 0.25}),
     Fault("converts units", "units", {"converts": 1.0}),
+    Fault("copies fill the top", "duplicates", {"copies": 3}, {"gold_third": True}),
 )
 FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ALL}
 PAIRS = (

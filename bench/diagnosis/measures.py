@@ -14,7 +14,8 @@ __all__ = [
 STAGE_OF: Mapping[str, str] = {
     "not_in_index": "index", "stale": "index",
     "rewriting": "search", "not_retrieved": "search", "k_too_small": "search",
-    "ranking": "ranking", "reranking": "ranking",
+    "filtered": "search", "language": "search",
+    "ranking": "ranking", "reranking": "ranking", "duplicates": "ranking",
     "position": "answer", "noise": "answer", "memory": "answer", "integration": "answer", "reading": "answer",
     "generation": "answer", "refused_wrongly": "answer", "unstable": "answer", "units": "answer",
     "metric": "reference", "reference_in_doubt": "reference",

@@ -22,8 +22,9 @@ class Pipeline:
     Faults: shares of the documents that the retriever never finds (`unreachable`), that are not in the index
     (`missing`), that are there in an old state (`stale`); shares of the questions that are rewritten without their
     subject (`bare`) or raise an error (`crashes`); a random order of all documents (`shuffled`), gold at the end of
-    what is fetched (`gold_last`), a reranker that turns the order around (`reverses`), and the best passages in the
-    middle of the prompt (`middle_out`)."""
+    what is fetched (`gold_last`) or behind two others (`gold_third`), copies of
+    every other passage (`copies`: of each), a reranker that turns the order around (`reverses`), and the best passages
+    in the middle of the prompt (`middle_out`)."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"passages", "language", "k", "retrieve"})
 
@@ -40,6 +41,8 @@ class Pipeline:
     crashes: float = 0.0
     shuffled: bool = False
     gold_last: bool = False
+    gold_third: bool = False
+    copies: int = 0
     reverses: bool = False
     middle_out: bool = False
 
@@ -103,9 +106,22 @@ class Pipeline:
         else:
             names = list(await self.world.search.ranking(sought))
         names = [name for name in names if name in self.documents and name not in self._hidden][:k]
-        if self.gold_last and (question := self.world.by_text.get(sought)) is not None:
+        question = self.world.by_text.get(sought)
+        if self.gold_last and question is not None:
             names.sort(key=lambda name: name in question.gold)
-        return tuple(self.documents[name] for name in names)
+        if self.gold_third and question is not None:
+            others = [name for name in names if name not in question.gold]
+            names = [*others[:2], *(name for name in names if name in question.gold), *others[2:]]
+        gold = frozenset() if question is None else question.gold
+        found = [copy for name in names for copy in self._copied(self.documents[name], gold)]
+        return tuple(found[:k])
+
+    def _copied(self, passage: Passage, gold: frozenset[str]) -> list[Passage]:
+        """A passage with its copies, which differ in spacing and in a line about where they were taken from."""
+        if passage.id in gold:
+            return [passage]
+        copies = [f"{passage.text.replace(' ', '  ', n + 1)}\n[{n + 1}]" for n in range(self.copies)]
+        return [passage, *(Passage(f"{passage.id}~{n}", text, passage.title) for n, text in enumerate(copies))]
 
     def _ordered(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
         """The passages in their order, or with the best in the middle and the others around it in turn."""

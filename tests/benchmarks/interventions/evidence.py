@@ -1,20 +1,20 @@
 """Evidence made from answers by condition, without a system."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.interventions.causes import cause_of
-from ragstone.benchmarks.interventions.conditions import SEARCHES
-from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.causes import cause_of, next_conditions
+from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
+from ragstone.benchmarks.interventions.evidence import Evidence, question_of
 from ragstone.benchmarks.interventions.labels import labels_of
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.responses.stages import stage_step
 from ragstone.text import detect
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
 
-__all__ = ["evidence_of", "item_of", "labels", "scored"]
+__all__ = ["evidence_of", "examined", "item_of", "labels", "scored"]
 
 
 def evidence_of(
@@ -87,3 +87,24 @@ def scored(record: Record) -> Record:
     """The record with what `answer_match` finds."""
     assert record.response is not None
     return replace(record, scores={"answer_match": AnswerMatch().score(record.case, record.response)})
+
+
+def examined(
+    sample: Sample, ask: Callable[[Query], Response], takes: str = "repeat passages k retrieve", **settings: Any
+) -> Evidence:
+    """The evidence about a question when the adaptive plan has asked a system everything it wants to know."""
+    question = question_of(sample)
+    evidence = Evidence({}, frozenset(takes.split()), **settings)
+    wanted = ["as_is"]
+    while wanted:
+        new = {}
+        for name in wanted:
+            first = Response("") if name == "as_is" else evidence.first
+            assert first is not None
+            query = CONDITIONS[name].build(question, first)
+            assert query is not None
+            record = Record("s", Case(f"000000/{name}", sample, {"intervention": name}, query), ask(query))
+            new[name] = record if name in SEARCHES else scored(record)
+        evidence = Evidence({**evidence.records, **new}, evidence.takes, **settings)
+        wanted = [name for name in next_conditions(evidence) if name not in evidence.records]
+    return evidence

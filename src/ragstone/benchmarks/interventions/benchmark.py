@@ -14,6 +14,7 @@ from ragstone.benchmarks.interventions.causes import next_conditions
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES, Question
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, change_rate, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.shared import Shared, shared_by
 from ragstone.benchmarks.interventions.view import AsIsRun
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.row_names import row_name, row_number
@@ -135,11 +136,12 @@ class Interventions(BaseBenchmark):
             for records in questions_of(run, system)
         }
         unstable = change_rate(list(evidences.values())) > 0
+        shared = shared_by(evidences.values())
         wanted, firsts = dict(self.wanted), dict(self.firsts)
         for row, evidence in evidences.items():
             if evidence.first is None:
                 continue
-            evidence.unstable_system = unstable
+            evidence.unstable_system, evidence.shared = unstable, shared
             asked = [name for name in CONDITIONS if name in evidence.records and name != "as_is"]
             new = [name for name in CONDITIONS if evidence.can(name)] if self.full else next_conditions(evidence)
             names = {*asked, *wanted.get(row, ()), *new} - {"as_is"}
@@ -156,6 +158,10 @@ class Interventions(BaseBenchmark):
         items = diagnosed(run, system, takes=takes, gates=self.gates, sure=sure)
         self._read[id(run), system, sure] = run, items
         return items
+
+    def shared(self, run: Run, system: str) -> Shared:
+        """What all questions of a system tell together."""
+        return next((item.evidence.shared for item in self.diagnosed(run, system, sure=False)), Shared())
 
     def view(self, run: Run, /) -> Run:
         return AsIsRun(run, self)

@@ -14,12 +14,14 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.gold import holds, lacking
 from ragstone.responses.stages import passages_at
-from ragstone.text import find_answer
+from ragstone.text import detect, find_answer
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
 REPEATS = ("again", "again_2", "again_3")
 FOUND_BY_ITSELF = 5
 """Among so many passages a gold one should be if its own words are searched for."""
+_TRANSLATIONS = ("question_en", "question_zh", "question_translated")  # columns
+_ANY_DEPTH = 100
 _PROBE = 300  # characters of a gold passage that are searched for
 
 
@@ -208,6 +210,28 @@ def _reference(question: Question, first: Response) -> str:
     return reference if sought is None else f"{reference} {sought.text[:_PROBE]}"
 
 
+def control_of(first: Response) -> Passage | None:
+    """A passage that the search is known to return: the last one that it returned."""
+    return next(reversed(fetched_of(first)), None)
+
+
+def _own_words(question: Question, first: Response) -> str:
+    sought = lost_gold(question, first)
+    return "" if sought is None else sought.text[:_PROBE]
+
+
+def _control_words(question: Question, first: Response) -> str:
+    control = control_of(first)
+    return "" if control is None else control.text[:_PROBE]
+
+
+def translation_of(question: Question, first: Response) -> str:
+    """The question in another language, as a column of the data has it; "" if there is none."""
+    columns = question.sample.meta.get("columns")
+    known = [str(columns.get(name) or "") for name in _TRANSLATIONS] if isinstance(columns, Mapping) else []
+    return next((text for text in known if text.strip() and detect(text) != detect(question.sample.question)), "")
+
+
 def lost_gold(question: Question, first: Response) -> Passage | None:
     """The first gold passage that the prompt lacks, as it stands in the corpus; the first of all if it lacks none."""
     stored = question.indexed or question.gold
@@ -249,6 +273,9 @@ _ALL = (
     Condition("search_rewritten", "retrieve", _search(lambda question, first: rewritten_of(first))),
     Condition("search_deep", "retrieve", _search(lambda question, first: question.sample.question, 4)),
     Condition("search_reference", "retrieve", _search(_reference, least=FOUND_BY_ITSELF)),
+    Condition("search_own", "retrieve", _search(_own_words, 4, least=_ANY_DEPTH)),
+    Condition("search_control", "retrieve", _search(_control_words, least=FOUND_BY_ITSELF)),
+    Condition("search_translated", "retrieve", _search(translation_of)),
 )
 CONDITIONS: Mapping[str, Condition] = {condition.name: condition for condition in _ALL}
 SEARCHES = tuple(condition.name for condition in _ALL if condition.takes == "retrieve")

@@ -11,6 +11,7 @@ from ragstone.benchmarks.interventions.causes import Cause, cause_of, lost_stage
 from ragstone.benchmarks.interventions.conditions import SEARCHES
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.labels import labels_of
+from ragstone.benchmarks.interventions.shared import Shared, shared_by
 from ragstone.types import Record, Run
 
 _DRAWS = 100
@@ -85,14 +86,21 @@ def diagnosed(
 
 
 def of_questions(
-    questions: Iterable[Mapping[str, Record]], *, takes: frozenset[str], gates: Mapping[str, float] | None, sure: bool
+    questions: Iterable[Mapping[str, Record]],
+    *,
+    takes: frozenset[str],
+    gates: Mapping[str, float] | None,
+    sure: bool,
+    shared: Shared | None = None,
 ) -> list[Diagnosed]:
-    """The same for questions that are given as their records by condition."""
+    """The same for questions that are given as their records by condition. `shared`: what all questions of the run tell
+    together, where these are not all."""
     evidences = [Evidence(dict(records), takes, dict(gates or {})) for records in questions]
     rate = change_rate(evidences)
     found = []
+    together = shared_by(evidences) if shared is None else shared
     for evidence in evidences:
-        evidence.unstable_system = rate > 0
+        evidence.unstable_system, evidence.shared = rate > 0, together
         cause = cause_of(evidence)
         share = _confidence(evidence, cause, rate) if sure and rate else 1.0
         found.append(Diagnosed(evidence, cause, lost_stage(evidence), labels_of(evidence, cause), share))
@@ -133,7 +141,7 @@ def _confidence(evidence: Evidence, cause: Cause, rate: float) -> float:
     for row in flips:
         flipped = frozenset(name for name, flip in zip(names, row, strict=True) if flip)
         if flipped not in known:
-            resampled = _Resampled(evidence.records, evidence.takes, evidence.gates, True, flipped)
+            resampled = _Resampled(evidence.records, evidence.takes, evidence.gates, True, evidence.shared, flipped)
             known[flipped] = cause_of(resampled).name
         same += known[flipped] == cause.name
     return same / _DRAWS

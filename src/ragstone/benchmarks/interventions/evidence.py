@@ -22,6 +22,8 @@ from ragstone.benchmarks.interventions.conditions import (
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
 from ragstone.benchmarks.interventions.rereading import is_error_message, reread
+from ragstone.benchmarks.interventions.searching import barrier, crowded, excluded
+from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
@@ -54,6 +56,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "partial": ("yes", "no"),
     "in_doubt": ("yes", "no"),
     "reread": ("right", "unit", "no"),
+    "crowded": ("yes", "no", MISSING),
+    "excluded": ("yes", "no", MISSING),
+    "barrier": ("yes", "no", MISSING),
 }
 """Each field and its values; `docs/diagnosis.md` says what they mean."""
 
@@ -61,7 +66,8 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "again": ("again",), "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
     "asked": ("search_asked",), "lowered": ("search_asked",), "by_reference": ("search_reference",),
     "reach": ("k2", "k4"), "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",),
-    "in_index": ("search_deep", "search_reference"),
+    "in_index": ("search_deep", "search_reference"), "crowded": ("search_deep", "k4", "k2"),
+    "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
 }  # fmt: skip
 """The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
 
@@ -77,12 +83,13 @@ def question_of(sample: Sample, row: int = 0) -> Question:
 class Evidence:
     """The records of one question by condition. `takes`: what the system accepts. `gates`: thresholds by metric that
     decide what is right. `unstable_system`: some answer changed when it was asked for again, so a wrong one is asked
-    for three times."""
+    for three times. `shared`: what the questions of the run tell together."""
 
     records: Mapping[str, Record]
     takes: frozenset[str] = frozenset()
     gates: Mapping[str, float] = field(default_factory=dict)
     unstable_system: bool = False
+    shared: Shared = field(default_factory=Shared)
 
     @cached_property
     def sample(self) -> Sample:
@@ -160,7 +167,7 @@ class Evidence:
         asked = [condition for condition in sources if condition not in self.records and self.can(condition)]
         return asked[:1]
 
-    def _told(self, name: str, *, otherwise: str = MISSING) -> str | None:
+    def told_by(self, name: str, *, otherwise: str = MISSING) -> str | None:
         """None if a condition of this field can still be asked, else `otherwise`."""
         return None if self.open_conditions(name) else otherwise
 
@@ -177,7 +184,7 @@ class Evidence:
         outcomes = [outcome for condition in conditions if (outcome := self.told(condition)) not in (None, MISSING)]
         if "right" in outcomes:
             return "right"
-        return self._told(name, otherwise="wrong" if outcomes else MISSING)
+        return self.told_by(name, otherwise="wrong" if outcomes else MISSING)
 
     def _answerable(self) -> str:
         return "no" if answerable(self.records["as_is"].case) is False else "yes"
@@ -207,7 +214,7 @@ class Evidence:
                 and (response := self.response(name)) is not None]  # fmt: skip
         if any(self.has_gold(fetched_of(response)) == "yes" for response in seen):
             return "yes"
-        return self._told("in_index")
+        return self.told_by("in_index")
 
     def _fetched(self) -> str:
         first = self.first
@@ -219,11 +226,11 @@ class Evidence:
         return MISSING if self._fetched() == MISSING or self.first is None else self.has_gold(self.first.passages)
 
     def _added(self) -> str | None:
-        return self._told("added") if (outcome := self.told("gold_added")) is None else _NOT_REFUSED[outcome]
+        return self.told_by("added") if (outcome := self.told("gold_added")) is None else _NOT_REFUSED[outcome]
 
     def _asked(self) -> str | None:
         response = self.response("search_asked")
-        return self._told("asked") if response is None else self.has_gold(response.passages)
+        return self.told_by("asked") if response is None else self.has_gold(response.passages)
 
     def _demoted(self) -> str:
         """Whether the gold was fetched at a rank that the prompt has room for, so that the reranker lost it."""
@@ -240,13 +247,13 @@ class Evidence:
         if first is None or self._fetched() != "yes" or self._prompted() != "no" or not rewritten_of(first):
             return "no"
         response = self.response("search_asked")
-        return self._told("lowered") if response is None else self.has_gold(response.passages[: len(first.passages)])
+        return self.told_by("lowered") if response is None else self.has_gold(response.passages[: len(first.passages)])
 
     def _by_reference(self) -> str | None:
         """Whether the gold that the prompt lacks is found by its own words and the reference."""
         response, first = self.response("search_reference"), self.first
         if response is None or first is None:
-            return self._told("by_reference")
+            return self.told_by("by_reference")
         sought = lost_gold(self.question, first)
         if sought is None:
             return self.has_gold(response.passages)
@@ -259,7 +266,7 @@ class Evidence:
         if any(self.has_gold(passages) == "yes" for passages in prompts):
             return "yes"
         if prompts or self.open_conditions("reach"):
-            return self._told("reach", otherwise="no")
+            return self.told_by("reach", otherwise="no")
         first = self.first  # k cannot be changed: what was fetched beyond the prompt tells
         if first is None or self._fetched() != "yes":
             return MISSING
@@ -267,10 +274,10 @@ class Evidence:
         return "yes" if rank is not None and rank <= 4 * len(first.passages) else "no"
 
     def _alone(self) -> str | None:
-        return self._told("alone") if (outcome := self.told("gold_only")) is None else outcome
+        return self.told_by("alone") if (outcome := self.told("gold_only")) is None else outcome
 
     def _indexed(self) -> str | None:
-        return self._told("indexed") if (outcome := self.told("indexed_only")) is None else _NOT_REFUSED[outcome]
+        return self.told_by("indexed") if (outcome := self.told("indexed_only")) is None else _NOT_REFUSED[outcome]
 
     def _moved(self) -> str | None:
         return self._ever_right("moved", SOURCES["moved"])
@@ -279,7 +286,7 @@ class Evidence:
         """Whether the answer from the gold is what the system says without any document."""
         by_heart, read = self.response("closed_book"), self.response("gold_only") or self.first
         if by_heart is None or read is None:
-            return self._told("recalled")
+            return self.told_by("recalled")
         return "yes" if _same(by_heart.answer, read.answer) else "no"
 
     def _partial(self) -> str:
@@ -307,6 +314,7 @@ class Evidence:
         "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
         "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
         _indexed, "moved": _moved, "recalled": _recalled, "partial": _partial, "in_doubt": _in_doubt, "reread": reread,
+        "crowded": crowded, "excluded": excluded, "barrier": barrier,
     }  # fmt: skip
     """How each of FIELDS is read."""
 

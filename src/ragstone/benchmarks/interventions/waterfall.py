@@ -21,8 +21,9 @@ from ragstone.types import Run
 
 STEPS = ("base", "search", "prompt", "alone")
 STEP_OF = {
-    "not_in_index": "base", "stale": "base", "rewriting": "search", "not_retrieved": "search", "reranking": "prompt",
-    "ranking": "prompt", "k_too_small": "prompt", "position": "alone", "noise": "alone",
+    "not_in_index": "base", "stale": "base", "rewriting": "search", "filtered": "search", "not_retrieved": "search",
+    "language": "search", "duplicates": "prompt", "reranking": "prompt", "ranking": "prompt", "k_too_small": "prompt",
+    "position": "alone", "noise": "alone",
 }  # fmt: skip
 """The step that a cause belongs to; any other cause is a bar of its own below the steps."""
 _OPEN = ("unknown", "generation")  # a condition that was not measured would tell more
@@ -104,7 +105,7 @@ def bar_of(item: Diagnosed) -> str:
 
 
 def _step_of(cause: str, item: Diagnosed) -> str:
-    fetched_too_few = cause == "k_too_small" and item.evidence.value("fetched") == "no"
+    fetched_too_few = cause in ("k_too_small", "duplicates") and item.evidence.value("fetched") == "no"
     return "search" if fetched_too_few else STEP_OF.get(cause, cause)
 
 

@@ -27,7 +27,7 @@ from ragstone.report.sections.worst_answers import OWN_CASES, Card, case_name, f
 from ragstone.structs import Scalar
 from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
-from ragstone.types import Benchmark, Passage, Record
+from ragstone.types import Benchmark, Passage, Record, Run
 
 CASES, CASE_BYTES = 60, 900_000  # limits for all cases of a page
 _QUESTION, _LINE, _ANSWER, _TEXT, _PASSAGES = 1_000, 180, 1_600, 600, 10
@@ -38,7 +38,8 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     "unstable": ("again", "again_2", "again_3"),
     "k_too_small": ("k2", "k4", *_ADDED),
     "stale": _ALONE,
-    **dict.fromkeys(("not_in_index", "rewriting", "not_retrieved", "reranking", "ranking"), _ADDED),
+    **dict.fromkeys(("not_in_index", "rewriting", "filtered", "language", "not_retrieved"), _ADDED),
+    **dict.fromkeys(("duplicates", "reranking", "ranking"), _ADDED),
     "position": ("gold_first", "gold_last", "gold_middle"),
     **dict.fromkeys(("noise", "refused_wrongly", "integration", "units", "reading", "reference_in_doubt"), _ALONE),
     "memory": ("closed_book", *_ALONE),
@@ -69,14 +70,16 @@ def condition_name(canvas: Canvas, benchmark: Benchmark, name: str, value: Scala
     return own or " ".join(next(iter(metadata.condition_of({name: value}, canvas.language, benchmark))))
 
 
-def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record]) -> Markup:
+def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record], run: Run | None = None) -> Markup:
     """The cause of one question with the two answers that show it, from all its records; "" if the benchmark is no
-    diagnosis, or the first answer is missing."""
+    diagnosis, or the first answer is missing. `run`: has the answers to all questions."""
     records = {condition_of(record): record for record in answers}
     if not isinstance(benchmark, Interventions) or "as_is" not in records:
         return Markup()
     page, system = _page(canvas), records["as_is"].system_id
-    (item,) = of_questions([records], takes=benchmark.takes.get(system, frozenset()), gates=benchmark.gates, sure=False)
+    shared = None if run is None else benchmark.shared(run, system)
+    takes = benchmark.takes.get(system, frozenset())
+    (item,) = of_questions([records], takes=takes, gates=benchmark.gates, sure=False, shared=shared)
     luck = item.cause.name == "healthy"
     why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
     head = page.view.html(

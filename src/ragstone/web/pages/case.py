@@ -91,7 +91,7 @@ def _conditions(
         )
         for row in own if row.case_id in records and row.case_id != record.case.id
     ]  # fmt: skip
-    return linked, question_html(canvas, run.benchmark, list(records.values()))
+    return linked, question_html(canvas, run.benchmark, list(records.values()), run.run)
 
 
 def _varying(canvas: Canvas, benchmark: Benchmark, records: Sequence[Record]) -> dict[str, str]:
