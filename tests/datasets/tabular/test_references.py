@@ -64,6 +64,30 @@ def test_the_mapping_may_name_a_column_of_the_references(tmp_path: Path) -> None
     assert data.items[2].sample.references == (("So.",),)
 
 
+def test_of_equal_questions_the_one_with_the_same_id_counts(tmp_path: Path) -> None:
+    path = gold(tmp_path, "id,question,reference\nx,Why?,So.\nc,Why?,Because of it.\n")
+    data = read_eval_data(ANSWERS, references=path)
+    assert data.items[2].sample.references == (("Because of it.",),)
+    assert not any("repeat a question" in note for note in data.warnings)
+
+
+@pytest.mark.parametrize("column", ["question_id", "metadata.question_id", "qid", "case-id", "题号"])
+def test_an_id_of_the_users_own_in_another_column_joins_rows_whose_own_id_is_another(
+    column: str, tmp_path: Path
+) -> None:  # fmt: skip
+    rows = [{"id": f"trace-{n}", column: f"u{n}", "question": "Why?", "answer": "So."} for n in (1, 2)]
+    path = gold(tmp_path, "id,question,reference\nu2,Why?,Second.\nu1,Why?,First.\n")
+    items = read_eval_data(rows, mapping={"id": "id"}, references=path).items
+    assert [item.sample.references for item in items] == [(("First.",),), (("Second.",),)]
+
+
+def test_the_id_of_a_user_is_not_that_of_a_question(tmp_path: Path) -> None:
+    rows = [{"id": "t1", "user.id": "u2", "question": "Why?", "answer": "So."}]
+    path = gold(tmp_path, "id,question,reference\nu1,Why?,First.\nu2,How?,Second.\n")
+    (item,) = read_eval_data(rows, references=path).items
+    assert item.sample.references == (("First.",),)
+
+
 def test_a_question_with_two_references_keeps_the_first_and_says_so(tmp_path: Path) -> None:
     path = gold(tmp_path, "question,reference\nWhy?,So.\nwhy,Otherwise.\n")
     data = read_eval_data(ANSWERS, references=path)

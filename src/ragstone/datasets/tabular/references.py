@@ -1,4 +1,4 @@
-"""Joins references from a file of their own to rows without them: by the text of the question, or by id."""
+"""Joins references from a file of their own to rows without them: by id and question, by the question, or by id."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,14 @@ from msgspec.structs import replace
 from ragstone.datasets.tabular import fields
 from ragstone.datasets.tabular.items import Item, spooled
 from ragstone.datasets.tabular.problems import places, warning
+from ragstone.datasets.tabular.words import ID_NAMES, plain_name
 from ragstone.errors import DataError
 from ragstone.messages import preferred_language
 from ragstone.storage import Spool
 from ragstone.types import Passage
 
 _ENDS = "?.!。！…"
+_VAGUE = ("id", "_id", "uid", "uuid")  # "user.id" is no id of a question
 
 
 def question_key(question: str) -> str:
@@ -25,22 +27,30 @@ def question_key(question: str) -> str:
 
 def join(items: Sequence[Item], gold: Sequence[Item], name: str) -> tuple[Spool[Item], list[str]]:
     """The items with references, labelled passages, `answerable` and other columns of the row of `gold` that has their
-    question, else their id; and warnings that name rows without a counterpart. Raises DataError if there is none."""
+    question (of several, the one that has their id, too), else their id; and warnings that name rows without a
+    counterpart. Raises DataError if there is none."""
     by_id = {row.sample.id: row for row in gold}
     by_question: dict[str, Item] = {}
-    doubled: list[str] = []
+    repeated: dict[str, list[str]] = {}
     for given in gold:
         known = by_question.setdefault(question_key(given.sample.question), given)
         if known is not given and known.sample.references != given.sample.references:
-            doubled.append(given.where)
+            repeated.setdefault(question_key(given.sample.question), []).append(given.where)
     joined = spooled()
     matched: set[str] = set()
     lonely: list[str] = []
     differing: list[str] = []
+    doubled: list[str] = []
     for item in items:
-        row = by_question.get(question_key(item.sample.question))
-        if row is None and (row := by_id.get(item.sample.id)) and row.sample.question != row.sample.id:
-            differing.append(item.where)
+        key = question_key(item.sample.question)
+        named = next((by_id[name] for name in _own_ids(item) if name in by_id), None)
+        row = by_question.get(key)
+        if named is not None and (row is None or question_key(named.sample.question) == key):
+            row = named
+            if named.sample.question != named.sample.id and question_key(named.sample.question) != key:
+                differing.append(item.where)
+        else:
+            doubled += repeated.pop(key, [])
         if row is None:
             lonely.append(item.where)
             joined.append(item)
@@ -63,6 +73,18 @@ def join(items: Sequence[Item], gold: Sequence[Item], name: str) -> tuple[Spool[
         for key, where, total in notes
         if where
     ]
+
+
+def _own_ids(item: Item) -> list[str]:
+    """The ids by which the user may know a row: its own, and those in further columns, such as in the metadata of a
+    trace, whose own id is that of the trace."""
+    columns = (str(value) for name, value in item.extra.items() if _is_id(name))
+    return [item.sample.id, *columns]
+
+
+def _is_id(column: str) -> bool:
+    name = plain_name(column)
+    return name in ID_NAMES or any(name.endswith(f"_{known}") for known in ID_NAMES if known not in _VAGUE)
 
 
 def _with_gold(item: Item, gold: Item) -> Item:
