@@ -40,3 +40,18 @@ def test_the_stages_of_a_trace_tell_where_the_gold_was_lost(
     assert item.cause.name == cause
     assert tuple(item.evidence.value(name) for name in ("in_index", "fetched", "prompted")) == stages
     assert list(item.evidence.records) == ["as_is"]
+
+
+def test_traces_are_joined_to_references_by_the_id_that_the_user_gave_the_question(tmp_path: Path) -> None:
+    rows = []
+    for n in (1, 2):
+        root = json.loads(json.dumps(RUNS[0]))
+        root |= {"id": f"r{n}", "trace_id": f"r{n}"}
+        root["extra"]["metadata"] = {"question_id": f"u{n}"}
+        rows.append(root)
+    references = [{"id": "u2", "question": "When does the ferry leave?", "reference": "At 9."},
+                  {"id": "u1", "question": "When does the ferry leave?", "reference": "8"}]  # fmt: skip
+    traces = write(tmp_path / "traces.jsonl", rows)
+    result = diagnose(str(traces), references=references, run=tmp_path / "t.run")
+    found = [(item.evidence.slots, item.cause.name != "healthy") for item in result.questions]
+    assert found == [((("8",),), False), ((("At 9.",),), True)]

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ragstone.api import read_run
+
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
 QUESTIONS, DOCS = str(HANDBOOK / "questions.csv"), str(HANDBOOK / "docs")
 
@@ -99,3 +101,23 @@ def test_traces_with_references_are_diagnosed_without_asking(ragstone: Any) -> N
     assert told.code == 0
     assert len(document["causes"]) == 4
     assert all(entry["cause"] != "unknown" for entry in document["causes"].values())
+
+
+@pytest.mark.parametrize(("language", "line"), [
+    ("en", "The answers in the data are diagnosed; to ask a system, name it with --system."),
+    ("zh", "诊断的是数据中已有的答案；要向系统提问，请用 --system 指定系统。"),
+])  # fmt: skip
+def test_answers_in_the_data_are_diagnosed_and_no_system_is_built(
+    language: str, line: str, ragstone: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", language)
+    rows = [{"id": f"q{n}", "question": "When does it open?", "reference": "9:40", "answer": answer, "contexts": []}
+            for n, answer in enumerate(("At 9:40.", "At 7."))]  # fmt: skip
+    Path("answers.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    told = ragstone("diagnose", "answers.jsonl", "--corpus", DOCS, "--run", "d.run", "--quiet")
+    assert told.code == 0, told.err
+    assert line in told.out + told.err
+    with read_run("d.run") as opened:
+        assert list(opened.run.systems) == ["answers.jsonl"]
+    named = ragstone("diagnose", "answers.jsonl", "--corpus", DOCS, "--system", "rag(k=2)", "--limit", "1", "--quiet")
+    assert line not in named.out + named.err

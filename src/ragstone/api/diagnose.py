@@ -116,6 +116,11 @@ class DiagnosisPlan:
     recorded: bool = False
 
 
+def has_answers(data: EvalData) -> bool:
+    """Whether some row has an answer of a system, or the error that it ended with."""
+    return any(item.response is not None or item.error for item in data.items)
+
+
 def plan_diagnosis(
     data: EvalData,
     system: Any,
@@ -135,7 +140,7 @@ def plan_diagnosis(
     requested = tuple(metrics or (("answer_correctness",) if judging.model is not None else ("answer_match",)))
     recorded = system is None or system == "recorded"
     plan: Any
-    if recorded and all(item.response is None and not item.error for item in data.items):
+    if recorded and not has_answers(data):
         raise UsageError(
             f"{data.name} has no answers, so name a system to ask: --system app.py:ask, or --corpus with a folder of "
             "documents."
@@ -144,13 +149,15 @@ def plan_diagnosis(
         plan = plan_evaluation(data, requested, judging, data_language=data_language)
     else:
         plan = plan_questions(data, system, requested, judging, data_language=data_language)
+    warnings = plan.benchmark.warnings
+    if system is None:
+        warnings = (messages(__name__, preferred_language())["recorded"], *warnings)
     chunk = _CHUNK
     if isinstance(plan.system, RagTarget):
         corpus, chunk = corpus or plan.system.corpus, plan.system.chunk
     documents = None if corpus is None else read_corpus(corpus)
     return DiagnosisPlan(
-        data, plan.benchmark.rows, plan.system, requested, judging, documents, chunk, full, plan.benchmark.warnings,
-        recorded,
+        data, plan.benchmark.rows, plan.system, requested, judging, documents, chunk, full, warnings, recorded,
     )  # fmt: skip
 
 

@@ -66,10 +66,10 @@ def command(**values: Any) -> int:
     """Ask a system the questions in QUESTIONS under changed conditions: why answers are wrong, and what to fix.
 
     QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus.
-    The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus; without one, or with --system
-    recorded, the answers in the data are diagnosed as far as that needs no asking. So is a run file of MIRAGE, given
-    in place of QUESTIONS."""
-    from ragstone.api.diagnose import plan_diagnosis  # noqa: PLC0415
+    The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus. Without one the answers in
+    QUESTIONS, if it has any, are diagnosed as far as that needs no asking; so is a run file of MIRAGE, given in place
+    of QUESTIONS."""
+    from ragstone.api.diagnose import has_answers, plan_diagnosis  # noqa: PLC0415
 
     if portion_of(values) is not None and values["changes"]:
         raise UsageError("--try needs the diagnosis of all questions: leave --shard out, and merge the parts first.")
@@ -87,10 +87,11 @@ def command(**values: Any) -> int:
     corpus = values["corpus"]
     if corpus is not None and values["system"] and not values["system"].startswith("rag("):
         values["corpus"] = None  # the documents of a system of the user's own
-    recorded = values["system"] == "recorded" or not (values["system"] or corpus)
-    if recorded:
+    named = values["system"] or values["model"] or values["retriever"]
+    recorded = not named and (corpus is None or has_answers(data))
+    if recorded or named == "recorded":
         values["corpus"] = None
-    system = None if recorded else system_of(values)
+    system = None if recorded else named if named == "recorded" else system_of(values)
     plan = plan_diagnosis(
         data, system, values["metrics"], judging, corpus=corpus, data_language=language, full=values["plan"] == "full"
     )
