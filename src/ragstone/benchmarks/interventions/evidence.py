@@ -27,8 +27,10 @@ from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
+from ragstone.metrics.refusal import refusal_spans
 from ragstone.responses.stages import passages_at
-from ragstone.text import find_answer, fold
+from ragstone.systems._cues import stop_words
+from ragstone.text import words
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Record, Response, Sample
 
@@ -283,11 +285,19 @@ class Evidence:
         return self._ever_right("moved", SOURCES["moved"])
 
     def _recalled(self) -> str | None:
-        """Whether the answer from the gold is what the system says without any document."""
-        by_heart, read = self.response("closed_book"), self.response("gold_only") or self.first
+        """Whether the answer from the gold claims what the system claims without any document, and no gold passage
+        states. A refusal claims nothing."""
+        by_heart, read = self.response("closed_book"), self.response("gold_only")
         if by_heart is None or read is None:
             return self.told_by("recalled")
-        return "yes" if _same(by_heart.answer, read.answer) else "no"
+        if "refused" in (self.outcome("closed_book"), self.outcome("gold_only")):
+            return "no"
+        known = [self.sample.question, *(f"{item.title}\n{item.text}" for item in self.gold)]
+        claims, others = (_claims(response.answer, known) for response in (by_heart, read))
+        numbers, others_numbers = ({word for word in some if any(map(str.isdigit, word))} for some in (claims, others))
+        if numbers or others_numbers:
+            return "yes" if numbers == others_numbers else "no"
+        return "yes" if claims and others and (claims <= others or others <= claims) else "no"
 
     def _partial(self) -> str:
         """Whether the answer from the gold has some parts of the answer and lacks others."""
@@ -319,7 +329,9 @@ class Evidence:
     """How each of FIELDS is read."""
 
 
-def _same(one: str, other: str) -> bool:
-    """Whether two answers say the same in the same words: equal, or one is part of the other."""
-    a, b = (fold(text).text.strip(" .。!！?？") for text in (one, other))
-    return bool(a and b) and (a == b or bool(find_answer(a, b)) or bool(find_answer(b, a)))
+def _claims(answer: str, known: Sequence[str]) -> set[str]:
+    """The words by which an answer says something that neither the question nor a passage says; none in a refusal."""
+    if refusal_spans(answer):
+        return set()
+    said = {word for text in known for word in words(text)}
+    return {*words(answer)} - said - stop_words()
