@@ -1,0 +1,1 @@
+"""The applications: plain code of their frameworks, which knows nothing of ragstone."""
