@@ -15,6 +15,7 @@ from ragstone.api.portion import Portion
 from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.conditions import Question, StandIns
 from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled, with_evidence
+from ragstone.benchmarks.interventions.statements import Subject, no_subject
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.benchmarks.row_names import row_name
 from ragstone.errors import Unfinished
@@ -50,9 +51,10 @@ async def find_gold(
     lacking = any(sample.references and not labelled(sample) for sample in samples)
     async with _searching(corpus if lacking else None, judging, options) as search:
         results = _whole(await asyncio.gather(*map(search, samples), return_exceptions=True))
+    subject = no_subject if corpus is None else corpus.subject(sample.question for sample in samples)
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
         whole = gold if corpus is None else [part for one in gold for part in corpus.complete(one, sample.references)]
-        kept = tuple(_with_evidence(one, sample, corpus) for one in whole)
+        kept = tuple(_with_evidence(one, sample, corpus, subject) for one in whole)
         other = stand_ins.of(sample) if kept else ""
         question = Question(row.row, sample, row.history, kept, _indexed(corpus, kept, sample), other)
         noted = sample_of(question, found=found, in_index=_is_indexed(corpus, kept, sample, found))
@@ -79,12 +81,12 @@ def _labelled(row: RecordedRow) -> Sample:
     return replace(sample, passages=column_documents(row.columns))
 
 
-def _with_evidence(gold: Passage, sample: Sample, corpus: CorpusIndex | None) -> Passage:
+def _with_evidence(gold: Passage, sample: Sample, corpus: CorpusIndex | None, subject: Subject) -> Passage:
     """The gold passage with its evidence; of one that words the answer in another way, the document that its id names
     is evidence, too."""
     named = None if corpus is None else corpus.named(gold)
     wordings = () if named is None else (named.text,)
-    return with_evidence(gold, sample.question, sample.references, wordings=wordings)
+    return with_evidence(gold, sample.question, sample.references, subject=subject, wordings=wordings)
 
 
 def _indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample) -> tuple[Passage, ...]:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from ragstone.benchmarks.interventions.statements import (
     UNKNOWN_SLOT,
     Part,
+    Rarity,
     Statement,
     Subject,
     is_another_version,
@@ -166,6 +167,10 @@ class CorpusIndex:
         if (named := self.named(gold)) is not None:
             return named
         return next((self.chunks[n] for n in self._similar.to(gold) if holds(self.chunks[n], gold, slots)), None)
+
+    def subject(self, questions: Iterable[str]) -> Subject:
+        """Which words of these questions tell what a sentence of the documents is about."""
+        return Rarity((f"{one.title}\n{one.text}" for one in self.documents.values()), questions)
 
     def complete(self, gold: Passage, slots: Sequence[Sequence[str]]) -> tuple[Passage, ...]:
         """A label that names a document only: the chunks of it that state the answer, else the whole document."""

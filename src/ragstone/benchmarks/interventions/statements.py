@@ -6,11 +6,13 @@ in the same sentence, or with the same number in another sentence, does not stat
 """
 
 import re
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.retrieval.markdown import headings_of, tables_of
 from ragstone.structs import Frozen
 from ragstone.text import find_answer, sentences, words
@@ -29,6 +31,9 @@ _OVERLAP = 8  # letters of a sentence at the border of a text that are a part of
 _LINE = 40  # characters from which a line that ends without a mark goes on in the next one
 _WRAPPED = re.compile(rf"([^\n]{{{_LINE},}}[^\s.!?。！？；:：|#])[^\S\n]*\n[^\S\n]*(?=[^\s#|*•>\-–—\d])")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n\s*(?=[a-z])")
+_SECTION, _MARKS = re.compile(r"\n(?=#)"), re.compile(r"[.!?。!?;；]\s|[。！？；\n]")
+_WORD, _HAN_RUN = re.compile(rf"[^\W_{HAN}]+(?:[.,]\d+)*"), re.compile(rf"[{HAN}]+")
+_COMMON = 1000  # sentences with a word from which on it tells nothing about one of them
 _HAN_BORDER = re.compile(rf"(?<=[{HAN}，、]) (?=[{HAN}])")
 
 
@@ -56,14 +61,60 @@ class Statement(Frozen, frozen=True):
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 
-Subject: TypeAlias = Callable[[Sequence[str], Sequence[str]], tuple[str, ...]]
+Subject: TypeAlias = Callable[[Collection[str], Collection[str]], tuple[str, ...]]
 """Of the words of a question that stand in a sentence, and of those that stand elsewhere in its document: the latter
 that are needed to tell what the sentence is about."""
 
 
-def no_subject(here: Sequence[str], elsewhere: Sequence[str]) -> tuple[str, ...]:
+def no_subject(here: Collection[str], elsewhere: Collection[str]) -> tuple[str, ...]:
     """Where nothing tells which words are rare: a sentence with none of the question's words needs all of them."""
     return () if here else tuple(elsewhere)
+
+
+class Rarity:
+    """How rare the words of the questions are in the documents: which of them tell what a sentence is about.
+
+    A sentence needs no more words if no other one has the same words of the question. Otherwise it needs those of its
+    document that stand in fewer sections than any word it has: the name of a product in the heading above "It weighs
+    317 kg", and not the frequent words around it. One pass over the documents; memory grows with the questions."""
+
+    def __init__(self, texts: Iterable[str], questions: Iterable[str]) -> None:
+        vocabulary = {word for question in questions for word in content_words(question, "")}
+        self._sections: Counter[str] = Counter()
+        self._sentences: dict[str, array[int]] = {}
+        number = 0
+        for text in texts:
+            for section in _SECTION.split(fold_characters(text).text):
+                known: set[str] = set()
+                for sentence in _MARKS.split(section):
+                    number += 1
+                    found = vocabulary & _rough_words(sentence)
+                    known |= found
+                    for word in found:
+                        places = self._sentences.setdefault(word, array("I"))
+                        if len(places) <= _COMMON:
+                            places.append(number)
+                self._sections.update(known)
+
+    def __call__(self, here: Collection[str], elsewhere: Collection[str]) -> tuple[str, ...]:
+        if self._is_alone(here):
+            return ()
+        most = min((self._sections[word] for word in here), default=None)
+        rarer = {word: max(1, self._sections[word]) for word in elsewhere}
+        rarer = {word: count for word, count in rarer.items() if most is None or count < most}
+        return tuple(word for word, count in rarer.items() if count <= 2 * min(rarer.values()))
+
+    def _is_alone(self, here: Collection[str]) -> bool:
+        """Whether at most one sentence has all of these words."""
+        rare = [self._sentences.get(word, array("I")) for word in here]
+        rare = sorted((places for places in rare if len(places) <= _COMMON), key=len)
+        return bool(rare) and len(set(rare[0]).intersection(*rare[1:])) <= 1
+
+
+def _rough_words(text: str) -> set[str]:
+    """Words between blanks and pairs of Chinese characters, in a folded text."""
+    pairs = {text[at : at + 2] for run in _HAN_RUN.finditer(text) for at in range(run.start(), run.end() - 1)}
+    return pairs.union(_WORD.findall(text))
 
 
 def statements_of(
@@ -71,8 +122,8 @@ def statements_of(
 ) -> tuple[Statement, ...]:
     """The places of a text that state the parts of an answer, for each part those with most of the question's rarer
     words. () where the text words the answer in another way."""
-    parts = _parts(text)
-    asked = [{word for word in words(question) if word in part.words} for part in parts]
+    parts, sought = _parts(text), content_words(question, "")
+    asked = [sought & part.words for part in parts]
     frequency = Counter(word for found in asked for word in found)
     weights = [sum(1 / frequency[word] for word in found) for found in asked]
     found: list[Statement] = []
@@ -81,7 +132,7 @@ def statements_of(
         best = max((weights[n] for n, _ in stating), default=0.0)
         places = sorted((-weights[n], n, value) for n, value in stating if weights[n] >= _NEARLY * best)
         for _, n, value in places[:_MOST]:
-            about = subject(sorted(asked[n]), _elsewhere(question, parts, n, title))
+            about = subject(asked[n], sorted(_elsewhere(parts, n, title) & sought - asked[n]))
             context = _context(parts, n, title, about)
             found.append(Statement(slot, parts[n].text, value, tuple(sorted(asked[n])), about, context))
     return tuple(found)
@@ -109,8 +160,7 @@ def _parts(text: str) -> tuple[_Place, ...]:
         header = next((plain[one.start : one.header] for one in tables if one.header <= start < one.end), "")
         in_header = any(one.start <= start < one.header for one in tables)
         if line and not in_header and any(map(str.isalnum, line)):
-            above = _above(headings, start)
-            places.append(_Place(line, frozenset(words(line)), above, header))
+            places.append(_Place(line, content_words(line, ""), _above(headings, start), header))
     return tuple(places)
 
 
@@ -138,12 +188,10 @@ def _value(text: str, aliases: Iterable[str]) -> str:
     return ""
 
 
-def _elsewhere(question: str, parts: Sequence[_Place], n: int, title: str) -> list[str]:
-    """The words of the question that stand in the document of a place, but not in the place itself."""
-    place = parts[n]
+def _elsewhere(parts: Sequence[_Place], n: int, title: str) -> set[str]:
+    """The words of the document of a place."""
     around = {word for part in parts for word in part.words}
-    around |= {word for text in (title, place.header, *place.headings) for word in words(text)}
-    return [word for word in dict.fromkeys(words(question)) if word in around and word not in place.words]
+    return around.union(*(content_words(text, "") for text in (title, parts[n].header, *parts[n].headings)))
 
 
 def _context(parts: Sequence[_Place], n: int, title: str, about: Sequence[str]) -> str:
@@ -151,9 +199,9 @@ def _context(parts: Sequence[_Place], n: int, title: str, about: Sequence[str]) 
     nearest sentence before it that have the rest of what it is about."""
     place, lacking = parts[n], set(about)
     lines = [place.header] if place.header else []
-    lacking -= set(words(place.header))
+    lacking -= content_words(place.header, "")
     for text in (*reversed(place.headings), *(part.text for part in reversed(parts[:n])), title):
-        if lacking & (known := set(words(text))):
+        if lacking & (known := content_words(text, "")):
             lines.insert(0, text)
             lacking -= known
     return "\n".join(lines)
@@ -164,8 +212,8 @@ def stated(statement: Statement, text: str, title: str = "") -> Part:
     kept = _kept(statement, text)
     if not kept:
         return ""
-    around = letters(f"{title}\n{text}")
-    lacking = [word for word in statement.about if letters(word) not in around]
+    about = frozenset(statement.about)
+    lacking = about - words_in(f"{title}\n{text}", about, "") if about else about
     if kept == "whole" and not lacking:
         return "whole"
     if kept in ("whole", "value"):
@@ -173,7 +221,7 @@ def stated(statement: Statement, text: str, title: str = "") -> Part:
     return "rest"
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=8192)
 def _kept(statement: Statement, text: str) -> Part:
     """How much of the sentence itself a text has."""
     sentence, whole = letters(statement.text), letters(text)
@@ -210,10 +258,18 @@ def _cut(sentence: str, text: str) -> str:
     beginning."""
     if text and text in sentence:
         return text
-    most = min(len(sentence), len(text))
-    tail = next((size for size in range(most, _OVERLAP - 1, -1) if text.endswith(sentence[:size])), 0)
-    head = next((size for size in range(most, _OVERLAP - 1, -1) if text.startswith(sentence[-size:])), 0)
+    tail, head = _at_end(sentence, text), _at_end(sentence[::-1], text[::-1])
     return sentence[:tail] if tail >= head else sentence[-head:]
+
+
+def _at_end(sentence: str, text: str) -> int:
+    """How many letters at the end of a text are the beginning of a sentence; 0 for fewer than `_OVERLAP`."""
+    at = text.find(sentence[:_OVERLAP], max(0, len(text) - len(sentence)))
+    while at >= 0 and len(sentence) >= _OVERLAP:
+        if sentence.startswith(text[at:]):
+            return len(text) - at
+        at = text.find(sentence[:_OVERLAP], at + 1)
+    return 0
 
 
 def _spread(statement: Statement, text: str) -> bool:
