@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 
+from msgspec.structs import replace
 from tests.benchmarks.interventions.evidence import scored
 
 from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_conditions
@@ -14,6 +15,7 @@ from ragstone.types import Case, Passage, Query, Record, Response, Sample, Step
 TRIES = 1500
 TAKES = frozenset({"repeat", "passages", "k", "retrieve"})
 GOLD = Passage("gold", "The Belka pump weighs 317 kg, as its plate in hall 3 of the north works says.", relevant=True)
+LONG = f"{GOLD.text} The gate of the south works is open until nine."
 OTHERS = tuple(Passage(f"other{n}", f"A note on hall {n} of the south works, and on its doors.") for n in range(12))
 ANSWERS = ("It weighs 317 kg.", "It weighs 450 kg.", "I do not know.", "It weighs 699 pounds.")
 SAMPLE = Sample("q", "How much does the Belka pump weigh?", (("317 kg",),), (GOLD,), language="en")
@@ -33,12 +35,13 @@ class Random:
         self.ranks = {name: rng.choice((None, None, 1, 3, 9)) for name in CONDITIONS}
         self.reranked, self.rewritten = rng.random() < 0.4, rng.random() < 0.4
         self.cut = rng.choice((2, 4))
+        self.chunk = replace(GOLD, text=rng.choice((GOLD.text, GOLD.text, LONG, GOLD.text[:30])))
 
     def passages(self, name: str, size: int) -> tuple[Passage, ...]:
         rank = self.ranks[name]
         found = list(OTHERS)
         if rank is not None:
-            found.insert(rank - 1, GOLD)
+            found.insert(rank - 1, self.chunk)
         return tuple(found[:size])
 
     def record(self, name: str, query: Query) -> Record:

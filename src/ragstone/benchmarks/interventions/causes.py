@@ -34,6 +34,7 @@ def _row(cause: str, **fields: str | tuple[str, ...]) -> Row:
 STAGES: Final = (
     # What lost the gold, whether the answer is right or wrong.
     _row("stale", in_index=_NOT_NO, alone="right", indexed="wrong"),
+    _row("chunking", prompted="no", own=("wrong", MISSING), split="yes"),
     _row("not_in_index", in_index="no"),
     _row("rewriting", fetched="no", asked="yes"),
     _row("duplicates", prompted="no", crowded="yes"),
@@ -46,6 +47,8 @@ STAGES: Final = (
     _row("k_too_small", prompted="no", reach="yes"),
     _row("not_retrieved", fetched="no"),
     _row("ranking", fetched="yes", prompted="no"),
+    _row("chunking", alone="right", prompted="yes", own="wrong"),
+    _row("chunking", alone=_WRONG, prompted="yes", own="wrong", sentence="right"),
 )
 """The rows that say at which stage the gold was lost; none matches if it was in the prompt, or nobody knows."""
 
@@ -66,6 +69,7 @@ TABLE: Final = (
     _row("position", alone="right", moved="right"),
     _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
     _row("noise", alone="right", added="wrong"),
+    _row("noise", alone=_WRONG, prompted="yes", own="right"),
     _row("refused_wrongly", alone="refused"),
     _row("memory", alone="wrong", recalled="yes"),
     _row("integration", alone="wrong", partial="yes"),

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.interventions.gold import holds, lacking
+from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces
+from ragstone.benchmarks.interventions.statements import letters
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, find_answer
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
@@ -23,6 +24,7 @@ FOUND_BY_ITSELF = 5
 _TRANSLATIONS = ("question_en", "question_zh", "question_translated")  # columns
 _ANY_DEPTH = 100
 _PROBE = 300  # characters of a gold passage that are searched for
+_MUCH = 2  # times as long as its evidence: a text in which the value may drown
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,36 @@ def _repeated(number: int) -> "Build":
 
 def _gold_only(question: Question, first: Response) -> Query | None:
     return _given(question, question.gold) if question.gold else None
+
+
+def _chunk_only(question: Question, first: Response) -> Query | None:
+    """The system's own chunks of the gold; none where they are the labelled text, or all that it had."""
+    found = own_chunks(question, first)
+    return None if found == [*first.passages] or are_labels(question, found) else _given(question, found)
+
+
+def own_chunks(question: Question, first: Response) -> list[Passage]:
+    """The passages of the prompt that hold the gold, or parts of it."""
+    return pieces(first.passages, question.gold, question.sample.references)
+
+
+def are_labels(question: Question, passages: Sequence[Passage]) -> bool:
+    """Whether passages are the labelled texts themselves."""
+    labels = {letters(one.text) for one in question.gold}
+    return all(letters(item.text) in labels for item in passages)
+
+
+def _evidence_only(question: Question, first: Response) -> Query | None:
+    """The sentences with the answer, and what tells what they are about; none where the labels are not much longer."""
+    given = [replace(one, text=_sentences(one, question), title="") for one in question.gold]
+    short = _MUCH * sum(len(one.text) for one in given) <= sum(len(one.text) for one in question.gold)
+    return _given(question, given) if given and short else None
+
+
+def _sentences(gold: Passage, question: Question) -> str:
+    """The best statement of each part of the answer; the whole text where it is not known which sentences they are."""
+    found = {one.slot: one.alone for one in reversed(evidence_of(gold, question.sample.references)) if one.value}
+    return "\n".join(dict.fromkeys(found.values())) or gold.text
 
 
 def _indexed_only(question: Question, first: Response) -> Query | None:
@@ -207,7 +239,10 @@ def _reference(question: Question, first: Response) -> str:
     works finds a passage by its own words, whatever the reference is worded like."""
     reference = " ".join(slot[0] for slot in question.sample.references if slot)
     sought = lost_gold(question, first)
-    return reference if sought is None else f"{reference} {sought.text[:_PROBE]}"
+    if sought is None:
+        return reference
+    own = sought.text if question.indexed else _sentences(sought, question)
+    return f"{reference} {own[:_PROBE]}"
 
 
 def control_of(first: Response) -> Passage | None:
@@ -259,6 +294,8 @@ _ALL = (
     Condition("closed_book", "passages", lambda question, first: _given(question, ())),
     Condition("gold_only", "passages", _gold_only),
     Condition("indexed_only", "passages", _indexed_only),
+    Condition("chunk_only", "passages", _chunk_only),
+    Condition("evidence_only", "passages", _evidence_only),
     Condition("gold_added", "passages", _gold_added),
     Condition("no_gold", "passages", _no_gold),
     Condition("gold_first", "passages", _placed("first")),

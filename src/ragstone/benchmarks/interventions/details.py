@@ -7,14 +7,15 @@ from typing import TypeAlias
 
 from ragstone.benchmarks.interventions.conditions import fetched_of, rewritten_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
-from ragstone.benchmarks.interventions.gold import rank_of
+from ragstone.benchmarks.interventions.gold import evidence_of, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.messages import messages
 from ragstone.metrics.rank import document_of
-from ragstone.text import words
+from ragstone.text import estimate_tokens, words
 
 _MOST = 5  # things that a line names
 _LONGEST_REPLY = 80  # characters
+_DROWNS = 3  # times as long as its evidence: a chunk that may drown it
 _MOST_HELD = 0.9  # share of the questions that the proposed k holds
 
 
@@ -57,6 +58,32 @@ def _stale(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str
     yield texts["update"].format(names=_counted(known, texts))
 
 
+def _chunking(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    """What the chunks cut, what they lack and in what they drown the answer."""
+    cut, lost, sizes = Counter[str](), Counter[str](), list[tuple[int, int]]()
+    longest = 0
+    for item in items:
+        evidence = item.evidence
+        found = [one for gold in evidence.gold for one in evidence_of(gold, evidence.slots)]
+        if item.evidence.value("split") == "yes":
+            cut.update({document_of(gold.id, ()) for gold in evidence.gold})
+            longest = max(longest, *(estimate_tokens(one.text) for one in found), 0)
+        for one in found:
+            lost.update(one.lacking([(own.text, own.title) for own in evidence.own_chunks]))
+        if evidence.own_chunks:
+            chunks, alone = (sum(map(estimate_tokens, part)) for part in (
+                [own.text for own in evidence.own_chunks], {one.slot: one.alone for one in found}.values()
+            ))  # fmt: skip
+            sizes.append((chunks, alone))
+    if cut:
+        yield texts["cut"].format(names=_counted(cut, texts), tokens=longest)
+    if lost:
+        yield texts["subjects"].format(names=_counted(lost, texts))
+    large = sorted(size for size, alone in sizes if size > _DROWNS * alone)
+    if large:
+        yield texts["large"].format(n=len(large), tokens=large[len(large) // 2])
+
+
 def _ranks(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
     ranks = sorted(rank for item in items if (rank := rank_of_gold(item)) is not None)
     if ranks:
@@ -95,7 +122,8 @@ def _replies(key: str) -> "_Details":
 
 _Details: TypeAlias = Callable[[Sequence[Diagnosed], Mapping[str, str]], Iterator[str]]
 _DETAILS: Mapping[str, _Details] = {
-    "not_in_index": _missing, "stale": _stale, "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
+    "chunking": _chunking, "not_in_index": _missing, "stale": _stale,
+    "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
     "not_retrieved": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
     "error": _replies("replies"), "metric": _replies("wordings"), "units": _replies("wordings"),
 }  # fmt: skip

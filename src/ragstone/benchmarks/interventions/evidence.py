@@ -7,10 +7,11 @@ table of causes and the plan of what to ask next read nothing else.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from ragstone.benchmarks.interventions.chunking import own, sentence, split
 from ragstone.benchmarks.interventions.conditions import (
     CONDITIONS,
     FOUND_BY_ITSELF,
@@ -18,6 +19,7 @@ from ragstone.benchmarks.interventions.conditions import (
     Question,
     fetched_of,
     lost_gold,
+    own_chunks,
     rewritten_of,
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
@@ -33,6 +35,9 @@ from ragstone.systems._cues import stop_words
 from ragstone.text import words
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Record, Response, Sample
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.interventions.statements import Part
 
 MISSING = "missing"
 _NOT_REFUSED = {"right": "right", "wrong": "wrong", "refused": "wrong", MISSING: MISSING}
@@ -53,6 +58,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "reach": ("yes", "no", MISSING),
     "alone": ("right", "wrong", "refused", MISSING),
     "indexed": ("right", "wrong", MISSING),
+    "own": ("right", "wrong", MISSING),
+    "split": ("yes", "no"),
+    "sentence": ("right", "wrong", MISSING),
     "moved": ("right", "wrong", MISSING),
     "recalled": ("yes", "no", MISSING),
     "partial": ("yes", "no"),
@@ -70,6 +78,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "reach": ("k2", "k4"), "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",),
     "in_index": ("search_deep", "search_reference"), "crowded": ("search_deep", "k4", "k2"),
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
+    "own": ("chunk_only",), "split": ("search_reference",), "sentence": ("evidence_only",),
 }  # fmt: skip
 """The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
 
@@ -204,7 +213,13 @@ class Evidence:
         """Whether these passages hold the gold."""
         if not self.gold:
             return MISSING
-        return "yes" if covered(passages, self.gold, self.slots, every=self.needs_every) else "no"
+        enough: Sequence[Part] = ("whole", "value") if self.outcome("chunk_only") == "right" else ("whole",)
+        return "yes" if covered(passages, self.gold, self.slots, every=self.needs_every, enough=enough) else "no"
+
+    @cached_property
+    def own_chunks(self) -> list[Passage]:
+        """The passages of the prompt that hold the gold, or parts of it."""
+        return own_chunks(self.question, self.first) if self.first is not None else []
 
     def _in_index(self) -> str | None:
         noted = self.sample.meta.get("in_index")
@@ -324,7 +339,8 @@ class Evidence:
         "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
         "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
         _indexed, "moved": _moved, "recalled": _recalled, "partial": _partial, "in_doubt": _in_doubt, "reread": reread,
-        "crowded": crowded, "excluded": excluded, "barrier": barrier,
+        "crowded": crowded, "excluded": excluded, "barrier": barrier, "own": own, "split": split,
+        "sentence": sentence,
     }  # fmt: skip
     """How each of FIELDS is read."""
 

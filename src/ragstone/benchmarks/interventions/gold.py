@@ -23,6 +23,7 @@ from ragstone.benchmarks.interventions.statements import (
     Rarity,
     Statement,
     Subject,
+    complete_each_other,
     is_another_version,
     letters,
     no_subject,
@@ -40,6 +41,7 @@ EVIDENCE, SAME_IDS = "evidence", "same_ids"
 _MOST = 3  # gold passages that are taken from the corpus for one part of the answer
 _BEGINNING = 20  # letters by which passages are looked up
 _PARTS: Sequence[Part] = ("", "rest", "value", "whole")
+_WHOLE: Sequence[Part] = ("whole",)
 
 
 def labelled(sample: Sample) -> tuple[Passage, ...]:
@@ -104,6 +106,26 @@ def part_of(passage: Passage, gold: Passage, slots: Sequence[Sequence[str]] = ()
     return max(parts, key=_PARTS.index, default="")
 
 
+def pieces(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]]) -> list[Passage]:
+    """The passages that hold the gold; where none does, those that have the value or the rest of it."""
+    found = [
+        (item, max((part_of(item, one, slots) for one in gold), key=_PARTS.index, default="")) for item in passages
+    ]
+    held = [item for item, part in found if part == "whole"]
+    return held or [item for item, part in found if part]
+
+
+def is_split(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]]) -> bool:
+    """Whether these passages state some of the gold only in parts: none has all that the answer needs, one has the
+    value without what it is the value of, or several have the sentence together."""
+    texts = [passage.text for passage in passages]
+    for one in lacking(passages, gold, slots):
+        parts = {part_of(item, one, slots) for item in passages}
+        if "value" in parts or any(complete_each_other(statement, texts) for statement in evidence_of(one, slots)):
+            return True
+    return False
+
+
 def holds(passage: Passage, gold: Passage, slots: Sequence[Sequence[str]] = ()) -> bool:
     """Whether a passage states the evidence of this gold passage, or of one part of the answer in it."""
     return part_of(passage, gold, slots) == "whole"
@@ -115,29 +137,31 @@ def _slots_of(gold: Passage, slots: Sequence[Sequence[str]]) -> list[int | None]
     return [*sorted(found)] if found - {UNKNOWN_SLOT} else [None]
 
 
-def lacking(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]]) -> list[Passage]:
-    """The gold passages of which these passages do not hold every part of the answer."""
-    return [
-        one
-        for one in gold
-        if not all(
-            any(part_of(item, one, slots, slot) == "whole" for item in passages) for slot in _slots_of(one, slots)
-        )
-    ]
+def lacking(
+    passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]],
+    *, enough: Sequence[Part] = _WHOLE,
+) -> list[Passage]:  # fmt: skip
+    """The gold passages of which these passages do not hold every part of the answer. `enough`: what of a statement a
+    passage needs."""
+
+    def has(one: Passage, slot: int | None) -> bool:
+        return any(part_of(item, one, slots, slot) in enough for item in passages)
+
+    return [one for one in gold if not all(has(one, slot) for slot in _slots_of(one, slots))]
 
 
 def covered(
-    passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]], *, every: bool
-) -> bool:
+    passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]],
+    *, every: bool, enough: Sequence[Part] = _WHOLE,
+) -> bool:  # fmt: skip
     """Whether these passages hold the gold: each gold passage (`every`), else one of them, or one for each part of the
     answer where the gold passages state the parts."""
     if every:
-        return not lacking(passages, gold, slots)
-    if not any(holds(passage, item, slots) for passage in passages for item in gold):
-        return False
-    known = {slot for item in gold for slot in _slots_of(item, slots) if slot is not None}
+        return not lacking(passages, gold, slots, enough=enough)
+    every_slot = dict.fromkeys(slot for item in gold for slot in _slots_of(item, slots))
+    known = [slot for slot in every_slot if len(every_slot) == 1 or slot is not None]
     return all(
-        any(part_of(passage, item, slots, slot) == "whole" for passage in passages for item in gold) for slot in known
+        any(part_of(passage, item, slots, slot) in enough for passage in passages for item in gold) for slot in known
     )
 
 

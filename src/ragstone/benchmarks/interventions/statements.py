@@ -60,6 +60,12 @@ class Statement(Frozen, frozen=True):
         """What has to be given to state it: what it is about, and the sentence."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
+    def lacking(self, passages: Iterable[tuple[str, str]]) -> list[str]:
+        """The words of its subject and of its table's header that the passages (text, title) with its value lack."""
+        wanted = content_words(f"{' '.join(self.about)}\n{self.context if '|' in self.context else ''}", "")
+        near = [f"{title}\n{text}" for text, title in passages if stated(self, text, title) in ("whole", "value")]
+        return sorted(wanted.difference(*(words_in(text, wanted, "") for text in near))) if near and wanted else []
+
 
 Subject: TypeAlias = Callable[[Collection[str], Collection[str]], tuple[str, ...]]
 """Of the words of a question that stand in a sentence, and of those that stand elsewhere in its document: the latter
@@ -229,7 +235,8 @@ def _kept(statement: Statement, text: str) -> Part:
         return _shared(sentence, whole)
     if sentence in whole and (len(sentence) >= _LINE or find_quote(statement.text, text) is not None):
         return "whole"
-    if cut := _cut(sentence, whole):
+    start, end = _cut(sentence, whole)
+    if cut := sentence[start:end]:
         value = letters(statement.value)
         if value in cut:
             return "whole" if all(letters(word) in cut for word in statement.needed) else "value"
@@ -249,17 +256,25 @@ def _shared(label: str, text: str) -> Part:
     short, long = sorted((label, text), key=len)
     if short and short in long and len(short) >= min(_LINE, len(label)):
         return "whole"
-    cut = len(_cut(label, text))
-    return "whole" if cut >= _ALIKE * len(label) else "rest" if cut else ""
+    start, end = _cut(label, text)
+    return "whole" if end - start >= _ALIKE * len(label) else "rest" if end > start else ""
 
 
-def _cut(sentence: str, text: str) -> str:
-    """What a text, whose border cuts this sentence, has of it: its beginning at the end of the text, or its end at the
-    beginning."""
-    if text and text in sentence:
-        return text
+def complete_each_other(statement: Statement, texts: Iterable[str]) -> bool:
+    """Whether the sentence stands in these texts together, cut by their borders."""
+    sentence, done = letters(statement.text), 0
+    for start, end in sorted(_cut(sentence, letters(text)) for text in texts):
+        done = max(done, end) if start <= done else done
+    return done == len(sentence)
+
+
+def _cut(sentence: str, text: str) -> tuple[int, int]:
+    """Which letters of this sentence a text has whose border cuts it: the first ones at the end of the text, or the
+    last ones at its beginning. (0, 0) if none."""
+    if text and (at := sentence.find(text)) >= 0:
+        return at, at + len(text)
     tail, head = _at_end(sentence, text), _at_end(sentence[::-1], text[::-1])
-    return sentence[:tail] if tail >= head else sentence[-head:]
+    return (0, tail) if tail >= head else (len(sentence) - head, len(sentence))
 
 
 def _at_end(sentence: str, text: str) -> int:

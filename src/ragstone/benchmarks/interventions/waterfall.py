@@ -21,9 +21,9 @@ from ragstone.types import Run
 
 STEPS = ("base", "search", "prompt", "alone")
 STEP_OF = {
-    "not_in_index": "base", "stale": "base", "rewriting": "search", "filtered": "search", "not_retrieved": "search",
-    "language": "search", "duplicates": "prompt", "reranking": "prompt", "ranking": "prompt", "k_too_small": "prompt",
-    "position": "alone", "noise": "alone",
+    "not_in_index": "base", "stale": "base", "chunking": "base", "rewriting": "search", "filtered": "search",
+    "not_retrieved": "search", "language": "search", "duplicates": "prompt", "reranking": "prompt", "ranking": "prompt",
+    "k_too_small": "prompt", "position": "alone", "noise": "alone",
 }  # fmt: skip
 """The step that a cause belongs to; any other cause is a bar of its own below the steps."""
 _OPEN = ("unknown", "generation")  # a condition that was not measured would tell more
@@ -120,6 +120,8 @@ def changes_of(item: Diagnosed) -> dict[str, float | None]:
     at = _step_of(item.lost, item) if item.lost else ""
     if at in STEPS:
         given = alone if item.lost == "stale" else item.right("gold_added")
+        if item.lost == "chunking" and given is None:
+            given = alone = alone or item.right("evidence_only")
         changes |= dict.fromkeys(STEPS[STEPS.index(at) + 1 : -1], 0.0)
         if at != "base" and evidence.value("in_index") == "yes":
             changes |= dict.fromkeys(STEPS[: STEPS.index(at)], 0.0)
@@ -128,6 +130,8 @@ def changes_of(item: Diagnosed) -> dict[str, float | None]:
         changes[at], level = given - level, given
     elif evidence.value("prompted") == "yes":
         changes |= dict.fromkeys(STEPS[:-1], 0.0)
+    if item.cause.name == "noise" and alone == 0:
+        alone = item.right("chunk_only")
     changes["alone"] = None if alone is None else alone - level
     return changes
 

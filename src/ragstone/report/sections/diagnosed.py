@@ -38,6 +38,7 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     "unstable": ("again", "again_2", "again_3"),
     "k_too_small": ("k2", "k4", *_ADDED),
     "stale": _ALONE,
+    "chunking": ("chunk_only", "evidence_only", *_ADDED),
     **dict.fromkeys(("not_in_index", "rewriting", "filtered", "language", "not_retrieved"), _ADDED),
     **dict.fromkeys(("duplicates", "reranking", "ranking"), _ADDED),
     "position": ("gold_first", "gold_last", "gold_middle"),
