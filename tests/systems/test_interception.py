@@ -4,6 +4,7 @@
 import asyncio
 import functools
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -13,16 +14,18 @@ import pytest
 
 from ragstone.errors import SystemFailed
 from ragstone.responses.stages import StageRecorder, passages_at
+from ragstone.systems.frameworks.holdings import objects_in
 from ragstone.systems.frameworks.interception import (
+    Application,
+    Asked,
     accepted,
     asking,
     interleaved,
-    objects_in,
     with_k,
     wrap_once,
     wrapped_search,
 )
-from ragstone.types import Passage, Query, Response
+from ragstone.types import Passage, Query, Response, Usage
 
 
 @dataclass
@@ -42,16 +45,29 @@ class Search:
 
 
 @dataclass
+class Over(Search):
+    """A retriever over documents that it holds, in their order by text."""
+
+    documents: list[dict[str, str]] = field(default_factory=list)
+
+    def __init__(self, documents: list[dict[str, str]], k: int = 3) -> None:
+        self.documents, self.k = documents, k
+
+    def find(self, query: str) -> list[str]:
+        return sorted(document["text"] for document in self.documents)[: self.k]
+
+
+@dataclass
 class Store:
     search_kwargs: dict[str, Any] = field(default_factory=dict)
 
 
 @pytest.fixture(autouse=True)
 def wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("find", "afind"):
-        monkeypatch.setattr(Search, name, vars(Search)[name])  # put back afterwards
+    for owner, name in ((Search, "find"), (Search, "afind"), (Over, "find")):
+        monkeypatch.setattr(owner, name, vars(owner)[name])  # put back afterwards
         for _ in range(2):  # the second time it is left alone
-            wrap_once(Search, name, wrapped_search(lambda passages: [passage.text for passage in passages], "query"))
+            wrap_once(owner, name, wrapped_search(lambda passages: [passage.text for passage in passages], "query"))
 
 
 def given(*texts: str) -> tuple[Passage, ...]:
@@ -62,11 +78,11 @@ def test_outside_of_a_question_a_retriever_is_as_it_was() -> None:
     assert Search(2).find("why") == ["why 0", "why 1"]
 
 
-def test_given_passages_come_from_the_first_retriever_and_the_others_find_nothing() -> None:
+def test_given_passages_come_from_every_retriever_whose_input_is_not_known() -> None:
     first, second, recorder = Search(), Search(), StageRecorder("why")
     with asking(Query("why", given("a", "b")), recorder) as question:
         assert first.find("rewritten") == ["a", "b"]
-        assert second.find("why") == []
+        assert second.find("why") == ["a", "b"]
         assert first.find(query="again") == ["a", "b"]
     response = question.response(Response("yes", given("elsewhere")))
     fetched = passages_at(response, "fetch")
@@ -74,6 +90,83 @@ def test_given_passages_come_from_the_first_retriever_and_the_others_find_nothin
     assert [(passage.id, passage.relevant) for passage in fetched] == [("a", None), ("b", None)]
     assert response.passages == fetched
     assert response.steps[0].output == ["rewritten", "again"]
+
+
+def test_a_retriever_over_what_was_found_passes_on_the_given_passages_that_it_holds() -> None:
+    with asking(Query("why", given("a", "b", "c")), StageRecorder("why"), once=True) as question:
+        assert Search().find("why") == ["a", "b", "c"]
+        assert Over([{"text": "c"}, {"text": "a"}]).find("why") == ["a", "c"]
+        assert Over([{"text": "a"}, {"text": "of its own"}]).find("why") == []  # an index beside it
+    reranked = passages_at(question.response(Response("yes")), "rerank")
+    assert [passage.id for passage in reranked or ()] == ["a", "c"]
+
+
+def test_a_retriever_over_what_was_found_is_a_reranker_and_gets_the_number_of_passages() -> None:
+    with asking(Query("why", k=1), StageRecorder("why"), reranks=True) as question:
+        question.recorder.fetch([Passage(text, text) for text in Search(3).find("why")])
+        assert Over([{"text": "why 1"}, {"text": "why 0"}], k=3).find("why") == ["why 0"]
+    reranked = passages_at(question.response(Response("yes")), "rerank")
+    assert [passage.id for passage in reranked or ()] == ["why 0"]
+
+
+def joined(question: Asked, retrievers: Sequence[Search], *, replaced: bool = False) -> Response:
+    """The response of an application that joins what its retrievers find, or takes what the last one finds."""
+    lists = [retriever.find("why") for retriever in retrievers]
+    found = lists[-1] if replaced else [text for part in lists for text in part]
+    question.recorder.prompts.append(" / ".join(["Why?", *found]))
+    question.recorder.count({"prompt_tokens": 1})
+    return Response(question.recorder.prompts[-1])
+
+
+async def test_retrievers_side_by_side_put_the_given_passages_into_the_prompt_once() -> None:
+    application, asked = Application(), list[Asked]()
+
+    async def ask(question: Asked) -> Response:
+        asked.append(question)
+        return joined(question, [Search(), Search()])
+
+    query = Query("why", given("first", "second"))
+    first = await application.answer(query, ask)
+    assert first.answer == "Why? / first / second"
+    assert first.usage == Usage(prompt_tokens=2, requests=2)  # both attempts were paid for
+    assert (await application.answer(query, ask)).answer == first.answer
+    assert len(asked) == 3  # it was learnt from the first question
+
+
+async def test_a_second_search_in_place_of_the_first_returns_the_given_passages() -> None:
+    async def ask(question: Asked) -> Response:
+        return joined(question, [Search(), Search()], replaced=True)
+
+    response = await Application().answer(Query("why", given("first", "second")), ask)
+    assert (response.answer, response.usage) == ("Why? / first / second", Usage(prompt_tokens=1, requests=1))
+
+
+async def test_one_application_may_join_for_one_question_and_search_again_for_another() -> None:
+    application = Application()
+
+    async def ask(question: Asked) -> Response:
+        again = "again" in question.query.question
+        return joined(question, [Search(), Over([]) if again else Search()], replaced=again)
+
+    for text in ("why", "again", "why", "again"):
+        response = await application.answer(Query(text, given("first", "second")), ask)
+        assert response.answer == "Why? / first / second"
+
+
+async def test_an_application_that_cannot_go_on_without_a_passage_gets_one_without_a_word() -> None:
+    async def ask(question: Asked) -> Response:
+        found = Search().find("why")
+        return Response(f"best: {found[0]}")
+
+    response = await Application().answer(Query("why", ()), ask)
+    assert (response.answer, response.passages) == ("best: -", ())
+    with pytest.raises(ZeroDivisionError):
+        await Application().answer(Query("why", ()), failing)
+
+
+async def failing(question: Asked) -> Response:
+    Search().find("why")
+    raise ZeroDivisionError
 
 
 def test_an_answer_that_did_not_see_the_given_passages_is_an_error_unless_there_were_none() -> None:
@@ -153,7 +246,7 @@ def making(query: str) -> list[str]:
     return Deeper(1).find(query)
 
 
-class Application:
+class Holder:
     def __init__(self, **parts: Any) -> None:
         self.parts = parts
 
@@ -168,12 +261,12 @@ def test_retrievers_are_found_wherever_an_application_keeps_them() -> None:
         return search.find(query)
 
     for root in (
-        search, [search], {"a": {"b": (search,)}}, Application(search=search), closes_over,
-        functools.partial(closes_over), Application(step=[closes_over]), search.find,
+        search, [search], {"a": {"b": (search,)}}, Holder(search=search), closes_over,
+        functools.partial(closes_over), Holder(step=[closes_over]), search.find,
     ):  # fmt: skip
         assert any(item is search for item in objects_in(root, Search)), root
     assert objects_in(by_name, Search) == [GLOBAL]
-    assert objects_in(Application().run, Search) == [GLOBAL]
+    assert objects_in(Holder().run, Search) == [GLOBAL]
     assert objects_in(making, Search) == [Deeper]
     assert objects_in(Search(1, search), Search) == [Search(1, search)]  # the outermost alone
     assert objects_in(len, Search) == []
@@ -183,7 +276,7 @@ def test_what_an_application_takes_follows_from_its_retrievers() -> None:
     assert accepted([], {"history"}) == {"history"}
     assert accepted([Search]) == {"passages"}
     assert accepted([Search()]) == {"passages", "retrieve", "k"}
-    assert accepted([Application(base=Store())]) == {"passages", "retrieve"}
+    assert accepted([Holder(base=Store())]) == {"passages", "retrieve"}
 
 
 def test_rankings_are_put_together_from_the_top() -> None:

@@ -15,9 +15,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed
-from ragstone.types import Passage, Response, Usage
+from ragstone.types import Passage, Response, Step, Usage
 
 LONGEST_ANSWER = 1_000_000  # characters; a longer one is a bug of the system, and would fill the run file
+
+STATE = "state"
+"""The step that says which of several texts in the final state of a graph was taken as the answer."""
 
 _ANSWERS = (
     "answer", "output", "result", "response", "text", "content", "output_text", "reply", "generation", "completion",
@@ -46,6 +49,42 @@ def response_of(value: Any) -> Response:
             "too_long", f"The answer has {len(response.answer):,} characters; the limit is {LONGEST_ANSWER:,}."
         )
     return response
+
+
+def state_response(state: Any, given: Mapping[str, Any]) -> Response:
+    """The response in the final state of a graph, which has all that its nodes wrote. `given`: what it started with.
+
+    Of the texts that it wrote, the answer is the first that is not empty in the order of `answer`, `output`, `result`,
+    `response`, `text`…; without one of these names the last message, or the only text. Raises SystemFailed
+    ("no_answer") where none or several remain."""
+    if not isinstance(state, Mapping):
+        return response_of(state)
+    written = {str(key): value for key, value in state.items() if key not in given or value != given[key]}
+    named = {name: text for name in _ANSWERS if (text := _text(written.get(name)))}
+    others = {key: value for key, value in written.items() if isinstance(value, str) and value and key not in _PASSAGES}
+    found = named or _last_message(written.get("messages")) or others
+    if not named and len(found) != 1:
+        problem = "several texts that could be the answer" if found else "no text that could be the answer"
+        raise SystemFailed(
+            "no_answer",
+            f"The final state has {problem} ({', '.join(found or written) or 'nothing'}). Name the answer `answer` in "
+            "the state, or ask a function that runs the graph and returns a dict with `answer` and `contexts`.",
+        )
+    key, answer = next(iter(found.items()))
+    response = response_of(
+        {**{name: value for name, value in written.items() if name not in _ANSWERS}, "answer": answer}
+    )
+    if len(found) == 1:
+        return response
+    return replace(response, steps=(*response.steps, Step(STATE, input=list(found), output=key)))
+
+
+def _last_message(messages: Any) -> dict[str, str]:
+    """The text of the last message, unless that is the user's own."""
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    speaker = _fields(last).get("role") if isinstance(last, Mapping) else getattr(last, "type", None)
+    text = None if speaker in ("human", "user") else _text(last)
+    return {"messages": text} if text else {}
 
 
 def _read(value: Any) -> Response:

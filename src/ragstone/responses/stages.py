@@ -99,7 +99,7 @@ class StageRecorder:
         returned = self._named(response.passages)
         fetched = self.fetched or returned
         steps: list[Step] = []
-        rewritten = [query for query in dict.fromkeys(self.queries) if query.strip() != self.question.strip()]
+        rewritten = [query for query in dict.fromkeys(self.queries) if query.strip() not in ("", self.question.strip())]
         if rewritten:
             steps.append(Step("rewrite", input=self.question, output=rewritten))
         if fetched:
@@ -127,7 +127,11 @@ def _ids(passages: Sequence[Passage]) -> list[str]:
     return [passage.id for passage in passages]
 
 
+def probe(passage: Passage) -> str:
+    """The beginning of a passage, which is looked for in a prompt; templates may cut its end."""
+    return passage.text.strip()[:_LONGEST_PROBE]
+
+
 def _contains(prompt: str, passage: Passage) -> bool:
-    """Whether a prompt has the beginning of a passage; templates may cut its end."""
-    text = passage.text.strip()
-    return bool(text) and text[:_LONGEST_PROBE] in prompt
+    text = probe(passage)
+    return bool(text) and text in prompt

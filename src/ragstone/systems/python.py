@@ -19,6 +19,7 @@ from ragstone.responses.outputs import LONGEST_ANSWER, found_passages, response_
 from ragstone.responses.stages import FIRST_TOKEN, search_response
 from ragstone.systems.accepted import USUAL_K, accepts_of, check_accepted
 from ragstone.systems.frameworks import framework_call
+from ragstone.systems.frameworks.inside import Inside, inside
 from ragstone.types import Query, Response, Step, System
 from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
 
@@ -62,7 +63,11 @@ def system_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
     search = _search_of(made, name)
     if search is not None:
         accepts |= {"retrieve"}
-    return PythonSystem(name, ask, accepts, timeout=timeout, search=search)
+    asks = inside(function) if "passages" not in accepts else None
+    if asks is not None:
+        accepts |= asks.accepts
+        search = search if "retrieve" not in asks.accepts or search is not None else asks.search
+    return PythonSystem(name, ask, accepts, timeout=timeout, search=search, inside=asks)
 
 
 def _asking(function: Callable[..., Any], name: str) -> tuple[Callable[[Query], Any], frozenset[str]]:
@@ -105,8 +110,9 @@ class PythonSystem:
     """Asks `function`, which takes a query and returns or yields whatever `outputs.response_of` reads.
 
     `accepts` names what it can take besides the question (`accepted.ACCEPTED`). `search` is asked for passages alone;
-    None: `function` is. A blocking function runs in a thread. Raises SystemFailed: "raised", with the line of the
-    user's code, "timed_out", "no_answer", "no_passages" or "too_long"."""
+    None: `function` is. `inside`: the retrievers of frameworks that the function asks. A blocking function runs in a
+    thread. Raises SystemFailed: "raised", with the line of the user's code, "timed_out", "no_answer", "no_passages" or
+    "too_long"."""
 
     id: str
     function: Callable[[Query], Any]
@@ -115,6 +121,7 @@ class PythonSystem:
     kind: str = "python"
     settings: Mapping[str, Any] = field(default_factory=dict)
     search: Callable[[Query], Any] | None = None
+    inside: Inside | None = None
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -133,6 +140,11 @@ class PythonSystem:
         return any(_blocks(function) for function in (self.function, self.search) if function is not None)
 
     async def _ask(self, query: Query, started: float) -> Response:
+        if self.inside is None or query.retrieve_only:
+            return await self._called(query, started)
+        return await self.inside.answer(query, lambda: self._called(query, started))
+
+    async def _called(self, query: Query, started: float) -> Response:
         function = self.search if query.retrieve_only and self.search is not None else self.function
         value = await in_thread(_call, function, query, started) if _blocks(function) else function(query)
         if isinstance(value, Awaitable):

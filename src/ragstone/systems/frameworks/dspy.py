@@ -1,13 +1,15 @@
 """DSPy: modules. The question goes into the field of that name, or into the first input field that is a text; a field
 named like passages gets the passages, if a benchmark hands them over. Its callbacks tell the models' prompts.
 
-Its retrievers (`dspy.Retrieve`, `dspy.Embeddings`) can be made to return given passages or another number of them, and
-are asked alone (`interception.py`).
+Its retrievers (`dspy.Retrieve`, `dspy.Embeddings`, `dspy.ColBERTv2`) can be made to return given passages or another
+number of them, and are asked alone (`interception.py`). A search that is a function of the user's own is not known to
+be one.
 """
 
 import asyncio
+import contextlib
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import dspy
@@ -16,9 +18,19 @@ from dspy.utils.callback import BaseCallback
 from ragstone.errors import UsageError
 from ragstone.responses.outputs import passages_of, response_of
 from ragstone.responses.stages import StageRecorder
-from ragstone.systems.frameworks.interception import Asked, accepted, asked, asking, interleaved, objects_in, wrap_once
+from ragstone.systems.frameworks.holdings import objects_in
+from ragstone.systems.frameworks.interception import (
+    Application,
+    Asked,
+    accepted,
+    asked,
+    asking,
+    interleaved,
+    wrap_once,
+)
 from ragstone.types import Query, Response
 
+_KINDS = (dspy.Retrieve, dspy.Embeddings, dspy.ColBERTv2)
 _PASSAGE_FIELDS = ("passages", "contexts", "context", "documents")
 
 
@@ -31,36 +43,55 @@ def call_of(module: Any) -> tuple[Callable[[Query], Awaitable[Response]], frozen
         raise UsageError(f"The DSPy module {type(module).__name__} has no input field for a question.")
     question = "question" if "question" in questions else questions[0]
 
-    retrievers = _retrievers(module)
+    retrievers = retrievers_of(module)
+    application = Application()
 
-    async def ask(query: Query) -> Response:
-        recorder = StageRecorder(query.question)
-        if query.retrieve_only:
-            with asking(query, recorder):
-                objects = [item for item in retrievers if not isinstance(item, type)]
-                found = await asyncio.gather(*(asyncio.to_thread(item, query.question) for item in objects))
-            return recorder.search(query, passages_of(interleaved([_texts(item) for item in found])))
+    async def invoke(context: Asked) -> Response:
+        query, recorder = context.query, context.recorder
         values: dict[str, Any] = {question: query.question}
         if passages and query.passages is not None:
             values[passages] = [passage.text for passage in query.passages]
-        callbacks = [*dspy.settings.callbacks, _Callbacks(recorder)]
-        with dspy.context(callbacks=callbacks), dspy.track_usage() as tracker, asking(query, recorder) as context:
-            prediction = await asyncio.to_thread(module, **values)
-        for entries in tracker.usage_data.values():
-            for entry in entries:
-                recorder.count(entry)
-        response = response_of(prediction)
-        return recorder.response(response) if passages else context.response(response)
+            context.hand_out(passages)
+        with listening(recorder):
+            return response_of(await asyncio.to_thread(module, **values))
 
-    return ask, accepted(retrievers, {"passages"} if passages else ())
+    async def ask(query: Query) -> Response:
+        if not query.retrieve_only:
+            return await application.answer(query, invoke)
+        recorder = StageRecorder(query.question)
+        with asking(query, recorder):
+            return recorder.search(query, passages_of(await search(retrievers, query, recorder)))
+
+    return ask, accepts_of(retrievers).union({"passages"} if passages else ())
 
 
-def _retrievers(module: Any) -> list[Any]:
-    """The retrievers of a module, with their calls wrapped."""
-    kinds = (dspy.Retrieve, dspy.Embeddings)
-    for kind in kinds:
+def accepts_of(retrievers: Sequence[Any]) -> frozenset[str]:
+    """What an application with these retrievers takes."""
+    return accepted(retrievers, {"k"} if any(isinstance(item, dspy.ColBERTv2) for item in retrievers) else ())
+
+
+@contextlib.contextmanager
+def listening(recorder: StageRecorder) -> Iterator[None]:
+    """The context in which models tell their prompts and tokens."""
+    with dspy.context(callbacks=[*dspy.settings.callbacks, _Callbacks(recorder)]), dspy.track_usage() as tracker:
+        yield
+    for entries in tracker.usage_data.values():
+        for entry in entries:
+            recorder.count(entry)
+
+
+async def search(retrievers: Sequence[Any], query: Query, recorder: StageRecorder) -> list[Any]:
+    """What the retrievers find for the question as it stands."""
+    objects = [item for item in retrievers if not isinstance(item, type)]
+    found = await asyncio.gather(*(asyncio.to_thread(item, query.question) for item in objects))
+    return interleaved([_texts(item) for item in found])
+
+
+def retrievers_of(target: Any) -> list[Any]:
+    """The retrievers of an application, with their calls wrapped."""
+    for kind in _KINDS:
         wrap_once(kind, "__call__", _wrapped)
-    return objects_in(module, *kinds)
+    return objects_in(target, *_KINDS)
 
 
 def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,9 +100,11 @@ def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
         if question is None:
             return method(self, query, *arguments, **named)
         if (given := question.given(self, query)) is not None:
-            return dspy.Prediction(passages=[passage.text for passage in given])
-        if question.query.k is not None:
+            return _found(self, [passage.text for passage in given], simplify=bool(named.get("simplify")))
+        if question.query.k is not None and not question.inner:
             arguments, named = (), {name: value for name, value in named.items() if name != "k"}
+            if isinstance(self, dspy.ColBERTv2):
+                named["k"] = question.query.k
         with question.searching():
             found = method(_with_k(question, self), query, *arguments, **named)
         if not question.inner:
@@ -80,6 +113,13 @@ def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return search
+
+
+def _found(retriever: Any, texts: list[str], *, simplify: bool) -> Any:
+    """Given passages as a retriever returns them."""
+    if not isinstance(retriever, dspy.ColBERTv2):
+        return dspy.Prediction(passages=texts)
+    return texts if simplify else [dspy.Prediction(text=text, long_text=text) for text in texts]
 
 
 def _with_k(question: Asked, retriever: Any) -> Any:

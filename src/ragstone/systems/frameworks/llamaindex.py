@@ -6,6 +6,7 @@ postprocessor changes then, or another number of them, and are asked alone.
 """
 
 import asyncio
+import contextlib
 import copy
 import functools
 import inspect
@@ -32,14 +33,17 @@ from llama_index.core.storage.chat_store import SimpleChatStore
 
 from ragstone.responses.outputs import passages_of, response_of
 from ragstone.responses.stages import StageRecorder
+from ragstone.systems.frameworks.holdings import objects_in
 from ragstone.systems.frameworks.interception import (
+    Application,
+    Asked,
     accepted,
     asked,
     asking,
     has_k,
     interleaved,
-    objects_in,
     wrap_once,
+    wrapped_later,
     wrapped_search,
 )
 from ragstone.types import Passage, Query, Response
@@ -47,54 +51,52 @@ from ragstone.types import Passage, Query, Response
 
 def call_of(engine: Any) -> tuple[Callable[[Query], Awaitable[Response]], frozenset[str]]:
     """How to ask an engine, and what it takes besides the question."""
-    _listen()
     chats = hasattr(engine, "achat")
-    retrievers = _retrievers(engine)
+    retrievers = retrievers_of(engine)
     postprocessors = objects_in(engine, BaseNodePostprocessor)
-    reranks = any(has_k(item) for item in postprocessors)
+    application = Application(reranks=any(has_k(item) for item in postprocessors))
+
+    async def invoke(question: Asked) -> Response:
+        query = question.query
+        if chats:
+            history = [ChatMessage(role=turn.role, content=turn.content) for turn in query.history]
+            return response_of(await _own(engine).achat(query.question, chat_history=history))
+        return response_of(await _whole(await engine.aquery(query.question)))
 
     async def ask(query: Query) -> Response:
+        if not query.retrieve_only:
+            return await application.answer(query, invoke)
         recorder = StageRecorder(query.question)
-        with asking(query, recorder, reranks=reranks) as question:
-            if query.retrieve_only:
-                objects = [item for item in retrievers if not isinstance(item, type)]
-                found = await asyncio.gather(*(item.aretrieve(query.question) for item in objects))
-                return recorder.search(query, passages_of(interleaved(found)))
-            if chats:
-                history = [ChatMessage(role=turn.role, content=turn.content) for turn in query.history]
-                value = await _own(engine).achat(query.question, chat_history=history)
-            else:
-                value = await _whole(await engine.aquery(query.question))
-        return question.response(response_of(value))
+        with asking(query, recorder):
+            return recorder.search(query, passages_of(await search(retrievers, query, recorder)))
 
-    return ask, accepted(retrievers, {"history"} if chats else ())
+    return ask, accepts_of(retrievers).union({"history"} if chats else ())
 
 
-def _retrievers(engine: Any) -> list[Any]:
-    """The retrievers of an engine. Their calls are wrapped, and those of postprocessors."""
+def accepts_of(retrievers: Sequence[Any]) -> frozenset[str]:
+    """What an application with these retrievers takes."""
+    return accepted(retrievers, (), (BaseRetriever, BaseNodePostprocessor))
+
+
+def listening(recorder: StageRecorder) -> contextlib.AbstractContextManager[None]:
+    """Nothing to do: one listener for all questions finds the recorder of its context."""
+    return contextlib.nullcontext()
+
+
+async def search(retrievers: Sequence[Any], query: Query, recorder: StageRecorder) -> list[Any]:
+    """What the retrievers find for the question as it stands."""
+    objects = [item for item in retrievers if not isinstance(item, type)]
+    return interleaved(await asyncio.gather(*(item.aretrieve(query.question) for item in objects)))
+
+
+def retrievers_of(target: Any) -> list[Any]:
+    """The retrievers of an application. Their calls are wrapped, and those of postprocessors."""
+    _listen()
     for name in ("retrieve", "aretrieve"):
         wrap_once(BaseRetriever, name, wrapped_search(_nodes, "str_or_query_bundle", _text_of))
-    wrap_once(BaseNodePostprocessor, "postprocess_nodes", _wrapped_postprocessor)
-    wrap_once(BaseNodePostprocessor, "apostprocess_nodes", _wrapped_postprocessor)
-    return objects_in(engine, BaseRetriever)
-
-
-def _wrapped_postprocessor(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Given passages stay as they are; a reranker returns as many nodes as the question asks for."""
-
-    def process(self: Any, nodes: list[Any], *arguments: Any, **named: Any) -> Any:
-        question = asked()
-        if question is not None and question.query.passages is not None:
-            return nodes
-        return method(self if question is None else question.with_k(self, cuts=True), nodes, *arguments, **named)
-
-    async def aprocess(self: Any, nodes: list[Any], *arguments: Any, **named: Any) -> Any:
-        question = asked()
-        if question is not None and question.query.passages is not None:
-            return nodes
-        return await method(self if question is None else question.with_k(self, cuts=True), nodes, *arguments, **named)
-
-    return aprocess if inspect.iscoroutinefunction(method) else process
+    for name in ("postprocess_nodes", "apostprocess_nodes"):
+        wrap_once(BaseNodePostprocessor, name, wrapped_later("nodes"))
+    return objects_in(target, BaseRetriever)
 
 
 def _text_of(query: Any) -> str:
