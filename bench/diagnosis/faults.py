@@ -49,6 +49,7 @@ _ALL = (
     Fault("crashes", "error", {"crashes": 0.2}),
     Fault("error messages as answers", "error", {"fails": 0.25}),
     Fault("converts units", "units", {"converts": 1.0}),
+    Fault("told to be brief", "instruction", {"brief": True}),
     Fault("copies fill the top", "duplicates", {"copies": 3}, {"gold_third": True}),
 )
 FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ALL}

@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["other_form"]
+__all__ = ["first_half", "other_form"]
 
 _UNITS = (
     (r"hours?|h\b", 60, "minutes"), (r"days?", 24, "hours"), (r"metres?", 3.28084, "feet"),
@@ -22,3 +22,9 @@ def other_form(value: str) -> str | None:
         if re.search(rf"\d\s?(?:{unit})", value):
             return f"{number * factor:.4g} {name}".strip()
     return value.replace(numbers[0], f"{number / 10:.12g}") if len(numbers[0].strip("0.,")) > 1 else None
+
+
+def first_half(value: str) -> str:
+    """The first half of a value, by words where it has several."""
+    begin, blank, _ = value.partition(" ")
+    return begin if blank else value[: (len(value) + 1) // 2]

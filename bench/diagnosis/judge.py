@@ -38,7 +38,7 @@ class _Nothing(list[Request]):
 
 def _claims(world: World, shown: dict[str, Any]) -> dict[str, Any]:
     """A claim for each sentence of the answer, and for each value of the reference."""
-    question = world.by_text[shown["question"]]
+    question = world.by_text[shown["question"].partition("\n\n")[0]]
     claims = [{"sentence": int(n), "text": text, "relevant": True} for n, text in shown["answer"].items()]
     return {
         "answer_claims": claims,
@@ -49,7 +49,7 @@ def _claims(world: World, shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verdicts(world: World, shown: dict[str, Any]) -> dict[str, Any]:
-    values = world.by_text[shown["question"]].values
+    values = world.by_text[shown["question"].partition("\n\n")[0]].values
     said = " ".join(shown["answer_claims"].values())
     nothing: dict[str, Any] = {"quote": "", "supported_by": [], "together": None, "contradicted_by": []}
     by_passages = nothing if "passages" in shown else {}

@@ -17,7 +17,8 @@ STAGE_OF: Mapping[str, str] = {
     "filtered": "search", "language": "search",
     "ranking": "ranking", "reranking": "ranking", "duplicates": "ranking",
     "position": "answer", "noise": "answer", "memory": "answer", "integration": "answer", "reading": "answer",
-    "generation": "answer", "refused_wrongly": "answer", "unstable": "answer", "units": "answer",
+    "generation": "answer", "refused_wrongly": "answer", "unstable": "answer",
+    "units": "answer", "instruction": "answer",
     "metric": "reference", "reference_in_doubt": "reference",
     "should_have_refused": "refusal", "error": "error",
 }  # fmt: skip

@@ -5,10 +5,10 @@ reasons of its own. The other fields are faults.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.diagnosis.chance import happens, number_of
-from bench.diagnosis.forms import other_form
+from bench.diagnosis.forms import first_half, other_form
 from bench.diagnosis.worlds import World, WorldQuestion
 
 from ragstone.types import Passage
@@ -26,8 +26,9 @@ class Reader:
     """`refuses`: it declines if a value is missing; otherwise it makes one up. `ignores_middle`: it does not see
     passages but the first two and the last two. `trusts_last`: it believes the last passage where that tells of
     something else. `halves`: of two values it gives one. The rest are shares of the questions: that it misreads, that
-    it declines (`declines`), answers from memory, mixes with another passage (`mixes`), or answers now right, now
-    wrong (`flaky`)."""
+    it declines (`declines`), answers from memory, mixes with another passage (`mixes`), answers now right, now wrong
+    (`flaky`), replies with the message of an error (`fails`) or converts what it reads (`converts`). `brief`: it gives
+    the first half of each value. It does neither if the question asks for full sentences."""
 
     world: World
     seed: int = 0
@@ -42,14 +43,18 @@ class Reader:
     flaky: float = 0.0
     fails: float = 0.0
     converts: float = 0.0
+    brief: bool = False
 
     def reply(self, text: str, passages: Sequence[Passage], repeat: int = 0) -> str:
         """The answer to a question by its text. To one that the world does not know, such as `diagnose` asks to find
         out what a system takes, it quotes the first passage."""
-        question = self.world.by_text.get(text)
+        asked, _, request = text.partition("\n\n")
+        question = self.world.by_text.get(asked)
         if question is None:
             return passages[0].text if passages else "I do not know."
-        return self.answer(question, passages, repeat)
+        explicit = "full sentences" in request or "完整的句子" in request
+        reader = replace(self, converts=0.0, brief=False) if explicit else self
+        return reader.answer(question, passages, repeat)
 
     def answer(self, question: WorldQuestion, passages: Sequence[Passage], repeat: int = 0) -> str:
         """The answer to a question from these passages. `repeat` numbers independent answers."""
@@ -75,6 +80,8 @@ class Reader:
             return self._wrong(question, "mixed")
         if self._does("converts", self.converts, question):
             values = [other_form(value) or value for value in values]
+        if self.brief:
+            values = [first_half(value) for value in values]
         return self.world.answer(question, values[:1] if self.halves else values)
 
     def _does(self, what: str, share: float, question: WorldQuestion) -> bool:

@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from ragstone.text.equivalents import equivalents
-from ragstone.text.folding import fold
+from ragstone.text.folding import fold, fold_characters
 
 # Dimension → the size of each unit, by its first spelling in `equivalents.txt`. ° C and ° F are no multiples.
 _SIZES: Mapping[str, Mapping[str, float]] = {
@@ -35,7 +35,7 @@ _ROUNDED = 0.01  # a converted value is seldom given to more than three digits
 
 
 class Measure(NamedTuple):
-    """A number of a text with its unit: the first spelling of a known one, "%" or ""."""
+    """A number of a text with its unit: the first spelling of a known one, "%", or "" without one after it."""
 
     value: float
     unit: str
@@ -50,7 +50,9 @@ class Measure(NamedTuple):
 @lru_cache(maxsize=1)
 def _spellings() -> dict[str, str]:
     known = {line[0]: line for line in equivalents("quantity.units")}
-    return {word.removeprefix("~"): name for name, line in known.items() if name in _FACTORS for word in line}
+    money = [" | ".join(line).split(" => ")[1].split(" | ") for line in equivalents("quantity.money")]
+    spellings = {word.removeprefix("~"): line[0] for line in money for word in line}
+    return spellings | {word.removeprefix("~"): name for name, line in known.items() for word in line}
 
 
 @lru_cache(maxsize=4096)
@@ -90,7 +92,21 @@ def same_in_other_form(one: str, other: str) -> bool:
     sought = measures(one)
     if not sought or len({measure.digits for measure in sought}) > 1:
         return False
-    return any(_changed(a, b) for a in sought for b in measures(other))
+    return _any_changed(sought, one, other)
+
+
+def in_other_form(one: str, other: str) -> bool:
+    """Whether a quantity of one text stands in the other in another form, and not as it is."""
+    said = {(measure.value, measure.unit) for measure in measures(other)}
+    lacking = [a for a in measures(one) if (a.value, a.unit) not in said]
+    return _any_changed(lacking, one, other)
+
+
+def _any_changed(sought: Sequence[Measure], one: str, other: str) -> bool:
+    """A number that is left without its scale or unit (2.2 of 2.2 billion) is not in another form."""
+    written = {number.replace(",", "") for number in _NUMBER.findall(fold_characters(one).text)}
+    said = [measure for measure in measures(other) if measure.unit or measure.text not in written]
+    return any(_changed(a, b) for a in sought for b in said)
 
 
 def _changed(a: Measure, b: Measure) -> bool:
@@ -103,7 +119,7 @@ def _changed(a: Measure, b: Measure) -> bool:
     if a.digits == b.digits:
         scaled = not math.isclose(a.value, b.value, rel_tol=_EXACT)
         # Of one digit too many numbers have the same.
-        return (scaled and len(a.digits) > 1) or a.unit != b.unit
+        return (scaled and len(a.digits) > 1) or bool(a.unit != b.unit and a.unit and b.unit)
     return (known and a.unit != b.unit and _converted(a, b)) or (comparable and _without_unit(a, b))
 
 

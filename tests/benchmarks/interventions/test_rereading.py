@@ -78,7 +78,9 @@ def test_a_value_in_another_form_is_a_matter_of_units(reference: str, answer: st
 
 @pytest.mark.parametrize(("reference", "answer"), [
     ("3.5 km", "It is 4 km."), ("317 kg", "450 kg"), ("5 kg", "It is 50 kg."), ("38 hours", "83 hours"),
-    ("Anna Lind", "3.5 km"), ("12.5%", "It is 25%."), ("28.49亿元", "28.94亿元"), ("六周", "七周"), ("1998", "2004"),
+    ("Anna Lind", "3.5 km"), ("12.5%", "It is 25%."), ("28.49亿元", "28.94亿元"), ("2.2 billion", "It is 2.2."),
+    ("410 grams", "41 euros"),
+    ("六周", "七周"), ("1998", "2004"),
 ])  # fmt: skip
 def test_another_value_is_not(reference: str, answer: str) -> None:
     assert cause(reference, answer) not in ("units", "metric")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces
+from ragstone.benchmarks.interventions.requests import explicit_question, neutral_question
 from ragstone.benchmarks.interventions.statements import letters
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, find_answer
@@ -85,6 +86,18 @@ def _given(question: Question, passages: Sequence[Passage]) -> Query:
 
 def _repeated(number: int) -> "Build":
     return lambda question, first: replace(question.query, repeat=number)
+
+
+def _reworded(ask: Callable[[Sample], str]) -> "Build":
+    def build(question: Question, first: Response) -> Query | None:
+        query = _gold_only(question, first)
+        return None if query is None else replace(query, question=ask(question.sample))
+
+    return build
+
+
+def _explicit(sample: Sample) -> str:
+    return explicit_question(sample.question, next((alias for slot in sample.references for alias in slot), ""))
 
 
 def _gold_only(question: Question, first: Response) -> Query | None:
@@ -304,6 +317,8 @@ _ALL = (
     Condition("duplicated", "passages", _duplicated),
     Condition("reordered", "passages", _reordered),
     Condition("counterfactual", "passages", _counterfactual),
+    Condition("gold_explicit", "passages", _reworded(_explicit)),
+    Condition("gold_neutral", "passages", _reworded(lambda sample: neutral_question(sample.question))),
     Condition("k2", "k", _more(2)),
     Condition("k4", "k", _more(4)),
     Condition("search_asked", "retrieve", _search(lambda question, first: question.sample.question)),

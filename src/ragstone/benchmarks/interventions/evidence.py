@@ -23,6 +23,7 @@ from ragstone.benchmarks.interventions.conditions import (
     rewritten_of,
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
+from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import is_error_message, reread
 from ragstone.benchmarks.interventions.searching import barrier, crowded, excluded
 from ragstone.benchmarks.interventions.shared import Shared
@@ -66,6 +67,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "partial": ("yes", "no"),
     "in_doubt": ("yes", "no"),
     "reread": ("right", "unit", "no"),
+    "explicit": ("detail", "form", "language", "no"),
     "crowded": ("yes", "no", MISSING),
     "excluded": ("yes", "no", MISSING),
     "barrier": ("yes", "no", MISSING),
@@ -79,6 +81,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "in_index": ("search_deep", "search_reference"), "crowded": ("search_deep", "k4", "k2"),
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
     "own": ("chunk_only",), "split": ("search_reference",), "sentence": ("evidence_only",),
+    "explicit": ("gold_explicit", "gold_neutral"),
 }  # fmt: skip
 """The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
 
@@ -340,7 +343,7 @@ class Evidence:
         "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
         _indexed, "moved": _moved, "recalled": _recalled, "partial": _partial, "in_doubt": _in_doubt, "reread": reread,
         "crowded": crowded, "excluded": excluded, "barrier": barrier, "own": own, "split": split,
-        "sentence": sentence,
+        "sentence": sentence, "explicit": explicit,
     }  # fmt: skip
     """How each of FIELDS is read."""
 

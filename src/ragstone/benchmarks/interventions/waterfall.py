@@ -105,6 +105,8 @@ def bar_of(item: Diagnosed) -> str:
 
 
 def _step_of(cause: str, item: Diagnosed) -> str:
+    if cause == "language" and item.lost != cause:
+        return cause  # of the answer, not of the search
     fetched_too_few = cause in ("k_too_small", "duplicates") and item.evidence.value("fetched") == "no"
     return "search" if fetched_too_few else STEP_OF.get(cause, cause)
 
