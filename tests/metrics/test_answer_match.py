@@ -12,6 +12,10 @@ def score(answer: str, *slots: tuple[str, ...]) -> Score:
     return AnswerMatch().score(Case("a", Sample("s", "q", slots), {}, Query("q")), Response(answer))
 
 
+def asked(question: str, answer: str, alias: str) -> Score:
+    return AnswerMatch().score(Case("a", Sample("s", question, ((alias,),)), {}, Query(question)), Response(answer))
+
+
 STATED = [
     ("Norway", "It was Norway."),
     ("Norway", "It was not Germany but Norway."),
@@ -88,6 +92,75 @@ def test_a_denied_answer_does_not_count(alias: str, answer: str) -> None:
     result = score(answer, (alias,))
     assert result.value == 0.0
     assert [mention["alias"] for mention in result.evidence["denied"]] == [alias]
+
+
+LEAVE, LEAVE_ZH = "How many days of annual leave do employees get?", "员工的年假有多少天？"
+IN_ROWS = [
+    (LEAVE, "25 days", "Annual leave | 25 days | all staff"),
+    (
+        LEAVE,
+        "25 days",
+        "| Leave | Days |\n|---|---:|\n| Sick leave | 10 |\n| Annual leave | 25 |\n\nSource: handbook.md",
+    ),
+    (LEAVE, "25 days", "Leave type: Annual leave; Days: 25"),
+    (LEAVE, "25 days", "Annual leave: 25"),
+    (LEAVE, "25 days", "**25**"),
+    (LEAVE, "25 days of annual leave", "Annual leave | 25 days"),
+    (LEAVE, "25 days of annual leave", "25 days [1]"),
+    (LEAVE, "Employees get 25 days of annual leave.", "Annual leave | 25 days | all staff"),
+    (LEAVE, "25 days", "Sick leave | not specified\nAnnual leave | 25 days"),
+    (LEAVE, "25 days", "This document does not cover contractors. Annual leave is 25 days."),
+    (LEAVE, "25 days", "Contractors are not covered by this document. Employees are entitled to 25 days."),
+    (LEAVE_ZH, "25天", "| 类型 | 天数 |\n|---|---|\n| 年假 | 25 |"),
+    (LEAVE_ZH, "25天", "年假 | 25 | 天"),
+    (LEAVE_ZH, "25天", "年假：25"),
+    (LEAVE_ZH, "25天", "本文件不涉及外包人员。年假为25天。"),
+    ("Where is the meeting?", "room 214", "Meeting room: 214, second floor"),
+    ("What does it weigh?", "2.5 kg", "Weight (kg) | 2.5"),
+    ("它有多重？", "2.5公斤", "重量（公斤）| 2.5"),
+    ("What is the torque of bolt M8?", "23 Nm", "Bolt: M8, Torque (Nm): 23"),
+    ("What does the basic plan cost?", "$12 per month", "| Plan | Price per month |\n|---|---|\n| Basic | $12 |"),
+    ("What does the basic plan cost?", "$12 per month", "Basic | $12/month | 5 users"),
+    ("When is it open?", "9:00 to 17:00", "Open | 9:00–17:00"),
+    ("How long?", "3-5 days", "It takes 3 to 5 days."),
+    ("多久？", "3至5天", "3-5天"),
+]
+IN_OTHER_ROWS = [
+    (LEAVE, "25 days", "Annual leave | 20 days | 25 public holidays"),
+    (LEAVE, "25 days", "| Leave | Hours |\n|---|---|\n| Annual leave | 25 |"),
+    (LEAVE, "25 days", "| Leave | Days | Hours |\n|---|---|---|\n| Annual leave | 20 | 25 |"),
+    (LEAVE, "25 days", "Annual leave | 25 | hours"),
+    (LEAVE, "25 days", "Annual leave | 25%"),
+    (LEAVE, "25 days", "Annual leave | 125"),
+    (LEAVE, "25 days", "Annual leave | not 25"),
+    (LEAVE, "25 days", "Annual leave: 20 (25 for managers)"),
+    (LEAVE, "25 days of annual leave", "Sick leave | 25 days"),
+    (LEAVE, "25 days of annual leave", "25 days of sick leave, 20 days of annual leave."),
+    (LEAVE, "25 days", "Sick leave: 25"),
+    (LEAVE, "25 days", "Annual leave | Chapter 25"),
+    (LEAVE, "25 days", "The documents do not say how many days of leave employees get. Contractors get 25 days."),
+    (LEAVE, "25 days", "I cannot answer this question. Contractors get 25 days."),
+    (LEAVE_ZH, "25天", "| 类型 | 小时 |\n|---|---|\n| 年假 | 25 |"),
+    (LEAVE_ZH, "25天", "病假：25"),
+    (LEAVE_ZH, "25天", "文档没有说明年假有多少天。外包人员为25天。"),
+    ("Where is the meeting?", "room 214", "Room: 3, desk 214"),
+    ("What does it weigh?", "2.5 kg", "Weight (lb) | 2.5"),
+    ("What does the basic plan cost?", "$12 per month", "| Plan | Price per month |\n|---|---|\n| Basic | €12 |"),
+    ("What does the basic plan cost?", "$12 per month", "| Plan | Price per year |\n|---|---|\n| Basic | $12 |"),
+    ("What does the basic plan cost?", "$12 per month", "| Plan | Price (€) per month |\n|---|---|\n| Basic | 12 |"),
+    ("When is it open?", "9:00 to 17:00", "Open | 9:00–12:00"),
+    ("What was the score?", "3-5", "The score was 3 and 5 were sent off."),
+]
+
+
+@pytest.mark.parametrize(("question", "alias", "answer"), IN_ROWS)
+def test_a_value_is_stated_with_the_labels_of_its_cell(question: str, alias: str, answer: str) -> None:
+    assert asked(question, answer, alias).value == 1.0
+
+
+@pytest.mark.parametrize(("question", "alias", "answer"), IN_OTHER_ROWS)
+def test_a_value_under_another_label_or_in_another_unit_is_not_stated(question: str, alias: str, answer: str) -> None:
+    assert asked(question, answer, alias).value == 0.0
 
 
 def test_every_slot_is_needed_and_any_alias_of_it_will_do() -> None:

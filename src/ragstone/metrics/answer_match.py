@@ -1,6 +1,7 @@
 """Whether an answer states what the references ask for.
 
-An alias is found as `find_answer` finds it. A mention that is denied does not count ("it was not X", "rather than X",
+An alias is found as `find_answer` finds it, a range of numbers with any sign between them, or as a value whose labels
+say the rest of it (`labelled_values`). A mention that is denied does not count ("it was not X", "rather than X",
 并非X), and neither does anything in an answer that declines to answer.
 """
 
@@ -8,14 +9,18 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ragstone.metrics._clauses import clauses
+from ragstone.metrics._labelled_values import labelled_values
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics.answerable import refusal_expected, refusal_score
-from ragstone.metrics.refusal import refusal_spans
-from ragstone.text import find_answer
+from ragstone.metrics.refusal import declines_whole, refusal_spans
+from ragstone.text import find_answer, words
 from ragstone.text.folding import fold_characters
 from ragstone.types import Case, Need, Response, Score
 
 _NEAR = 120
+_RANGE = re.compile(r"(?<![\d-])(\d[\d.,:]*)\s*(?:-|–|—|~|～|\bto\b|至|到)\s*(?=\d)")
+_JOINS = ("-", " to ", "至", "到", "~")
 
 
 def is_denied(answer: str, start: int, end: int) -> bool:
@@ -37,8 +42,9 @@ def _end_of_last(cut: re.Pattern[str], text: str) -> int:
 class AnswerMatch:
     """`answer_match`: 1.0 if the answer states an alias of every reference slot, else 0.0.
 
-    Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it; a
-    refusal states nothing, and a denied mention does not count unless the alias is stated elsewhere too.
+    Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it, or in
+    a cell or after a label that says the rest of it; a refusal states nothing (a gap in the documents that is not of
+    what was asked is none), and a denied mention does not count unless the alias is stated elsewhere too.
     Range: 0 or 1, higher is better.
     Needs: the answer, the reference.
     Evidence: {"slots": [[{"alias", "start", "end"}, …], …]}, for each slot the counted mentions, each stretch of the
@@ -55,7 +61,7 @@ class AnswerMatch:
     """
 
     name: str = "answer_match"
-    version: int = 3
+    version: int = 4
     needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
     scores_refusals: ClassVar[bool] = True
 
@@ -66,17 +72,18 @@ class AnswerMatch:
             return refusal_score(bool(refusal_spans(response.answer)))
         if not any(alias.strip() for slot in slots for alias in slot):
             return Score.not_applicable("the sample has no reference answers")
-        answer = response.answer
+        answer, question = response.answer, case.sample.question
         evidence: dict[str, Any] = {"slots": [[] for _ in slots]}
-        if refusal_spans(answer):
+        gaps = refusal_spans(answer)
+        if gaps and _declines(answer, gaps, question):
             evidence["refusal"] = True
             return Score.of(0.0, evidence=evidence)
         denied: list[dict[str, Any]] = []
         for slot, counted in zip(slots, evidence["slots"], strict=True):
             used: set[tuple[int, int]] = set()
             for alias in slot:
-                for start, end in find_answer(alias, answer):
-                    if (start, end) in used:
+                for start, end in _mentions(alias, answer, question):
+                    if (start, end) in used or any(start < last and first < end for first, last in gaps):
                         continue
                     used.add((start, end))
                     mention = {"alias": alias, "start": start, "end": end}
@@ -84,6 +91,29 @@ class AnswerMatch:
         if denied:
             evidence["denied"] = denied
         return Score.of(all(evidence["slots"]), evidence=evidence)
+
+
+def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
+    """Where an answer states an alias, in order."""
+    spellings = [alias, *(_RANGE.sub(rf"\1{sign}", alias) for sign in _JOINS)] if _RANGE.search(alias) else [alias]
+    found = {span for spelling in spellings for span in find_answer(spelling, answer)}
+    return sorted(found) or labelled_values(alias, answer, question)
+
+
+def _declines(answer: str, gaps: list[tuple[int, int]], question: str) -> bool:
+    """Whether an answer declines to answer this question: as a whole, or by a gap that is not expressly one of
+    something else ("this document does not cover contractors")."""
+    if declines_whole(answer):
+        return True
+    asked = set(words(question))
+    for clause in clauses(answer):
+        start, end = clause.span(0, len(clause.text))
+        for first, last in gaps:
+            if start <= first < end:
+                about = set(words(f"{answer[start:first]} {answer[last:end].partition(',')[0].partition('，')[0]}"))
+                if not about or about & asked:
+                    return True
+    return False
 
 
 PLUGINS = {"answer_match": AnswerMatch()}

@@ -44,6 +44,12 @@ def refusal_spans(answer: str) -> list[tuple[int, int]]:
     return spans
 
 
+def declines_whole(answer: str) -> bool:
+    """Whether some clause says that the question as a whole cannot be answered, or nothing else is said."""
+    kinds = [_kind(clause)[0] for clause in clauses(answer)]
+    return "whole" in kinds or "statement" not in kinds
+
+
 def _kind(clause: Clause) -> tuple[str, int, int]:
     """What a clause does: "whole" (declines), "gap", "empty" or "statement", and where its words for it stand."""
     # What stands in title marks is a name: 《不知道》 is a song.
