@@ -20,8 +20,9 @@ _EDGES = re.compile(r"^[\s*_`>\"“]+(?:[-•]\s+)?|[\s*_`\"”.。]+$")
 _LABEL = re.compile(r"^\s*(?:[-*•]\s+)?([^:：|]{0,59}[^:：|\s\d])\s*[:：](?!//)\s*(\S.*)$")  # 9:40 has no label
 _PART = re.compile(r"[;；\n]|[,，](?=[^,，:：;；]{1,40}[:：])")
 _SIGNS = re.compile(r"[$€£¥%‰°]")
-_SMALL = frozenset(("the", "a", "an", "of", "in", "per", "for", "at", "on", "to", "is", "are", "was", "were", "be", "it",
-                    "by", "as", "的", "为", "是", "在", "每", "有"))  # fmt: skip
+_SMALL = frozenset(("the", "a", "an", "of", "in", "per", "for", "at", "on", "to", "is", "are", "was", "were", "be",
+                    "it", "by", "as", "的", "为", "是", "在", "每", "有"))  # fmt: skip
+_MARKED = re.compile(r"[|\t:：]")
 _MOST_LINES = 400
 _SLACK = 10  # characters by which a value may be longer than what states it
 
@@ -37,6 +38,8 @@ class _Value(NamedTuple):
 
 def labelled_values(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
     """Where a value and its labels state `alias` together."""
+    if len(answer) > len(alias) + 2 * _SLACK and not _MARKED.search(answer):
+        return []
     return [(value.start, value.end) for value in _values(answer) if _states(alias, answer, value, question)]
 
 
