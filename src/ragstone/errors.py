@@ -6,6 +6,7 @@ RagstoneError
 │   ├── DataError              a data file or run file: path, line, field, what was expected
 │   ├── MissingKey             the environment variable that should hold a key is empty
 │   ├── MissingExtra           an optional part of ragstone is not installed
+│   ├── NotTrusted             a found ragstone.toml names code, variables or addresses without the user's consent
 │   └── RunMismatch            the run file was made with different settings
 ├── StorageError               the disk is full or failing, the file is locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
@@ -44,6 +45,7 @@ __all__ = [
     "MissingExtra",
     "MissingKey",
     "ModelError",
+    "NotTrusted",
     "Postponed",
     "PromptCut",
     "RagstoneError",
@@ -138,6 +140,17 @@ class MissingKey(UsageError):
 
 class MissingExtra(UsageError):
     """An optional part of ragstone is not installed; the message gives the command that installs it."""
+
+
+class NotTrusted(UsageError):
+    """A settings file that was found, not named, names code, variables or addresses, and the user has not consented."""
+
+    def __init__(self, path: object, names: str) -> None:
+        super().__init__(
+            f"{path} names code, variables or addresses that you have not allowed yet ({names}). Read it, then "
+            f"allow it: ragstone trust {path} (in CI: RAGSTONE_TRUST={path})."
+        )
+        self.path, self.names = path, names
 
 
 class RunMismatch(UsageError):

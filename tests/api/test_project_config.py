@@ -12,6 +12,12 @@ from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
 
 
+@pytest.fixture(autouse=True)
+def consent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = (tmp_path / "ragstone.toml", tmp_path / "a" / "ragstone.toml")
+    monkeypatch.setenv("RAGSTONE_TRUST", ",".join(map(str, files)))
+
+
 def written(folder: Path, text: str) -> Path:
     (folder / "ragstone.toml").write_text(text, "utf-8")
     return folder
@@ -21,6 +27,7 @@ def test_a_table_is_a_system(tmp_path: Path) -> None:
     folder = written(
         tmp_path,
         '[systems.prod]\nurl = "https://app.example/ask"\nheaders = { Authorization = "Bearer $TOKEN" }\n'
+        'variables = ["TOKEN"]\n'
         'answer = "a.b"\n[systems.local]\npython = "app.py:chain"\n',
     )
     headers = {"Authorization": "Bearer $TOKEN"}
@@ -60,6 +67,16 @@ def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
         ('[systems.prod]\nurl = "x"\nretrieve = 3', "retrieve should be a text or a table"),
         ('[systems.prod]\nurl = "x"\nretrieve = { ulr = "y" }', "entry of [systems.prod.retrieve]"),
         ('[systems.prod]\npython = "x"\nurl = "y"', "a Python system has just one entry"),
+        ('[systems.prod]\nurl = "x"\nvariables = 3', "variables should be a list of names"),
+        (
+            '[systems.prod]\nurl = "x"\nheaders = { A = "$KEY" }',
+            "names the variable KEY, which the table does not list",
+        ),
+        ('[systems.prod]\nurl = "x"\n[systems.prod.retrieve]\nurl = "y"\nheaders = { A = "${KEY}" }', "variable KEY"),
+        ('[systems."openai/gpt-4o-mini"]\nurl = "x"', "a system is named in letters"),
+        ('[systems."local/extractive"]\npython = "x.py:ask"', "a system is named in letters"),
+        ('[systems."http://127.0.0.1"]\nurl = "x"', "a system is named in letters"),
+        ("[systems.recorded]\nurl = 'x'", "a system is named in letters"),
     ],
 )
 def test_a_table_that_cannot_be_is_one_line(tmp_path: Path, text: str, words: str) -> None:
@@ -83,6 +100,7 @@ def test_the_nearest_file_upward_is_used_and_its_paths_start_at_its_folder(
 ) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
     written(tmp_path, '[systems.docs]\ncorpus = "docs"\n[systems.app]\npython = "app.py:ask"\n[run]\nlimit = 3\n')
     written(tmp_path / "a", '[run]\nlimit = 4\nquestions = "q.csv"\n')
     monkeypatch.chdir(inner)

@@ -217,8 +217,10 @@ def test_the_configuration_has_defaults_which_options_override(folder: Path) -> 
 def test_the_configuration_is_found_from_a_folder_below(folder: Path) -> None:
     with_topic(folder)
     (folder / "ragstone.toml").write_text(CONFIG.replace("0.99", "0"), "utf-8")
+    (folder / ".git").mkdir()
     (folder / "notebooks").mkdir()
-    ended = process("run", "--json", "--quiet", folder=folder / "notebooks")
+    trusted = {"RAGSTONE_TRUST": "../ragstone.toml"}
+    ended = process("run", "--json", "--quiet", folder=folder / "notebooks", **trusted)
     assert ended.code == 0, ended
     assert ended.document["asked"] == 1
 

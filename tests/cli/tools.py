@@ -39,7 +39,12 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     """The environment of a process of its own: folders below `folder`, and nothing that this machine happens to set."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "COLUMNS", "TMPDIR") if name in os.environ}
     homes = {name: str(folder / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME")}
-    return kept | homes | {"PYTHONDONTWRITEBYTECODE": "1", "RAGSTONE_LANGUAGE": "en"} | more
+    return (
+        kept
+        | homes
+        | {"PYTHONDONTWRITEBYTECODE": "1", "RAGSTONE_LANGUAGE": "en", "RAGSTONE_TRUST": "ragstone.toml"}
+        | more
+    )
 
 
 def command(*arguments: object) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec.structs import replace
 
 from ragstone.api.blocking import public
+from ragstone.api.trust import TRUST, is_named
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Chart, Summary, Table
@@ -30,8 +31,6 @@ from ragstone.types import Aggregate, Benchmark, Run, Score
 if TYPE_CHECKING:
     from ragstone.analysis.expert_agreement import ExpertFindings
 
-TRUST = "RAGSTONE_TRUST"
-"""The environment variable that names the one benchmark location a run file may load."""
 _SQLITE = b"SQLite format 3\x00"  # how a run file begins
 
 
@@ -51,7 +50,7 @@ def _plugin_of(meta: Mapping[str, Any], path: object) -> Plugin:
             f"{path} is a run of {name!r}, a benchmark that is not installed here. There are: "
             f"{', '.join(BENCHMARKS.names())}."
         )
-    if name not in BENCHMARKS and not (is_loaded(str(place)) or os.environ.get(TRUST) == place):
+    if name not in BENCHMARKS and not (is_loaded(str(place)) or is_named(str(place))):
         raise UsageError(
             f"{path} was made by a benchmark at {place}. Reading the run would execute that code: if you trust it, set "
             f"{TRUST}={shlex.quote(str(place))} and run this again."

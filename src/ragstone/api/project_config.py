@@ -1,9 +1,11 @@
 """`ragstone.toml`: systems by name, the defaults of `ragstone run`, and gates. Each table is taken from the nearest
-folder upward, from the current one on, whose file has it; paths in it start at the folder of the file.
+folder upward, from the current one to the root of its repository or the home folder, whose file has it; paths in it
+start at the folder of the file. Code, variables and addresses in it are used after one consent (`trust.py`).
 
 [systems.prod]
 url = "https://app.example/ask"
 headers = { Authorization = "Bearer $APP_TOKEN" }
+variables = ["APP_TOKEN"]      # the only ones that the headers may name
 body = '{"question": "{question}"}'
 answer = "answer"
 contexts = "sources[].text"
@@ -32,11 +34,13 @@ the options of `http(…)`.
 import dataclasses
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ragstone.api.trust import TRUST, is_named, require_trust
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.models.nested_names import HTTP, Spec
 from ragstone.registry import is_place
@@ -46,21 +50,42 @@ from ragstone.systems.with_retriever import SystemTarget
 
 CONFIG = Path("ragstone.toml")
 _HTTP_RETRIEVER = ("url", "method", "headers", "body", "contexts", "ids", "scores")
+_NAME = re.compile(r"[\w.-]+")  # so that it is no PROVIDER/MODEL, address, location or rag(…)
+_VARIABLE = re.compile(r"\$\{?(\w+)")
 
 
 def nearest_table(places: Mapping[str, Sequence[str]], start: Path | None = None) -> tuple[Path, Any] | None:
     """The first table found in the folders from `start` (the current one) upward, and its file. `places`: where it
-    stands in a file of this name, the outermost table first. Raises DataError for a file that cannot be read."""
-    folder = (start or Path.cwd()).resolve()
-    for place in (folder, *folder.parents):
+    stands in a file of this name, the outermost table first. Raises DataError for a file that cannot be read, or that
+    belongs to another user."""
+    for place in _folders((start or Path.cwd()).resolve()):
         for name, tables in places.items():
             path = place / name
             if not path.is_file():
                 continue
             shown = path if start is not None else Path(os.path.relpath(path))
+            _check_owner(path, shown)
             if (table := _table_in(shown, tables)) is not None:
                 return shown, table
     return None
+
+
+def _folders(folder: Path) -> Sequence[Path]:
+    """The folder and those above it, to the root of its repository or the home folder; itself where neither is above
+    it: whoever may write to a folder above, such as that of temporary files, has no say here."""
+    upward = (folder, *folder.parents)
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111  (Path.home() raises where there is none)
+    last = next((place for place in upward if place == home or (place / ".git").exists()), folder)
+    return upward[: upward.index(last) + 1]
+
+
+def _check_owner(path: Path, shown: Path) -> None:
+    if not hasattr(os, "geteuid") or is_named(str(shown)):
+        return
+    owner, sudo = path.stat().st_uid, os.environ.get("SUDO_UID", "")
+    if owner != os.geteuid() and not (os.geteuid() == 0 and sudo == str(owner)):
+        advice = f"Copy it, or run this with {TRUST}={shown}."
+        raise DataError(shown, "belongs to another user, so it is not used.", advice=advice)
 
 
 def _table_in(path: Path, names: Sequence[str]) -> Any:
@@ -88,15 +113,22 @@ def from_folder_of(path: Path, target: str) -> str:
     return target if path.parent == Path() else str(path.parent / target)
 
 
-def configured_system(name: str, start: Path | None = None) -> str | HttpTarget | RagTarget | SystemTarget:
+def configured_system(
+    name: str, start: Path | None = None, *, trusted: bool = False
+) -> str | HttpTarget | RagTarget | SystemTarget:
     """The system of the table `[systems.NAME]`, or `name` itself if there is none. `start`: where the search for the
-    file begins. Raises DataError for a table with unknown or impossible entries."""
+    file begins. `trusted`: the code of this project is running anyway, as in its tests. Raises DataError for a table
+    with unknown or impossible entries, and NotTrusted for one that needs a consent."""
     path, tables = _table("systems", start, "a table of systems")
+    if wrong := next((key for key in tables if not _NAME.fullmatch(key) or key == "recorded"), None):
+        raise DataError(path, "a system is named in letters, digits, -, _ and ., as prod.", field=f"systems.{wrong}")
     if name not in tables:
         return name
     table, field = tables[name], f"systems.{name}"
     if not isinstance(table, dict):
         raise DataError(path, "it should be a table.", field=field)
+    if not trusted:
+        require_trust(path, consent_tables(path), table)
     retrieve = table.pop("retrieve", None)
     system = _system(table, path, field, name)
     if retrieve is None:
@@ -140,6 +172,7 @@ def _system(table: dict[str, Any], path: Path, field: str, name: str) -> str | H
 
 
 def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> HttpTarget:
+    _check_variables(table, path, field)
     known = {item.name: item for item in dataclasses.fields(HttpTarget)}
     for key, value in table.items():
         if key not in known:
@@ -154,6 +187,7 @@ def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> Ht
 
 def _http_retriever(table: dict[str, Any], path: Path, field: str) -> str:
     """The name `http(…)` of a retriever behind an address."""
+    _check_variables(table, path, field)
     for key, value in table.items():
         if key not in _HTTP_RETRIEVER:
             raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, _HTTP_RETRIEVER)}")
@@ -165,6 +199,26 @@ def _http_retriever(table: dict[str, Any], path: Path, field: str) -> str:
     return Spec(HTTP, (options.pop("url"),), options).name
 
 
+def _check_variables(table: dict[str, Any], path: Path, field: str) -> None:
+    """Takes the list `variables` out of the table. Raises DataError where a header names another variable."""
+    listed = table.pop("variables", [])
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise DataError(path, 'variables should be a list of names, such as ["APP_TOKEN"].', field=field)
+    headers = table.get("headers")
+    for name in _VARIABLE.findall(" ".join(map(str, headers.values())) if isinstance(headers, dict) else ""):
+        if name not in listed:
+            problem = f'a header names the variable {name}, which the table does not list: add variables = ["{name}"].'
+            raise DataError(path, problem, field=field)
+
+
 def run_settings(start: Path | None = None) -> tuple[Path, Mapping[str, Any]]:
-    """The table `[run]`, empty if there is none, and its file."""
-    return _table("run", start, "a table of options")
+    """The table `[run]`, empty if there is none, and its file. Raises NotTrusted if it needs a consent."""
+    path, settings = _table("run", start, "a table of options")
+    if settings:
+        require_trust(path, consent_tables(path), settings)
+    return path, settings
+
+
+def consent_tables(path: Path) -> Mapping[str, Any]:
+    """The tables of a file whose names need a consent. Raises DataError for a file that cannot be read."""
+    return {name: _table_in(path, (name,)) for name in ("systems", "run")}

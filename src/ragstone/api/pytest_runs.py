@@ -109,7 +109,7 @@ def ask_system(
     `limit`, `sample`, `seed` of the questions; `repeat`, `data_language`. Raises the errors of `run`."""
     evaluator.check(list(thresholds))
     limits = {str(evaluator.judging.names([name])[0]): limit for name, limit in thresholds.items()}
-    target = configured_system(system) if isinstance(system, str) else system
+    target = configured_system(system, trusted=True) if isinstance(system, str) else system
     data = _read(questions, options)
     plan = plan_questions(data, target, list(thresholds), evaluator.judging, **options)
     settings = [plan.benchmark.question, system_settings(plan.system), _identity(target, test)]
@@ -148,7 +148,7 @@ def diagnose_system(
     metrics = [name for name in thresholds if name not in causes]
     if metrics:
         evaluator.check(metrics)
-    target = configured_system(system) if isinstance(system, str) else system
+    target = configured_system(system, trusted=True) if isinstance(system, str) else system
     data = _read(questions, options)
     asked = target if retriever is None else SystemTarget(target, retriever)
     plan = plan_diagnosis(data, asked, metrics or None, evaluator.judging, corpus=corpus, **options)

@@ -13,6 +13,7 @@ from typing import Any
 from ragstone.api.evaluate import default_metrics, read_data
 from ragstone.api.judging import Judging
 from ragstone.api.project_config import CONFIG
+from ragstone.api.trust import TRUST
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.starter import (
     ExampleQuestion,
@@ -153,8 +154,15 @@ def _system_table(target: Any) -> dict[str, Any] | None:
         fields = {item.name: getattr(target, item.name) for item in dataclasses.fields(target) if item.name != "name"}
         written = ("url", "body")  # the body even if it is the default: it is what users change first
         default = HttpTarget("")
-        return {key: value for key, value in fields.items() if key in written or value != getattr(default, key)}
+        table = {key: value for key, value in fields.items() if key in written or value != getattr(default, key)}
+        return table | ({"variables": variables} if (variables := _variables(target)) else {})
     return {"python": target} if is_place(target) else None
+
+
+def _variables(target: Any) -> list[str]:
+    """The variables that the headers of an address name."""
+    headers = target.headers.values() if isinstance(target, HttpTarget) else ()
+    return list(dict.fromkeys(re.findall(r"\$\{?(\w+)", " ".join(headers))))
 
 
 def _toml(value: Any) -> str:
@@ -167,14 +175,14 @@ def _toml(value: Any) -> str:
 def _workflow(starter: Starter, target: Any) -> str:
     """A workflow of GitHub Actions that asks, scores and gates, and keeps the report."""
     texts = messages(__name__, starter.language)
-    variables = re.findall(r"\$\{?(\w+)", " ".join(target.headers.values() if isinstance(target, HttpTarget) else ()))
+    variables = _variables(target)
     for model in (starter.judge, target.model if isinstance(target, RagTarget) else ""):
         name = model.partition("/")[0]
         if name in PROVIDERS and (key := getattr(PROVIDERS.get(name), "key", "")):
             variables.append(key)
     secrets = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in dict.fromkeys(variables)]
     start = [f"      # {texts['start']}"] if isinstance(target, HttpTarget) else []
-    environment = "\n".join(["", "        env:", *secrets]) if secrets else ""
+    environment = "\n".join(["", "        env:", f"          {TRUST}: {CONFIG}", *secrets])
     return _WORKFLOW.format(
         header=texts["workflow"], cache=texts["cache"], ask=texts["ask"],
         start="".join(f"{line}\n" for line in start), environment=environment,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ragstone.cli.systems import system_options
+from ragstone.cli.trust import with_consent
 from ragstone.errors import DataError, UnknownName
 
 _OTHER_SYSTEM = ("--system", "--corpus")
@@ -22,7 +23,7 @@ class Configured(click.Command):
     ) -> click.Context:
         from ragstone.api.project_config import CONFIG, run_settings  # noqa: PLC0415
 
-        path, settings = (CONFIG, {}) if {"-h", "--help"} & {*args} else run_settings()
+        path, settings = (CONFIG, {}) if {"-h", "--help"} & {*args} else with_consent(run_settings)
         defaults = self._defaults(settings, path)
         if any(argument.partition("=")[0] in _OTHER_SYSTEM for argument in args):
             system = {parameter.name for parameter in system_options(click.Command("system")).params}

@@ -41,7 +41,9 @@ def command(**values: Any) -> int:
     Asks five questions on a terminal, or takes the options. Writes ragstone.toml, questions.csv with examples, and a
     workflow for GitHub Actions; checks the system, asks it the first questions, and writes a report. `ragstone run`
     then needs no arguments."""
+    from ragstone.api.project_config import CONFIG, consent_tables  # noqa: PLC0415
     from ragstone.api.starter import starter_files  # noqa: PLC0415
+    from ragstone.api.trust import trust  # noqa: PLC0415
 
     texts = messages(__name__, preferred_language())
     _refuse_existing(_always(), values)
@@ -49,6 +51,7 @@ def command(**values: Any) -> int:
     files = starter_files(starter)
     _refuse_existing([*files], values)
     with _written(files):  # and removed again if the system cannot even be opened
+        trust(CONFIG, consent_tables(CONFIG))  # which holds what its user has just named
         _say_written(files, starter, texts)
         answered = values["no_run"] or _checked(starter, texts)
     try:

@@ -50,6 +50,7 @@ COMMANDS = {
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
     "build": ("ragstone.cli.build", "Construct data sets: test questions, and the data of the benchmarks."),
     "data": ("ragstone.cli.data", "List, pull, check, edit and export data sets."),
+    "trust": ("ragstone.cli.trust", "Allow the code, variables and addresses that a ragstone.toml names."),
     "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
     "metrics": ("ragstone.cli.metrics", "List the metrics."),
     "prompts": ("ragstone.cli.prompts", "Show, copy and check the judge's prompts."),

@@ -2,11 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.options import PATH, Pairs, both, once
+from ragstone.cli.trust import with_consent
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget | SystemT
     from ragstone.systems.rag import RagTarget  # noqa: PLC0415
     from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
 
-    system = configured_system(values["system"])
+    system = with_consent(lambda: configured_system(values["system"]))
     if isinstance(system, RagTarget) or values["corpus"] is not None or values["system"].startswith("rag("):
         return _rag_of(system, values)
     if not system:
@@ -99,7 +101,7 @@ def bench_systems(values: Mapping[str, Any]) -> list[Any]:
     without an address, and for `rag(…)`, which retrieves."""
     from ragstone.api.project_config import configured_reader  # noqa: PLC0415
 
-    systems = [configured_reader(name) for name in values["systems"]]
+    systems = [with_consent(partial(configured_reader, name)) for name in values["systems"]]
     http = {name: values[name] for name in _HTTP}
     if not any(http.values()):
         return systems
