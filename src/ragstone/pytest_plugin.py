@@ -296,8 +296,8 @@ def assert_diagnosis(
     system under changed conditions, as `ragstone diagnose`, and fails if the whole 95% interval of a cause's share of
     all questions is above its threshold. Returns the result.
 
-    Metrics that decide what is right may have minima in the same dict. `retriever`, `corpus` and the other options as
-    in `diagnose`; `system`, `mode` and `min_coverage` as in `assert_run`."""
+    Metrics that decide what is right may have minima in the same dict. `retriever`, `corpus`, `index` and the other
+    options as in `diagnose`; `system`, `mode` and `min_coverage` as in `assert_run`."""
 
     def check(
         questions: Any, thresholds: Mapping[str, float], *, system: Any,

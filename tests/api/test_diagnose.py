@@ -72,7 +72,9 @@ def run(
 ) -> tuple[Planted, DiagnosisResult]:
     system = Planted(frozenset(faults))
     documents_now = indexed(corpus, system.faults)
-    return system, diagnose(labelled(), system, corpus=documents_now, run=tmp_path / name, **options)
+    return system, diagnose(
+        labelled(), system, corpus=corpus, index=documents_now, run=tmp_path / name, **options
+    )  # fmt: skip
 
 
 def failed(result: DiagnosisResult) -> dict[str, str]:
@@ -133,7 +135,7 @@ def test_the_adaptive_plan_asks_little_and_finds_what_the_full_plan_finds(tmp_pa
     assert adaptive.causes() == full.causes()
     assert sum(not query.retrieve_only for query in full_system.asked) > requests
     asked = {name for item in full.questions for name in item.evidence.records}
-    assert asked >= {*CONDITIONS} - {"again_2", "again_3", "indexed_only", "search_rewritten"}
+    assert asked >= {*CONDITIONS} - {"again_2", "again_3", "indexed_only", "without_rivals", "search_rewritten"}
 
 
 def test_the_same_command_again_asks_nothing(tmp_path: Path, corpus: Path) -> None:

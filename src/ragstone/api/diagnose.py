@@ -23,6 +23,7 @@ from ragstone.benchmarks.interventions.causes import Cause
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.gold import CorpusIndex
+from ragstone.benchmarks.interventions.index import SystemIndex
 from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
@@ -34,6 +35,7 @@ from ragstone.models import ModelOptions
 from ragstone.prices import read_price
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import NO_CORPUS, Corpus, read_corpus
+from ragstone.retrieval.listing import read_index
 from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import Probe, probe_interventions
@@ -101,8 +103,8 @@ def _row(item: Diagnosed) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DiagnosisPlan:
-    """A diagnosis before anything is asked. `corpus`: the documents in which gold passages are looked up. `recorded`:
-    the answers exist, and nothing can be asked."""
+    """A diagnosis before anything is asked. `corpus`: the true documents, in which gold passages are looked up.
+    `index`: what the system can find. `recorded`: the answers exist, and nothing can be asked."""
 
     data: EvalData
     rows: Sequence[RecordedRow]
@@ -110,6 +112,7 @@ class DiagnosisPlan:
     metrics: tuple[str | Metric, ...]
     judging: Judging
     corpus: Corpus | None
+    index: Corpus | None
     chunk: int
     full: bool
     warnings: tuple[str, ...]
@@ -128,11 +131,12 @@ def plan_diagnosis(
     judging: Judging,
     *,
     corpus: str | Path | Corpus | None = None,
+    index: Corpus | None = None,
     data_language: str = "",
     full: bool = False,
 ) -> DiagnosisPlan:
     """Checks everything that can be checked before the system is opened. `system` None or "recorded": the data have the
-    answers. Raises UsageError."""
+    answers. `index`: as `read_index` lists it; that of `rag(…)` is otherwise its own documents. Raises UsageError."""
     if not any(item.sample.references or item.sample.meta.get("answerable") is False for item in data.items):
         raise UsageError(
             f"{data.name} has no references, so nothing tells which answers are wrong. Add a column `reference`."
@@ -154,10 +158,13 @@ def plan_diagnosis(
         warnings = (messages(__name__, preferred_language())["recorded"], *warnings)
     chunk = _CHUNK
     if isinstance(plan.system, RagTarget):
-        corpus, chunk = corpus or plan.system.corpus, plan.system.chunk
-    documents = None if corpus is None else read_corpus(corpus)
+        own, chunk = read_corpus(plan.system.corpus), plan.system.chunk
+        corpus = corpus or own
+        if index is None and own.passages:  # its settings have the documents' hash
+            index = Corpus(own.name, tuple(chunk_passages(own.passages, size=chunk)), "")
+    documents = index if corpus is None else read_corpus(corpus)
     return DiagnosisPlan(
-        data, plan.benchmark.rows, plan.system, requested, judging, documents, chunk, full, warnings, recorded,
+        data, plan.benchmark.rows, plan.system, requested, judging, documents, index, chunk, full, warnings, recorded,
     )  # fmt: skip
 
 
@@ -166,15 +173,17 @@ async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> Diag
     all answers to a question are asked."""
     most = how.at_once([plan.system])
     options = how.calling(most)
-    index = None
+    corpus = None
     if plan.corpus is not None:
-        index = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
-    questions = await find_gold(plan.rows, index, plan.judging, options, how.shell.portion)
+        corpus = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
+    index = None if plan.index is None else SystemIndex(plan.index.passages)
+    questions = await find_gold(plan.rows, corpus, plan.judging, options, how.shell.portion, index)
     if plan.recorded:
         questions = [dataclasses.replace(question, recorded=True) for question in questions]
     benchmark = Interventions(
         questions, len(plan.rows), data_name=plan.data.name, sha256=plan.data.sha256, warnings=plan.warnings,
-        full=plan.full, corpus=plan.corpus.sha256 if plan.corpus is not None else "", gates=_correctness(how.gates),
+        full=plan.full, corpus=plan.corpus.sha256 if plan.corpus is not None else "",
+        index=plan.index.sha256 if plan.index is not None else "", gates=_correctness(how.gates),
     )  # fmt: skip
     question = {**benchmark.question, "system": "recorded" if plan.recorded else system_settings(plan.system)}
     path = how.path(lambda: default_name("diagnosis", question))
@@ -258,6 +267,7 @@ async def diagnose_async(
     *,
     retriever: Any = None,
     corpus: str | Path | Corpus | None = None,
+    index: Any = None,
     plan: Literal["adaptive", "full"] = "adaptive",
     budget: float | None = None,
     price: str = "",
@@ -284,7 +294,10 @@ async def diagnose_async(
 
     `questions`, `system`, `retriever`, `judge` and the options that are not named here: as in `run`. Without a system
     the answers that the data have, such as traces, are diagnosed as far as that needs no asking. Questions need
-    references; gold passages come from labels, else from `corpus`, the documents of the system (a folder or a file).
+    references; gold passages come from labels, else from `corpus`, the true documents (a folder or a file). `index`:
+    what the system can find, to tell missing and old documents: a folder, a file, a list of passages, a function that
+    returns one, a vector store, or a name such as "app.py:chunks" or "qdrant(http://…,collection=docs)"; `rag(…)` is
+    built over it, and without it over the corpus.
     `metrics`: those that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan`
     "adaptive" asks only what can change a verdict, "full" every condition that the system allows. `budget`: the most
     that models may cost, in the currency of `price` ("IN/OUT[/CACHED]" per million tokens); a larger one resumes.
@@ -295,14 +308,16 @@ async def diagnose_async(
     if plan not in ("adaptive", "full"):
         raise UsageError(f"Unknown plan {plan!r}: choose adaptive or full.")
     judging = Judging.of(judge, embedder=embedder, base_url=judge_base_url, language=data_language)
+    listed = None if index is None else await read_index(index, asking(timeout))
     if isinstance(system, str) and system.startswith("rag("):
-        system = rag_target(system, NO_CORPUS if corpus is None else corpus)
+        system = rag_target(system, listed or corpus or NO_CORPUS)
     planned = plan_diagnosis(
         read_data(questions, mapping=mapping, limit=limit, sample=sample, seed=seed, references=references),
         system if retriever is None else SystemTarget(system, retriever),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         corpus=corpus,
+        index=listed,
         data_language=data_language,
         full=plan == "full",
     )

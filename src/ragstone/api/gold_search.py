@@ -2,8 +2,9 @@
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from statistics import median
 from typing import TypeAlias
 
@@ -14,7 +15,8 @@ from ragstone.api.judging import Judging, open_tools
 from ragstone.api.portion import Portion
 from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.conditions import Question, StandIns
-from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled, with_evidence
+from ragstone.benchmarks.interventions.gold import CorpusIndex, labelled, with_evidence
+from ragstone.benchmarks.interventions.index import Listed, SystemIndex
 from ragstone.benchmarks.interventions.statements import Subject, no_subject
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.benchmarks.row_names import row_name
@@ -35,14 +37,14 @@ _SHORT = 8  # tokens of a reference that can be found word for word
 
 async def find_gold(
     rows: Sequence[RecordedRow], corpus: CorpusIndex | None, judging: Judging, options: ModelOptions,
-    portion: Portion | None = None,
+    portion: Portion | None = None, index: SystemIndex | None = None,
 ) -> list[Question]:  # fmt: skip
     """The questions with their gold passages, and how they were found ("gold_found" of `Sample.meta`); with a portion
     those of its rows.
 
     Labels count first. Otherwise the chunks that BM25 ranks highest for question and reference are searched for the
     words of the reference; a reference of more words is given to the judge, who marks the chunks that help to reach it.
-    `in_index` is noted where a corpus tells: not in the index is what the judge, or the labels, do not find there."""
+    Where an `index` is named, it is noted whether it states the evidence, and what may be another version of it."""
     samples = [_labelled(row) for row in rows]
     questions, stand_ins = [], StandIns(samples)
     if portion is not None:
@@ -52,12 +54,14 @@ async def find_gold(
     async with _searching(corpus if lacking else None, judging, options) as search:
         results = _whole(await asyncio.gather(*map(search, samples), return_exceptions=True))
     subject = no_subject if corpus is None else corpus.subject(sample.question for sample in samples)
+    truth = cache(lambda: None if corpus is None else SystemIndex(corpus.chunks))  # built where something is missing
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
         whole = gold if corpus is None else [part for one in gold for part in corpus.complete(one, sample.references)]
         kept = tuple(_with_evidence(one, sample, corpus, subject) for one in whole)
         other = stand_ins.of(sample) if kept else ""
-        question = Question(row.row, sample, row.history, kept, _indexed(corpus, kept, sample), other)
-        noted = sample_of(question, found=found, in_index=_is_indexed(corpus, kept, sample, found))
+        listed, versions = _listed(index, truth, kept, sample)
+        question = Question(row.row, sample, row.history, kept, versions, other)
+        noted = sample_of(question, found=found, in_index=listed)
         questions.append(dataclasses.replace(question, sample=noted))
     return questions
 
@@ -89,26 +93,16 @@ def _with_evidence(gold: Passage, sample: Sample, corpus: CorpusIndex | None, su
     return with_evidence(gold, sample.question, sample.references, subject=subject, wordings=wordings)
 
 
-def _indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample) -> tuple[Passage, ...]:
-    """The gold passages as they stand in the corpus, if the text of one of them is another."""
-    if corpus is None or not gold:
-        return ()
-    stored = [corpus.indexed(one, sample.references) for one in gold]
-    known = [one for one in stored if one is not None]
-    same = all(
-        other.text in one.text or holds(one, replace(other, meta={}), sample.references)
-        for one, other in zip(stored, gold, strict=True)
-        if one is not None
-    )
-    return () if same or len(known) < len(gold) else tuple(known)
-
-
-def _is_indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample, found: str) -> bool | None:
-    if corpus is None:
-        return None
-    if gold:
-        return all(corpus.indexed(one, sample.references) is not None for one in gold)
-    return False if found == "judge" else None
+def _listed(
+    index: SystemIndex | None, truth: Callable[[], SystemIndex | None], gold: Sequence[Passage], sample: Sample
+) -> tuple[Listed | None, tuple[Passage, ...]]:
+    """Whether the index has the evidence, None if that is not known, and the passages that may be other versions of
+    the gold passages that it lacks."""
+    if index is None or not gold or not all(one.text.strip() for one in gold):
+        return None, ()
+    listed, lacking = index.lists(gold, sample)
+    versions = {passage.id: passage for one in lacking for passage in index.versions(one, sample, truth())}
+    return listed, tuple(versions.values())
 
 
 @asynccontextmanager

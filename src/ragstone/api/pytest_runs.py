@@ -23,6 +23,7 @@ from ragstone.api.questions import plan_questions, run_questions
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UnknownName, UsageError
+from ragstone.retrieval.listing import read_index
 from ragstone.runs import open_run
 from ragstone.systems import system_settings
 from ragstone.systems.http import HttpTarget
@@ -135,6 +136,7 @@ def diagnose_system(
     *,
     retriever: Any = None,
     corpus: str | Path | None = None,
+    index: Any = None,
     timeout: float = 120.0,
     concurrency: int | None = None,
     **options: Any,
@@ -151,9 +153,11 @@ def diagnose_system(
     target = configured_system(system, trusted=True) if isinstance(system, str) else system
     data = _read(questions, options)
     asked = target if retriever is None else SystemTarget(target, retriever)
-    plan = plan_diagnosis(data, asked, metrics or None, evaluator.judging, corpus=corpus, **options)
-    settings = [plan.data.sha256, system_settings(plan.system), _identity(target, test), metrics]
     calling = asking(timeout, concurrency, cache=evaluator.options.cache)
+    listed = None if index is None else evaluator.wait(read_index(index, calling))
+    plan = plan_diagnosis(data, asked, metrics or None, evaluator.judging, corpus=corpus, index=listed, **options)
+    digest = "" if listed is None else listed.sha256
+    settings = [plan.data.sha256, system_settings(plan.system), _identity(target, test), metrics, digest]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / default_name("diagnosis", {"settings": settings})
     result = evaluator.wait(run_diagnosis(plan, RunOptions(path, calling, concurrency)))

@@ -37,11 +37,20 @@ from ragstone.runs import is_run_file
 if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
     from ragstone.api.trials import Trials
+    from ragstone.retrieval.corpus import Corpus
 
 
 @click.command(name="diagnose")
 @click.argument("questions", type=PATH)
 @system_options
+@click.option(
+    "--index",
+    "index",
+    default="",
+    metavar="NAME",
+    help="What the system can find, to tell missing and old documents: a folder or file of passages, "
+    "app.py:chunks, or an engine's collection.  [default: of rag(…) its documents]",
+)
 @question_options
 @metrics_option("Metric that decides what is right.  [default: answer_correctness with a judge, else answer_match]")
 @judge_options
@@ -65,10 +74,10 @@ if TYPE_CHECKING:
 def command(**values: Any) -> int:
     """Ask a system the questions in QUESTIONS under changed conditions: why answers are wrong, and what to fix.
 
-    QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus.
-    The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus. Without one the answers in
-    QUESTIONS, if it has any, are diagnosed as far as that needs no asking; so is a run file of MIRAGE, given in place
-    of QUESTIONS."""
+    QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus,
+    the true documents. The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus. Without
+    one the answers in QUESTIONS, if it has any, are diagnosed as far as that needs no asking; so is a run file of
+    MIRAGE, given in place of QUESTIONS."""
     from ragstone.api.diagnose import has_answers, plan_diagnosis  # noqa: PLC0415
 
     if portion_of(values) is not None and values["changes"]:
@@ -85,16 +94,20 @@ def command(**values: Any) -> int:
     judging.check(values["metrics"])
     data = data_of(values["questions"], values)
     corpus = values["corpus"]
+    index = asyncio.run(_index_of(values)) if values["index"] else None
     if corpus is not None and values["system"] and not values["system"].startswith("rag("):
         values["corpus"] = None  # the documents of a system of the user's own
     named = values["system"] or values["model"] or values["retriever"]
     recorded = not named and (corpus is None or has_answers(data))
     if recorded or named == "recorded":
         values["corpus"] = None
+    elif index is not None and values["corpus"] is not None:
+        values["corpus"] = index  # the documents of rag(…), which searches what the index has
     system = None if recorded else named if named == "recorded" else system_of(values)
     plan = plan_diagnosis(
-        data, system, values["metrics"], judging, corpus=corpus, data_language=language, full=values["plan"] == "full"
-    )
+        data, system, values["metrics"], judging, corpus=corpus, index=index, data_language=language,
+        full=values["plan"] == "full",
+    )  # fmt: skip
     check_gate_options(values, None)
     if values["changes"]:
         from ragstone.api.trials import check_changes  # noqa: PLC0415
@@ -103,6 +116,13 @@ def command(**values: Any) -> int:
     if values["dry_run"]:
         return _dry_run(plan, values)
     return asyncio.run(_run(plan, values))
+
+
+async def _index_of(values: dict[str, Any]) -> "Corpus":
+    from ragstone.api.execute import asking  # noqa: PLC0415
+    from ragstone.retrieval.listing import read_index  # noqa: PLC0415
+
+    return await read_index(values["index"], asking(values["deadline"]))
 
 
 def _say_run(values: dict[str, Any]) -> int:

@@ -11,6 +11,7 @@ The text is the document of an entry, or the metadata `text=KEY`; `id` and `titl
 import asyncio
 import contextlib
 import functools
+import itertools
 import os
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, Vec
 from ragstone.types import Passage
 
 _KEY = "CHROMA_API_KEY"
+_ROWS = 1000  # per write and per page
 
 
 class _Chroma:
@@ -60,7 +62,7 @@ class _Chroma:
         # `search_ef` bounds the depth of a search; the default of 100 is that of recall@100.
         index = {"space": "cosine", "ef_search": 400, "ef_construction": 200}
         collection = self._client.create_collection(name, configuration={"hnsw": index}, embedding_function=None)
-        rows = min(1000, self._client.get_max_batch_size())
+        rows = min(_ROWS, self._client.get_max_batch_size())
         for start in range(0, len(passages), rows):
             batch = passages[start : start + rows]
             collection.add(
@@ -79,6 +81,16 @@ class _Chroma:
         )
         rows = zip(*(found[key][0] for key in ("ids", "documents", "metadatas", "distances")), strict=True)
         return [self._hit(own, document, values, distance, metric) for own, document, values, distance in rows]
+
+    async def entries(self, collection: str) -> AsyncIterator[Hit]:
+        opened, _ = await asyncio.to_thread(self._open, collection)
+        for start in itertools.count(0, _ROWS):
+            get = functools.partial(opened.get, limit=_ROWS, offset=start, include=["documents", "metadatas"])
+            found = await asyncio.to_thread(get)
+            if not found["ids"]:
+                return
+            for own, document, values in zip(found["ids"], found["documents"], found["metadatas"], strict=True):
+                yield self._hit(own, document, values, 1.0, "cosine")
 
     def _hit(self, own: str, document: str | None, metadata: Any, distance: float, metric: str) -> Hit:
         values, fields = metadata or {}, self._fields

@@ -36,7 +36,8 @@ from ragstone.types import Passage
 if TYPE_CHECKING:
     from ragstone.models.options import ModelOptions
 
-_ROWS = 500  # documents per write
+_ROWS = 500  # documents per write and per page
+_SCROLL = "2m"  # how long a server remembers where a listing was
 _CANDIDATES = 10  # that a vector search considers, per requested passage
 _SAMPLED = 50  # passages that decide on the analyzer's language
 _TRANSIENT = (429, 502, 503, 504)
@@ -204,6 +205,16 @@ class _Index:
         if reply is None:
             raise UsageError(f"{self._server.where}: there is no index {collection!r} any more.")
         return [self._hit(hit) for hit in reply["hits"]["hits"]]
+
+    async def entries(self, collection: str) -> AsyncIterator[Hit]:
+        shown = [name for name in (self._fields.id, self._fields.text, self._fields.title) if name]
+        path = f"{quote(collection, safe='')}/_search?scroll={_SCROLL}"
+        reply = await self._server.ask("POST", path, {"size": _ROWS, "sort": ["_doc"], "_source": shown})
+        while reply is not None and reply["hits"]["hits"]:
+            for hit in reply["hits"]["hits"]:
+                yield self._hit(hit)
+            scroll = {"scroll": _SCROLL, "scroll_id": reply["_scroll_id"]}
+            reply = await self._server.ask("POST", "_search/scroll", scroll)
 
     def _hit(self, hit: Mapping[str, Any]) -> Hit:
         source, fields = hit.get("_source") or {}, self._fields

@@ -89,6 +89,8 @@ class Engine(Protocol):
         """Creates the collection with these passages; replaces one of this name."""
 
     async def search(self, collection: str, query: str, vector: np.ndarray[Any, Any] | None, k: int) -> list[Hit]: ...
+    def entries(self, collection: str) -> AsyncIterator[Hit]:
+        """All entries of a collection, in any order, with a score of 0."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,8 @@ class EngineRetriever:
 async def _open_engine(kind: EngineKind, spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """Opens a retriever. Raises UsageError, MissingExtra, DataError, the embedder's errors, and Unreachable."""
     place = _checked_place(kind, spec)
+    if "embedder" not in spec.options and not kind.words:
+        raise UsageError(f"{spec.name}: name what embeds the questions: embedder=local/e5-small.")
     pool = [passage for passage in building.pool if passage.text.strip()]
     async with contextlib.AsyncExitStack() as stack:
         embedder: Embedder | None = None
@@ -179,11 +183,8 @@ async def _open_engine(kind: EngineKind, spec: Spec, building: Building) -> Asyn
         started, scratch = time.perf_counter(), ""
         if not place:
             place = scratch = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
-        fields = Fields(**{key: spec.options[key] for key in ("id", "text", "title", "vector")
-                           if key in spec.options})  # fmt: skip
-        target = EngineTarget(place, fields, spec.options, building.options)
         with _errors(kind, spec.name):
-            engine = await stack.enter_async_context(kind.connect(target))
+            engine = await stack.enter_async_context(kind.connect(_target(place, spec, building.options)))
         collection = await _collection(kind, spec, engine, embedder, pool)
         with _errors(kind, spec.name):
             count = await engine.count(collection)
@@ -196,6 +197,36 @@ async def _open_engine(kind: EngineKind, spec: Spec, building: Building) -> Asyn
         if scratch:
             facts["index_bytes"] = bytes_of(Path(scratch))
         yield EngineRetriever(kind, spec.name, engine, collection, embedder, building.pool, facts)
+
+
+async def list_collection(kind: EngineKind, spec: Spec, options: ModelOptions) -> AsyncIterator[Passage]:
+    """The entries of the user's collection, as passages; no embedder is needed. Raises UsageError, MissingExtra and
+    Unreachable."""
+    place = _checked_place(kind, spec)
+    if "collection" not in spec.options:
+        raise UsageError(f"{spec.name}: name the collection to list with collection=NAME.")
+    async with contextlib.AsyncExitStack() as stack:
+        with _errors(kind, spec.name):
+            engine = await stack.enter_async_context(kind.connect(_target(place, spec, options)))
+        await _names(kind, spec, engine)
+        with _errors(kind, spec.name):
+            async for hit in engine.entries(spec.options["collection"]):
+                yield Passage(hit.id, hit.text, title=hit.title)
+
+
+async def _names(kind: EngineKind, spec: Spec, engine: Engine) -> Sequence[str]:
+    """The names of the collections. Raises UsageError if the user's is none of them."""
+    with _errors(kind, spec.name):
+        names = await engine.collections()
+    if (name := spec.options.get("collection", "")) and name not in names:
+        has = ", ".join(sorted(names)[:10]) or "none"
+        raise UsageError(f"{spec.name}: there is no collection {name!r}. There is: {has}.")
+    return names
+
+
+def _target(place: str, spec: Spec, options: ModelOptions) -> EngineTarget:
+    fields = {key: spec.options[key] for key in ("id", "text", "title", "vector") if key in spec.options}
+    return EngineTarget(place, Fields(**fields), spec.options, options)
 
 
 def _checked_place(kind: EngineKind, spec: Spec) -> str:
@@ -224,8 +255,6 @@ def _checked_place(kind: EngineKind, spec: Spec) -> str:
         raise UsageError(f"{spec.name}: there is no {place or 'path'}. Give the folder or file with your collection.")
     if not own and set(spec.options) & {"id", "text", "title", "vector"}:
         raise UsageError(f"{spec.name}: id, text, title and vector are fields of your own collection=NAME.")
-    if "embedder" not in spec.options and not kind.words:
-        raise UsageError(f"{spec.name}: name what embeds the questions: embedder=local/e5-small.")
     return place
 
 
@@ -233,12 +262,8 @@ async def _collection(
     kind: EngineKind, spec: Spec, engine: Engine, embedder: Embedder | None, pool: Sequence[Passage]
 ) -> str:
     """The user's collection, or the pool's: a complete one from an earlier run, or a new one."""
-    with _errors(kind, spec.name):
-        names = await engine.collections()
+    names = await _names(kind, spec, engine)
     if name := spec.options.get("collection", ""):
-        if name not in names:
-            has = ", ".join(sorted(names)[:10]) or "none"
-            raise UsageError(f"{spec.name}: there is no collection {name!r}. There is: {has}.")
         dimensions = (await embed_all(embedder, ["?"], kind="query")).shape[1] if embedder is not None else 0
         with _errors(kind, spec.name):
             size = await engine.check(name, dimensions)

@@ -84,6 +84,12 @@ class _Lance:
             for row in rows
         ]  # fmt: skip
 
+    async def entries(self, collection: str) -> AsyncIterator[Hit]:
+        table, fields = await self._table(collection), self._fields
+        async for batch in await table.query().select(self._shown).to_batches(max_batch_length=_ROWS):
+            for row in batch.to_pylist():
+                yield Hit(str(row[self._id]), 0.0, str(row.get(fields.text) or ""), str(row.get(fields.title) or ""))
+
 
 @contextlib.asynccontextmanager
 async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:

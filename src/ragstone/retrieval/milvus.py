@@ -90,17 +90,40 @@ class _Milvus:
         return await asyncio.to_thread(self._search, collection, vector, k)
 
     def _search(self, name: str, vector: Any, k: int) -> list[Hit]:
-        described, metric = self._describe(name)
+        _, metric = self._describe(name)
+        shown, primary = self._shown(name), self._primary(name)
+        found = self._client.search(name, data=[vector.tolist()], limit=k, anns_field=self._vector, output_fields=shown)
+        return [self._hit(row, primary, metric) for row in found[0]]
+
+    async def entries(self, collection: str) -> AsyncIterator[Hit]:
+        pages = await asyncio.to_thread(self._pages, collection)
+        try:
+            while rows := await asyncio.to_thread(pages.next):
+                for row in rows:
+                    yield self._hit({"entity": row, "distance": 0.0}, self._primary(collection), "")
+        finally:
+            await asyncio.to_thread(pages.close)
+
+    def _pages(self, name: str) -> Any:
+        self._client.load_collection(name)
+        shown = [*self._shown(name), self._primary(name)]
+        return self._client.query_iterator(name, batch_size=_ROWS, output_fields=list(dict.fromkeys(shown)))
+
+    def _primary(self, name: str) -> str:
+        """The name of the primary key."""
+        described, _ = self._describe(name)
+        return str(next((field["name"] for field in described["fields"] if field.get("is_primary")), "id"))
+
+    def _shown(self, name: str) -> list[str]:
+        """The fields of id, text and title that a collection has."""
+        described, _ = self._describe(name)
         present = {field["name"] for field in described["fields"]}
         wanted = [self._fields.id or "ragstone_id", self._fields.text, self._fields.title]
-        shown = [field for field in wanted if field in present or described.get("enable_dynamic_field")]
-        found = self._client.search(name, data=[vector.tolist()], limit=k, anns_field=self._vector, output_fields=shown)
-        primary = next((field["name"] for field in described["fields"] if field.get("is_primary")), "id")
-        return [self._hit(row, primary, metric) for row in found[0]]
+        return [field for field in wanted if field in present or described.get("enable_dynamic_field")]
 
     def _hit(self, row: Any, primary: str, metric: str) -> Hit:
         values, fields = row["entity"], self._fields
-        key = values.get(fields.id or "ragstone_id", row.get(primary, row.get("id")))
+        key = values.get(fields.id or "ragstone_id", row.get(primary, row.get("id", values.get(primary))))
         score = similarity(row["distance"], "l2") if metric == "L2" else float(row["distance"])
         return Hit(str(key), score, str(values.get(fields.text) or ""), str(values.get(fields.title) or ""))
 

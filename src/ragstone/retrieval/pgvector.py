@@ -104,6 +104,17 @@ class _Postgres:
         rows = await self._rows(statement, (asked, asked, k))
         return [self._hit(dict(zip(["id", *texts], row, strict=False)), row[-1]) for row in rows]
 
+    async def entries(self, collection: str) -> AsyncIterator[Hit]:
+        present = await self._columns(collection)
+        texts = [name for name in (self._fields.text, self._fields.title) if name in present]
+        if self._id not in present:
+            raise UsageError(f"The table {collection} has no column {self._id!r}. It has: {', '.join(present)}.")
+        columns = self._sql.SQL(", ").join(map(self._sql.Identifier, [self._id, *texts]))
+        statement = self._sql.SQL("SELECT {} FROM {}").format(columns, self._table(collection))
+        async with self._connection.cursor() as cursor:
+            async for row in cursor.stream(statement):
+                yield self._hit(dict(zip(["id", *texts], row, strict=True)), 0.0)
+
     def _hit(self, row: dict[str, Any], distance: float) -> Hit:
         score = -distance if self._metric == "dot" else similarity(distance, self._metric)
         return Hit(str(row["id"]), score, str(row.get(self._fields.text) or ""), str(row.get(self._fields.title) or ""))

@@ -69,11 +69,21 @@ class _Qdrant:
         )
         return [self._hit(point) for point in found.points]
 
+    async def entries(self, collection: str) -> AsyncIterator[Hit]:
+        offset = None
+        while True:
+            points, offset = await self._client.scroll(collection, limit=_ROWS, offset=offset, with_payload=True)
+            for point in points:
+                yield self._hit(point)
+            if offset is None:
+                return
+
     def _hit(self, point: Any) -> Hit:
         payload, fields = point.payload or {}, self._fields
         own = payload.get("ragstone_id", point.id)
         key = value_at(payload, fields.id) if fields.id else own
-        score = 1.0 / (1.0 + point.score) if self._by_distance else point.score
+        found = getattr(point, "score", 0.0)
+        score = 1.0 / (1.0 + found) if self._by_distance else found
         text, title = value_at(payload, fields.text), value_at(payload, fields.title)
         return Hit(str(own if key is None else key), float(score), str(text or ""), str(title or ""))
 

@@ -48,7 +48,7 @@ def evidence_of(
 
 
 def item_of(
-    name: str, outcomes: Mapping[str, str], *, at: str = "prompted", in_index: bool | None = None, gold: bool = True,
+    name: str, outcomes: Mapping[str, str], *, at: str = "prompted", in_index: str | None = None, gold: bool = True,
     answerable: bool = True, seconds: Mapping[str, float] | None = None,
 ) -> dict[str, Record]:  # fmt: skip
     """The records of a question with these outcomes by condition. `at`: where its gold passage was seen: in the prompt,

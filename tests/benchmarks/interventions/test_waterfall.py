@@ -39,7 +39,7 @@ def questions(draw: st.DrawFn) -> list[Diagnosed]:
                 f"q{number}",
                 {name: outcome for name, outcome in asked.items() if outcome},
                 at=draw(_PLACES),
-                in_index=draw(st.sampled_from([True, False, None])),
+                in_index=draw(st.sampled_from(["yes", "no", None])),
                 gold=draw(st.booleans()),
                 answerable=draw(st.sampled_from([True, True, True, False])),
             )
@@ -127,9 +127,9 @@ def test_every_cause_that_loses_the_gold_belongs_to_a_step(cause: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_trace_has_its_loss_where_it_was_seen_and_no_gain_that_nobody_measured(language: str) -> None:
-    wrong = [item_of(f"q{n}", {"as_is": "wrong"}, at="", in_index=True) for n in range(18)]
-    wrong += [item_of(f"p{n}", {"as_is": "wrong"}, at="prompted", in_index=True) for n in range(4)]
-    right = [item_of(f"r{n}", {"as_is": "right"}, at="prompted", in_index=True) for n in range(7)]
+    wrong = [item_of(f"q{n}", {"as_is": "wrong"}, at="", in_index="yes") for n in range(18)]
+    wrong += [item_of(f"p{n}", {"as_is": "wrong"}, at="prompted", in_index="yes") for n in range(4)]
+    right = [item_of(f"r{n}", {"as_is": "right"}, at="prompted", in_index="yes") for n in range(7)]
     items = of_questions([*wrong, *right], takes=frozenset(), gates=None, sure=False)
     summary = summary_of(items, "traces", language=language)
     words = messages("ragstone.benchmarks.interventions.summary", language)

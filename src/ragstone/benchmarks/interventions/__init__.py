@@ -18,7 +18,7 @@ class InterventionsPlugin(Plugin):
     summary: ClassVar[str] = "Why a system's answers are wrong: its questions under changed conditions."
     condition_types: ClassVar[Mapping[str, Any]] = {"intervention": str}
     note_types: ClassVar[Mapping[str, Any]] = {
-        "gold_found": str, "in_index": bool, "indexed": list[dict[str, Any]], "stand_in": str,
+        "gold_found": str, "in_index": str, "indexed": list[dict[str, Any]], "stand_in": str,
         "columns": dict[str, str | int | float | bool],
     }  # fmt: skip
 

@@ -23,8 +23,9 @@ from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Case, Metric, Record, Resources, Response, Run, Sample, Template
 
 
-def sample_of(question: Question, *, found: str, in_index: bool | None) -> Sample:
-    """The sample that the cases of a question carry: with its gold passages, and what is known about them."""
+def sample_of(question: Question, *, found: str, in_index: str | None) -> Sample:
+    """The sample that the cases of a question carry: with its gold passages, and what is known about them. `in_index`:
+    how much of the evidence the index has (`index.Listed`); None if no index was named."""
     meta: dict[str, Any] = {**question.sample.meta, "gold_found": found}
     if in_index is not None:
         meta["in_index"] = in_index
@@ -60,6 +61,7 @@ class Interventions(BaseBenchmark):
     data_name: str = ""
     sha256: str = ""
     corpus: str = ""
+    index: str = ""
     takes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     full: bool = False
     gates: Mapping[str, float] = field(default_factory=dict)
@@ -102,7 +104,8 @@ class Interventions(BaseBenchmark):
 
     @property
     def question(self) -> Mapping[str, Any]:
-        return {"benchmark": self.name, "version": self.version, "data": self.sha256, "corpus": self.corpus}
+        return {"benchmark": self.name, "version": self.version, "data": self.sha256, "corpus": self.corpus,
+                **({"index": self.index} if self.index else {})}  # fmt: skip
 
     @property
     def options(self) -> Mapping[str, Any]:

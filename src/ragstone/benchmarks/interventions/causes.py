@@ -33,7 +33,8 @@ def _row(cause: str, **fields: str | tuple[str, ...]) -> Row:
 
 STAGES: Final = (
     # What lost the gold, whether the answer is right or wrong.
-    _row("stale", in_index=_NOT_NO, alone="right", indexed="wrong"),
+    _row("stale", in_index=("no", MISSING), alone="right", indexed="wrong"),
+    _row("contradiction", alone="right", contradicted="yes"),
     _row("chunking", prompted="no", own=("wrong", MISSING), split="yes"),
     _row("not_in_index", in_index="no"),
     _row("rewriting", fetched="no", asked="yes"),

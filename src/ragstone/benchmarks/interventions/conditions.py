@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces
+from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces, states
 from ragstone.benchmarks.interventions.requests import explicit_question, neutral_question
 from ragstone.benchmarks.interventions.statements import letters
+from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, find_answer
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
@@ -24,14 +25,16 @@ FOUND_BY_ITSELF = 5
 """Among so many passages a gold one should be if its own words are searched for."""
 _TRANSLATIONS = ("question_en", "question_zh", "question_translated")  # columns
 _ANY_DEPTH = 100
+_SAME_SUBJECT = 0.7
+"""Share of the words of a question's subject, by weight, that a passage about it has."""
 _PROBE = 300  # characters of a gold passage that are searched for
 _MUCH = 2  # times as long as its evidence: a text in which the value may drown
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question before it is asked. `gold`: its gold passages, `indexed`: the same as they stand in the corpus, where
-    their text is another; `stand_in`: an answer of the same kind to another question. `recorded`: its answer exists."""
+    """A question before it is asked. `gold`: its gold passages, `indexed`: passages of the index that may be the same
+    with another value; `stand_in`: an answer of the same kind to another question. `recorded`: its answer exists."""
 
     row: int
     sample: Sample
@@ -135,7 +138,41 @@ def _sentences(gold: Passage, question: Question) -> str:
 
 
 def _indexed_only(question: Question, first: Response) -> Query | None:
-    return _given(question, question.indexed) if question.indexed else None
+    """What the index says instead: the passages that state the answer given, else those that may be another version."""
+    found = rivals(question, first) or question.indexed
+    return _given(question, found) if found and question.gold else None
+
+
+def _without_rivals(question: Question, first: Response) -> Query | None:
+    """The system's own passages without those that state another answer, and the gold that they lack."""
+    found, slots = rivals(question, first), question.sample.references
+    own = [item for item in first.passages if item not in found]
+    missing = [one for one in question.gold if not any(holds(item, one, slots) for item in own)]
+    return _given(question, _with(question, own, missing)) if found else None
+
+
+def rivals(question: Question, first: Response) -> list[Passage]:
+    """The passages of the prompt that state the answer given, and not the reference, about the subject of the question:
+    they have its words that the gold passages have. Only the answers with and without them show whether they
+    misled."""
+    sample, language = question.sample, question.sample.language
+    said = content_words(first.answer, language) - content_words(sample.question, language)
+    figures = frozenset(word for word in said if any(map(str.isdigit, word)))
+    if not said or not question.gold:
+        return []
+    asked = content_words(sample.question, language)
+    shared = [words_in(f"{item.title}\n{item.text}", asked, language) for item in (*first.passages, *question.gold)]
+    subject = frozenset[str]().union(*shared[len(first.passages) :])
+    weights = {word: 1 / sum(word in found for found in shared) for word in subject}
+    return [
+        item
+        for item, found in zip(first.passages, shared, strict=False)
+        if sum(weights[word] for word in found & subject) >= _SAME_SUBJECT * sum(weights.values()) > 0
+        and not states(item, sample.references)
+        and not any(holds(item, one, sample.references) for one in question.gold)
+        and 2 * len(words_in(item.text, said, language)) >= len(said)
+        and figures <= words_in(item.text, figures, language)
+    ]
 
 
 def _gold_added(question: Question, first: Response) -> Query | None:
@@ -148,9 +185,14 @@ def _gold_added(question: Question, first: Response) -> Query | None:
     others = [item for item in own if not any(holds(item, one, slots) for one in question.gold)]
     dropped = others[max(0, len(others) - len(missing)) :] if len(own) > len(missing) else []
     kept = [item for item in own if item not in dropped]
-    for one in missing:
-        kept.insert(_number(question.sample, one.id, len(kept) + 1), one)
-    return _given(question, kept)
+    return _given(question, _with(question, kept, missing))
+
+
+def _with(question: Question, passages: list[Passage], more: Sequence[Passage]) -> list[Passage]:
+    """These passages with some more, each at a place by chance."""
+    for one in more:
+        passages.insert(_number(question.sample, one.id, len(passages) + 1), one)
+    return passages
 
 
 def _no_gold(question: Question, first: Response) -> Query | None:
@@ -248,14 +290,13 @@ def _search(text: Callable[[Question, Response], str], times: int = 1, least: in
 
 
 def _reference(question: Question, first: Response) -> str:
-    """The reference and the beginning of a gold passage that was not fetched, as the corpus has it: a retriever that
-    works finds a passage by its own words, whatever the reference is worded like."""
+    """The reference and the evidence of a gold passage that was not fetched: a retriever that works finds a passage by
+    its own words, whatever the reference is worded like."""
     reference = " ".join(slot[0] for slot in question.sample.references if slot)
     sought = lost_gold(question, first)
     if sought is None:
         return reference
-    own = sought.text if question.indexed else _sentences(sought, question)
-    return f"{reference} {own[:_PROBE]}"
+    return f"{reference} {_sentences(sought, question)[:_PROBE]}"
 
 
 def control_of(first: Response) -> Passage | None:
@@ -281,11 +322,9 @@ def translation_of(question: Question, first: Response) -> str:
 
 
 def lost_gold(question: Question, first: Response) -> Passage | None:
-    """The first gold passage that the prompt lacks, as it stands in the corpus; the first of all if it lacks none."""
-    stored = question.indexed or question.gold
+    """The first gold passage that the prompt lacks; the first of all if it lacks none."""
     lost = lacking(first.passages, question.gold, question.sample.references)
-    found = (there for one, there in zip(question.gold, stored, strict=False) if one in lost)
-    return next(found, next(iter(stored), None))
+    return next(iter(lost or question.gold), None)
 
 
 Build = Callable[[Question, Response], Query | None]
@@ -310,6 +349,7 @@ _ALL = (
     Condition("chunk_only", "passages", _chunk_only),
     Condition("evidence_only", "passages", _evidence_only),
     Condition("gold_added", "passages", _gold_added),
+    Condition("without_rivals", "passages", _without_rivals),
     Condition("no_gold", "passages", _no_gold),
     Condition("gold_first", "passages", _placed("first")),
     Condition("gold_middle", "passages", _placed("middle")),

@@ -5,16 +5,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from ragstone.benchmarks.interventions.conditions import fetched_of, rewritten_of
+from ragstone.benchmarks.interventions.conditions import fetched_of, rewritten_of, rivals
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.gold import evidence_of, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.messages import messages
 from ragstone.metrics.rank import document_of
-from ragstone.text import estimate_tokens, words
+from ragstone.text import estimate_tokens, sentences, words
 
 _MOST = 5  # things that a line names
-_LONGEST_REPLY = 80  # characters
+_QUOTED = 80  # characters of an answer or a sentence
 _DROWNS = 3  # times as long as its evidence: a chunk that may drown it
 _MOST_HELD = 0.9  # share of the questions that the proposed k holds
 
@@ -51,11 +51,35 @@ def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[s
     )
     if nearest:
         yield texts["nearest"].format(names=_counted(nearest, texts))
+    unlisted = sum(item.evidence.value("in_index") == "missing" for item in items)
+    if unlisted:
+        yield texts["unlisted"].format(n=unlisted, all=len(items))
 
 
 def _stale(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
-    known = Counter(document_of(gold.id, ()) for item in items for gold in item.evidence.question.indexed)
-    yield texts["update"].format(names=_counted(known, texts))
+    yield texts["update"].format(names=_counted(_versions(items, texts), texts))
+
+
+def _contradicting(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    yield texts["contradicting"].format(names=_counted(_versions(items, texts), texts))
+
+
+def _versions(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Counter[str]:
+    """The documents that state something else, each with what it states and what the right document says."""
+    found: Counter[str] = Counter()
+    for item in items:
+        question, first = item.evidence.question, item.evidence.first
+        response = item.evidence.response("indexed_only")
+        others = [] if first is None else rivals(question, first) or list(question.indexed)
+        for other in others[:1]:
+            said = {*words("" if response is None else response.answer)}
+            says = max(sentences(other.text), key=lambda part: len(said & {*words(part)}), default="").strip()
+            right = " / ".join(slot[0] for slot in item.evidence.slots if slot)
+            says, document = f"{says[:_QUOTED]}…" if len(says) > _QUOTED else says, document_of(question.gold[0].id, ())
+            found[
+                texts["version"].format(other=document_of(other.id, ()), says=says, document=document, right=right)
+            ] += 1
+    return found
 
 
 def _chunking(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
@@ -113,7 +137,7 @@ def _replies(key: str) -> "_Details":
 
     def say(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
         given = [first.answer for item in items if (first := item.evidence.first) is not None]
-        replies = Counter(f"“{' '.join(reply.split())[:_LONGEST_REPLY]}”" for reply in given if reply.strip())
+        replies = Counter(f"“{' '.join(reply.split())[:_QUOTED]}”" for reply in given if reply.strip())
         if replies:
             yield texts[key].format(names=_counted(replies, texts))
 
@@ -122,7 +146,7 @@ def _replies(key: str) -> "_Details":
 
 _Details: TypeAlias = Callable[[Sequence[Diagnosed], Mapping[str, str]], Iterator[str]]
 _DETAILS: Mapping[str, _Details] = {
-    "chunking": _chunking, "not_in_index": _missing, "stale": _stale,
+    "chunking": _chunking, "not_in_index": _missing, "stale": _stale, "contradiction": _contradicting,
     "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
     "not_retrieved": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
     "error": _replies("replies"), "metric": _replies("wordings"), "units": _replies("wordings"),

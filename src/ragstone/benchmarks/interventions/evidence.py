@@ -21,6 +21,7 @@ from ragstone.benchmarks.interventions.conditions import (
     lost_gold,
     own_chunks,
     rewritten_of,
+    rivals,
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
 from ragstone.benchmarks.interventions.requests import explicit
@@ -58,7 +59,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "by_reference": ("yes", "no", MISSING),
     "reach": ("yes", "no", MISSING),
     "alone": ("right", "wrong", "refused", MISSING),
-    "indexed": ("right", "wrong", MISSING),
+    "indexed": ("right", "wrong", "refused", MISSING),
+    "contradicted": ("yes", "no", MISSING),
     "own": ("right", "wrong", MISSING),
     "split": ("yes", "no"),
     "sentence": ("right", "wrong", MISSING),
@@ -78,8 +80,9 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "again": ("again",), "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
     "asked": ("search_asked",), "lowered": ("search_asked",), "by_reference": ("search_reference",),
     "reach": ("k2", "k4"), "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",),
-    "in_index": ("search_deep", "search_reference"), "crowded": ("search_deep", "k4", "k2"),
+    "in_index": ("search_deep", "search_reference", "search_own"), "crowded": ("search_deep", "k4", "k2"),
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
+    "contradicted": ("without_rivals", "indexed_only"),
     "own": ("chunk_only",), "split": ("search_reference",), "sentence": ("evidence_only",),
     "explicit": ("gold_explicit", "gold_neutral"),
 }  # fmt: skip
@@ -225,11 +228,11 @@ class Evidence:
         return own_chunks(self.question, self.first) if self.first is not None else []
 
     def _in_index(self) -> str | None:
-        noted = self.sample.meta.get("in_index")
-        if isinstance(noted, bool):
-            return "yes" if noted else "no"
         if not self.gold:
             return MISSING
+        noted = self.sample.meta.get("in_index")  # as the list of the index tells
+        if noted is not None:
+            return "yes" if noted == "yes" or (noted == "part" and not self.needs_every) else "no"
         seen = [response for name in CONDITIONS if CONDITIONS[name].takes in ("", "repeat", "k", "retrieve")
                 and (response := self.response(name)) is not None]  # fmt: skip
         if any(self.has_gold(fetched_of(response)) == "yes" for response in seen):
@@ -297,7 +300,17 @@ class Evidence:
         return self.told_by("alone") if (outcome := self.told("gold_only")) is None else outcome
 
     def _indexed(self) -> str | None:
-        return self.told_by("indexed") if (outcome := self.told("indexed_only")) is None else _NOT_REFUSED[outcome]
+        return self.told_by("indexed") if (outcome := self.told("indexed_only")) is None else outcome
+
+    def _contradicted(self) -> str | None:
+        """Whether passages of the prompt that state another answer misled: without them the answer is right, and from
+        them alone it is wrong."""
+        if self.first is None or self._as_is() != "wrong" or not rivals(self.question, self.first):
+            return "no"
+        without, alone = self.told("without_rivals"), self.told("indexed_only")
+        if without not in (None, "right") or alone not in (None, "wrong"):
+            return MISSING if MISSING in (without, alone) else "no"
+        return self.told_by("contradicted") if without is None or alone is None else "yes"
 
     def _moved(self) -> str | None:
         return self._ever_right("moved", SOURCES["moved"])
@@ -341,7 +354,8 @@ class Evidence:
         "as_is": _as_is, "again": _again, "answerable": _answerable, "gold": _gold, "in_index": _in_index,
         "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
         "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
-        _indexed, "moved": _moved, "recalled": _recalled, "partial": _partial, "in_doubt": _in_doubt, "reread": reread,
+        _indexed, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled, "partial": _partial,
+        "in_doubt": _in_doubt, "reread": reread,
         "crowded": crowded, "excluded": excluded, "barrier": barrier, "own": own, "split": split,
         "sentence": sentence, "explicit": explicit,
     }  # fmt: skip

@@ -233,6 +233,8 @@ def _succeeded(item: Diagnosed, condition: str) -> float | None:
         return item.right(condition)
     response = item.evidence.response(condition)
     found = "missing" if response is None else item.evidence.has_gold(response.passages)
+    if condition == "search_reference":  # which goes deeper than its field asks
+        found = item.evidence.value("by_reference") or found
     return None if found == "missing" else float(found == "yes")
 
 

@@ -21,11 +21,13 @@ from ragstone.types import Run
 
 STEPS = ("base", "search", "prompt", "alone")
 STEP_OF = {
-    "not_in_index": "base", "stale": "base", "chunking": "base", "rewriting": "search", "filtered": "search",
+    "not_in_index": "base", "stale": "base", "contradiction": "base", "chunking": "base",
+    "rewriting": "search", "filtered": "search",
     "not_retrieved": "search", "language": "search", "duplicates": "prompt", "reranking": "prompt", "ranking": "prompt",
     "k_too_small": "prompt", "position": "alone", "noise": "alone",
 }  # fmt: skip
 """The step that a cause belongs to; any other cause is a bar of its own below the steps."""
+_REPAIRS = {"stale": "gold_only", "contradiction": "without_rivals"}  # of other losses the gold added
 _OPEN = ("unknown", "generation")  # a condition that was not measured would tell more
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens", "written_tokens")
 
@@ -121,7 +123,7 @@ def changes_of(item: Diagnosed) -> dict[str, float | None]:
     changes: dict[str, float | None] = dict.fromkeys(STEPS)
     at = _step_of(item.lost, item) if item.lost else ""
     if at in STEPS:
-        given = alone if item.lost == "stale" else item.right("gold_added")
+        given = item.right(_REPAIRS.get(item.lost, "gold_added"))
         if item.lost == "chunking" and given is None:
             given = alone = alone or item.right("evidence_only")
         changes |= dict.fromkeys(STEPS[STEPS.index(at) + 1 : -1], 0.0)
