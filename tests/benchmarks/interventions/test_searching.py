@@ -25,7 +25,7 @@ Search = Callable[[str, Sequence[Passage]], list[Passage]]
 
 def sample(language: str, question: str = "") -> Sample:
     asked, reference, gold, _ = WORLDS[language]
-    meta = {"in_index": True}
+    meta = {"in_index": "yes"}
     return Sample("q", question or asked, ((reference,),), (Passage("gold", gold, relevant=True),), language, meta)
 
 
