@@ -21,7 +21,7 @@ from ragstone.types import Passage, Query, Response
 FAULTS = {
     "missing": "not_in_index",
     "stale": "stale",
-    "lost": "not_retrieved",
+    "lost": "filtered",
     "rewriter": "rewriting",
     "reranker": "reranking",
     "k": "k_too_small",
@@ -135,7 +135,8 @@ def test_the_adaptive_plan_asks_little_and_finds_what_the_full_plan_finds(tmp_pa
     assert adaptive.causes() == full.causes()
     assert sum(not query.retrieve_only for query in full_system.asked) > requests
     asked = {name for item in full.questions for name in item.evidence.records}
-    assert asked >= {*CONDITIONS} - {"again_2", "again_3", "indexed_only", "without_rivals", "search_rewritten"}
+    inapplicable = {"again_2", "again_3", "indexed_only", "without_rivals", "chunk_only", "evidence_only"}
+    assert asked >= {*CONDITIONS} - inapplicable - {"search_rewritten", "search_translated"}
 
 
 def test_the_same_command_again_asks_nothing(tmp_path: Path, corpus: Path) -> None:
@@ -168,9 +169,9 @@ def test_a_second_system_in_a_run_is_asked_only_what_it_takes(tmp_path: Path, co
 
 def test_gates_and_comparisons_see_the_causes(tmp_path: Path, corpus: Path) -> None:
     _, result = run(tmp_path, corpus, "lost")
-    gates = {gate.gate.metric: gate for gate in check_gates(result.run, {"cause.not_retrieved": 0.1}, mode="point")}
-    assert gates["cause.not_retrieved"].verdict == "failed"
-    assert gates["cause.not_retrieved"].mean == pytest.approx(6 / 26)
+    gates = {gate.gate.metric: gate for gate in check_gates(result.run, {"cause.filtered": 0.1}, mode="point")}
+    assert gates["cause.filtered"].verdict == "failed"
+    assert gates["cause.filtered"].mean == pytest.approx(6 / 26)
     assert check_gates(result.run, {"cause.memory": 0.1}, mode="point")[0].verdict == "passed"
 
 
@@ -354,5 +355,5 @@ def test_a_row_of_pandas_for_each_question(tmp_path: Path, corpus: Path) -> None
     assert len(frame) == SIZE + 2
     row = frame.loc["q00"]
     assert (row["cause"], row["lost"], row["as_is"], row["gold_added"]) == (
-        "not_retrieved", "not_retrieved", "refused", "right"
+        "filtered", "filtered", "refused", "right"
     )  # fmt: skip

@@ -109,7 +109,7 @@ def test_a_filter_is_named_only_if_others_are_found_by_their_words_and_the_index
 def test_a_language_barrier_is_named_where_a_translation_finds_the_passage(asked: str, language: str) -> None:
     question = WORLDS[asked][0]
     columns = {"question_translated": WORLDS[language][0]}
-    one, notes = replace(sample(language, question), meta={"in_index": True, "columns": columns}), others(language)
+    one, notes = replace(sample(language, question), meta={"in_index": "yes", "columns": columns}), others(language)
 
     def search(text: str, finds: bool = True) -> list[Passage]:
         found = (finds and text == WORLDS[language][0]) or one.passages[0].text[:40] in text
@@ -117,7 +117,7 @@ def test_a_language_barrier_is_named_where_a_translation_finds_the_passage(asked
 
     assert cause(one, search) == "language"
     assert cause(one, lambda text: search(text, False)) == "not_retrieved"  # its translation does not find it, either
-    plain = replace(one, meta={"in_index": True})
+    plain = replace(one, meta={"in_index": "yes"})
     assert cause(plain, search) == "not_retrieved"
     assert cause(plain, search, shared=Shared(barrier=True)) == "language"
     own = replace(plain, question=WORLDS[language][0])

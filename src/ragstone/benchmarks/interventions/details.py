@@ -148,6 +148,6 @@ _Details: TypeAlias = Callable[[Sequence[Diagnosed], Mapping[str, str]], Iterato
 _DETAILS: Mapping[str, _Details] = {
     "chunking": _chunking, "not_in_index": _missing, "stale": _stale, "contradiction": _contradicting,
     "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
-    "not_retrieved": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
+    "not_retrieved": _missing, "filtered": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
     "error": _replies("replies"), "metric": _replies("wordings"), "units": _replies("wordings"),
 }  # fmt: skip
