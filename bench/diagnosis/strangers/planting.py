@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.diagnosis.strangers import asking, texts
-from bench.diagnosis.strangers.faults import BY_NAME, DENSE, EVALUATION, FAULTS
+from bench.diagnosis.strangers.faults import BY_NAME, EVALUATION, FAULTS
 from bench.diagnosis.strangers.judgement import doubtful, right, states
 from bench.diagnosis.strangers.settings import CHUNKINGS, IDS, LANGUAGES, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from bench.diagnosis.strangers.texts import Question
 
@@ -57,17 +57,17 @@ def planted(case: Case, which: str = "questions") -> list[int]:
     return [at for at, (question, bad, good) in trios if right(question, good) and not right(question, bad)]
 
 
-def selection(every: int = 3) -> Iterator[Case]:
-    """A Latin square: each fault in a third of its applications, with turning languages, chunkings and ids.
+def selection(per_fault: int = 3, only: Collection[str] = ()) -> Iterator[Case]:
+    """A Latin square: each fault in some of its applications, with turning languages, chunkings and ids.
 
     A chunking in which the fault makes fewer than four questions fail is passed over for the next one.
     """
     for row, fault in enumerate(FAULTS):
-        for column, app in enumerate(fault.apps):
-            slow = 2 if app == "haystack" and len(fault.apps) > len(DENSE) else 1
-            if (row + column) % (every * slow):
-                continue
-            yield from _first(app, fault.name, row, column)
+        columns = {(row + turn * len(fault.apps) // per_fault) % len(fault.apps) for turn in range(per_fault)}
+        for column in sorted(columns):
+            app = fault.apps[column]
+            if not only or fault.name in only or app in only:
+                yield from _first(app, fault.name, row, column)
 
 
 def _first(app: str, fault: str, row: int, column: int) -> Iterator[Case]:
