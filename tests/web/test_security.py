@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from tests.cli.tools import process
 from tests.web.conftest import HERE, Browse
 
-from ragstone.web.security import Guard, is_loopback
+from ragstone.web.security import Guard, expert_token, is_loopback
 
 
 async def _write(request: Request) -> Response:
@@ -37,6 +38,47 @@ def test_only_names_of_this_machine_are_answered(folder: Path, browse: Browse, h
 
 def test_a_name_given_with_the_host_is_answered_too(folder: Path, browse: Browse) -> None:
     assert browse(folder, hosts={"box.example"}).get("/", headers={"host": "box.example:1"}).status_code == 200
+
+
+@pytest.mark.parametrize(("host", "status"), [("192.0.2.7:8720", 200), ("[2001:db8::1]", 200), ("evil.example", 421)])
+def test_a_viewer_on_all_addresses_is_called_by_numbers_and_not_by_names_of_others(
+    folder: Path, browse: Browse, host: str, status: int
+) -> None:
+    client = browse(folder, hosts={"0.0.0.0", "box"}, token="t")
+    client.get("/?token=t")
+    answered = client.get(
+        "/", headers={"host": host, "cookie": "; ".join(f"{k}={v}" for k, v in client.cookies.items())}
+    )
+    assert answered.status_code == status
+
+
+def test_the_link_of_an_expert_is_of_no_other_name(folder: Path, browse: Browse, tmp_path: Path) -> None:
+    labels = tmp_path / "l.sqlite"
+    made = process("annotate", folder / "sub" / "a.run", "--labels", labels, "--experts", "ann,bob", "--json",
+                   folder=tmp_path)  # fmt: skip
+    assert made.code == 0, made.err
+    client = browse(folder, token="t", labels=labels)
+    assert client.get(f"/annotate?expert=bob&token={expert_token('t', 'ann')}").status_code == 401
+    assert client.get(f"/annotate?expert=ann&token={expert_token('t', 'ann')}").status_code == 200
+    assert client.get("/annotate?expert=ann").status_code == 200
+    for path in ("/annotate?expert=bob", "/disputes?expert=bob", "/gold?by=bob"):
+        assert client.get(path).status_code == 403
+    ours = {"origin": HERE, "sec-fetch-site": "same-origin"}
+    form = {"expert": "bob", "task": "correct", "item": "x", "value": "1"}
+    refused = client.post("/annotate/label", data=form, headers=ours)
+    assert (refused.status_code, "another name" in refused.text) == (403, True)
+    client.get("/annotate?token=t")  # whoever knows the token of the round is nobody in particular
+    assert client.get("/annotate?expert=bob").status_code == 200
+
+
+def test_a_session_that_somebody_made_up_is_none(folder: Path, browse: Browse) -> None:
+    client = browse(folder, token="t")
+    client.get("/annotate?expert=ann&token=" + expert_token("t", "ann"), follow_redirects=False)
+    ((name, session),) = client.cookies.items()
+    for forged in ("", ".", "zz.zz", f"{b'bob'.hex()}.{session.partition('.')[2]}", f".{session.partition('.')[2]}"):
+        client.cookies.clear()
+        assert client.get("/", headers={"cookie": f"{name}={forged}"}).status_code == 401
+    assert client.get("/", headers={"cookie": f"{name}={session}"}).status_code == 200
 
 
 def test_a_token_is_asked_for_once_and_leaves_the_address(folder: Path, browse: Browse) -> None:

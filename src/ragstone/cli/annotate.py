@@ -83,7 +83,8 @@ def command(source: Path | None, **values: Any) -> int:
     adjudicate = values.pop("adjudicate")
     names = ("as_json", "export", "import_", "kind", "rename", "replace", "force")
     files = {name: values.pop(name) for name in names}
-    web, server = values.pop("web"), {name: values.pop(name) for name in ("port", "host", "token", "open_browser")}
+    web: bool = values.pop("web")
+    server: dict[str, Any] = {name: values.pop(name) for name in _SERVER}
     with label_round(labels, source, **values) as store:
         if files["import_"] is not None or files["export"] is not None:
             return _exchange(store, expert, values["tasks"], language, files)
@@ -96,9 +97,13 @@ def command(source: Path | None, **values: Any) -> int:
         if not web:
             with keeping(language):
                 return _label(store, expert, values["experts"], values["tasks"], language)
+        server["experts"] = store.experts() if store.get("team") else ()
     serving = messages(__name__, language)["serving"]
     query = {"expert": expert} if expert else {}
     return serve((), labels, language=chosen or "", serving=serving, path="annotate", query=query, **server)
+
+
+_SERVER = ("port", "host", "allowed_hosts", "token", "open_browser")
 
 
 def _settle(store: "LabelStore", expert: str | None, tasks: tuple[str, ...], language: str, *, as_json: bool) -> int:

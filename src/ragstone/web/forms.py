@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore
 from ragstone.web.page import library_of, link
+from ragstone.web.security import check_expert
 
 _MOST_FIELDS = 2_000
 
@@ -38,6 +39,7 @@ def posted(handler: Callable[[Request, Form], Response]) -> Callable[[Request], 
             fields = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
         except ValueError:
             raise UsageError("The fields of the form are not readable: open the page again.") from None
+        check_expert(request.scope, fields)
         return await run_in_threadpool(handler, request, Form(fields))
 
     return endpoint

@@ -6,7 +6,7 @@ addresses of others that lead here (DNS rebinding), and beyond this machine a to
 
 import hmac
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
@@ -37,6 +37,19 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
+def expert_token(token: str, expert: str) -> str:
+    """The token of one expert's link, with which nobody labels under another name."""
+    return hmac.digest(token.encode(), f"expert:{expert}".encode("utf-8", "surrogatepass"), "sha256").hex()[:40]
+
+
+def is_everywhere(host: str) -> bool:
+    """Whether it stands for all addresses of this machine: 0.0.0.0 or ::."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
     try:
@@ -47,8 +60,9 @@ def is_loopback(host: str) -> bool:
 
 @dataclass
 class Guard:
-    """The application with checks before it. `hosts`: names by which it may be called besides this machine's own;
-    `token`: what whoever asks must know ("" for no token)."""
+    """The application with checks before it. `hosts`: names by which it may be called besides this machine's own, of
+    which 0.0.0.0 stands for every address in numbers; `token`: what whoever asks must know ("" for no token). Who came
+    by the link of an expert reads and writes as this expert only."""
 
     app: ASGIApp
     hosts: Collection[str] = ()
@@ -78,24 +92,73 @@ class Guard:
         """The answer to a request that may not pass, None for one that may."""
         headers = Headers(scope=scope)
         host = _host(headers.get("host", ""))
-        if not host or host not in {*LOOPBACK, *self.hosts}:
-            return PlainTextResponse("This host name is not served. Open the address that ragstone view printed.", 421)
+        if not host or not self._is_served(host):
+            advice = "Open the address that ragstone view printed, or start it with --allowed-host and this name."
+            return PlainTextResponse(f"This host name is not served. {advice}", 421)
         if scope["method"] not in ("GET", "HEAD") and not _from_our_page(headers):
             return PlainTextResponse("Only the pages of this viewer may write.", 403)
         return self._without_token(scope, headers) if self.token else None
 
+    def _is_served(self, host: str) -> bool:
+        # A page of another site reaches this machine by a name that leads here, never by an address in numbers.
+        return host in {*LOOPBACK, *self.hosts} or (any(map(is_everywhere, self.hosts)) and _is_address(host))
+
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == "token"]
-        if given and hmac.compare_digest(given[-1].encode(), self.token.encode()):
+        fields = dict(query)
+        given, expert = fields.get("token", ""), fields.get("expert", "")
+        whose = "" if _equal(given, self.token) else expert if _equal(given, expert_token(self.token, expert)) else None
+        if given and whose is not None:
             rest = urlencode([pair for pair in query if pair[0] != "token"])
             path = "/" + scope["path"].lstrip("/\\")
             answer = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
-            answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
+            answer.set_cookie(self.cookie, self._signed(whose), httponly=True, samesite="strict", path="/")
             return answer
-        if hmac.compare_digest(_cookies(headers).get(self.cookie, "").encode(), self._session.encode()):
-            return None
-        return PlainTextResponse("Open the address with the token that ragstone view printed.", 401)
+        session = _cookies(headers).get(self.cookie, "")
+        known = _named(session)
+        if known is None or not _equal(session, self._signed(known)):
+            return PlainTextResponse("Open the address with the token that ragstone view printed.", 401)
+        if known:
+            scope[EXPERT] = known
+            if any(name in _EXPERTS and value.strip() not in ("", known) for name, value in query):
+                return PlainTextResponse(f"This link is {known}'s: nobody labels under another name with it.", 403)
+        return None
+
+    def _signed(self, expert: str) -> str:
+        """The session of an expert, "" for whoever knows the token."""
+        name = expert.encode("utf-8", "surrogatepass").hex()
+        return f"{name}.{expert_token(self._session, expert)}"
+
+
+EXPERT = "ragstone.expert"
+"""The key of the scope of a request that has the name of the expert whose link was opened."""
+_EXPERTS = frozenset({"expert", "by"})  # fields of a form or an address that say who labels
+
+
+def check_expert(scope: Scope, fields: Iterable[tuple[str, str]]) -> None:
+    """Raises HTTPException if the fields of a form name another expert than the one whose link was opened."""
+    known = scope.get(EXPERT)
+    if known and any(name in _EXPERTS and value.strip() != known for name, value in fields):
+        raise HTTPException(403, f"This link is {known}'s: nobody labels under another name with it.")
+
+
+def _named(session: str) -> str | None:
+    """The expert that a session says it is of; None if it is no session."""
+    try:
+        return bytes.fromhex(session.partition(".")[0]).decode("utf-8", "surrogatepass") if "." in session else None
+    except ValueError:
+        return None
+
+
+def _equal(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        return bool(ip_address(host))
+    except ValueError:
+        return False
 
 
 def _host(header: str) -> str:

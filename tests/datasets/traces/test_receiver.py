@@ -136,6 +136,15 @@ async def test_a_token_is_asked_for(tmp_path: Path) -> None:
     assert [reply[0] for reply in replies] == [401, 401, 200]
 
 
+async def test_a_name_that_leads_here_is_not_served(tmp_path: Path) -> None:
+    content = body("a")
+    ((status, _, _),) = await post(tmp_path / "t.jsonl", (content, JSON | {"Host": "evil.example"}))
+    assert (status, (tmp_path / "t.jsonl").read_text()) == (421, "")
+    for host in ("localhost:4318", "[::1]:4318"):
+        ((status, _, _),) = await post(tmp_path / "t.jsonl", (content, JSON | {"Host": host}))
+        assert status == 200
+
+
 async def test_another_path_or_method_is_refused(tmp_path: Path) -> None:
     replies = await post(tmp_path / "t.jsonl", (body("a"), JSON), target="/v1/metrics")
     assert [reply[0] for reply in replies] == [404]

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -105,6 +106,8 @@ class Receiver:
         return _success(kind)
 
     def _check(self, request: web.Request) -> None:
+        if not self._token and _host(request.headers.get("Host", "")) not in _LOOPBACK:
+            raise _Refused(421, "This host name is not served: send to 127.0.0.1, or start it with --token.")
         given = request.headers.get("Authorization", "")
         if self._token and not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
             raise _Refused(401, "The token is missing or wrong: send the header Authorization: Bearer TOKEN.")
@@ -128,6 +131,14 @@ class Receiver:
         except OSError as error:
             raise _Refused(503, f"The spans cannot be written ({error.strerror or error}). Send them again.") from None
         return rejected
+
+
+def _host(header: str) -> str:
+    """The name in a Host header. A page of another site may reach this machine by a name of its own that leads here."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
 
 
 @contextlib.asynccontextmanager
