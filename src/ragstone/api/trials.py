@@ -42,7 +42,8 @@ _OF_RAG = ("retriever", "model", "k", "chunk", "template")
 @dataclass(frozen=True)
 class Trial:
     """A change that was tried: `asked` questions, the share right, the paired `gain` over the system as is on the same
-    questions, its p-value after Holm's correction, the change of tokens and seconds per question (None: unknown).
+    questions, its p-value after Holm's correction, the change of tokens and seconds per question (None where
+    too few questions tell it to have an interval).
     `finished`: it was asked every question; otherwise it was given up."""
 
     change: str
@@ -51,8 +52,8 @@ class Trial:
     right: Estimate
     gain: Estimate
     p: float
-    tokens: float | None
-    seconds: float | None
+    tokens: Estimate | None
+    seconds: Estimate | None
     finished: bool
 
 
@@ -259,7 +260,11 @@ class _Halving:
         corrected = [dataclasses.replace(trial, p=p) for trial, p in zip(trials, adjusted, strict=True)]
         return sorted(
             corrected,
-            key=lambda trial: (not trial.finished, -(trial.gain.value or 0), trial.tokens or 0, trial.seconds or 0),
+            key=lambda trial: (
+                not trial.finished,
+                -(trial.gain.value or 0),
+                *map(_size, (trial.tokens, trial.seconds)),
+            ),
         )
 
     def _trial(self, change: str, records: dict[str, dict[str, Record]], size: int, total: int) -> Trial:
@@ -278,7 +283,7 @@ class _Halving:
             and one.response.seconds is not None and two.response.seconds is not None
         ]  # fmt: skip
         system = self._systems[change].id
-        return Trial(change, system, len(pairs), right, gain, p, _mean(tokens), _mean(seconds), size >= total)
+        return Trial(change, system, len(pairs), right, gain, p, _amount(tokens), _amount(seconds), size >= total)
 
 
 def _right(record: Record | None) -> float:
@@ -294,6 +299,19 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+def _amount(values: Sequence[float]) -> Estimate | None:
+    found = Estimate.of_amount(values)
+    return None if found.known is None else found
+
+
+def _size(amount: Estimate | None) -> float:
+    return 0.0 if amount is None else amount.value or 0.0
+
+
+def _interval(amount: Estimate | None) -> dict[str, float | None] | None:
+    return None if amount is None else {"mean": amount.value, "low": amount.low, "high": amount.high, "n": amount.n}
+
+
 def trials_table(trials: Trials, *, language: str = "en") -> Table:
     """The changes that were tried, best first."""
     words = messages(__name__, language)
@@ -302,8 +320,8 @@ def trials_table(trials: Trials, *, language: str = "en") -> Table:
         state = "finished" if trial.finished else "given_up"
         cells = (
             Cell(trial.change), trial.right.cell("%"), trial.gain.cell("%"), Cell(f"{trial.p:.2g}"),
-            Cell("" if trial.tokens is None else f"{trial.tokens:+,.0f}"),
-            Cell("" if trial.seconds is None else f"{trial.seconds:+.2f}"), Cell(words[state].format(n=trial.asked)),
+            *(Cell() if change is None else change.cell() for change in (trial.tokens, trial.seconds)),
+            Cell(words[state].format(n=trial.asked)),
         )  # fmt: skip
         rows.append(Row(cells))
     names = ("change", "right", "gain", "p", "tokens", "seconds", "state") if rows else ()
@@ -325,8 +343,8 @@ def as_json(trials: Trials) -> dict[str, Any]:
     rows = [
         {
             "change": trial.change, "asked": trial.asked, "right": trial.right.value, "gain": trial.gain.value,
-            "low": trial.gain.low, "high": trial.gain.high, "p": trial.p, "tokens": trial.tokens,
-            "seconds": trial.seconds, "finished": trial.finished,
+            "low": trial.gain.low, "high": trial.gain.high, "p": trial.p,
+            "tokens": _interval(trial.tokens), "seconds": _interval(trial.seconds), "finished": trial.finished,
         }
         for trial in trials.trials
     ]  # fmt: skip
