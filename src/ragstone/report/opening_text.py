@@ -89,7 +89,7 @@ def _waterfall_lines(bars: Sequence[Bar], width: int) -> Iterator[str]:
     for bar, label, figure in zip(bars, labels, figures, strict=True):
         start, end = sorted((round(room * bar.start), round(room * bar.end)))
         drawn = _BARS[bar.kind] * (end - start) or ("▏" if bar.start == bar.end else _BARS[bar.kind])
-        pads = ' ' * (left - cell_len(label)), ' ' * (middle - cell_len(figure))
+        pads = " " * (left - cell_len(label)), " " * (middle - cell_len(figure))
         yield f"{label}{pads[0]}  {pads[1]}{figure}  {' ' * min(start, room - 1)}{drawn}"
 
 
