@@ -640,3 +640,59 @@ def test_other_objects_of_the_same_name(assert_run):
     assert "no such tenant (test_inner.py" in text
     assert "q1: no answer (raised: ValueError: no such tenant" in text
     assert "nowhere.py" in text
+
+
+NOISY = """
+import hashlib
+QUESTIONS = [{"id": f"q{n}", "question": f"What is {n}?", "reference": f"The number {n}"} for n in range(44)]
+
+def system(seed, share):
+    # Answers this share of the questions rightly, by chance.
+    def ask(question):
+        draw = int(hashlib.sha256(f"{seed} {question}".encode()).hexdigest()[:8], 16) / 2**32
+        return "The number " + question.split()[-1].rstrip("?") if draw < share else "I do not know."
+    return ask
+"""
+
+
+def test_a_fall_against_the_baseline_run_fails_with_the_questions_that_are_worse(inner: Any) -> None:
+    code = """
+def test_both(assert_run):
+    before = assert_run(QUESTIONS, {"answer_match": 0}, system=system(0, 1.0))
+    assert assert_run(QUESTIONS, {"answer_match": 0}, system=system(1, 1.0), baseline=before.run)
+    assert_run(QUESTIONS, {"answer_match": 0}, system=system(3, 0.8), baseline=before.run)
+"""
+    result = inner(NOISY + code, judged=False)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*answer_match: 0.795, 1 in *.run (9 of 44 questions worse, 0 better, p = 0.0039)*"])
+
+
+def test_twenty_reruns_of_an_unchanged_noisy_system_pass_against_its_baseline_run(inner: Any) -> None:
+    code = """
+import pytest
+@pytest.fixture(scope="module")
+def before(): return {}
+@pytest.mark.parametrize("seed", range(21))
+def test_again(assert_run, before, seed):
+    result = assert_run(QUESTIONS, {"answer_match": 0}, system=system(seed, 0.8), baseline=before.get("run"))
+    before.setdefault("run", result.run)
+"""
+    inner(NOISY + code, judged=False).assert_outcomes(passed=21)
+
+
+def test_a_baseline_run_without_the_metric_or_the_questions_is_told_in_one_line(inner: Any) -> None:
+    code = """
+def test_metric(assert_run):
+    before = assert_run(QUESTIONS, {"exact_match": 0}, system=system(0, 1.0))
+    assert_run(QUESTIONS, {"answer_match": 0}, system=system(0, 1.0), baseline=before.run)  # another object
+def test_questions(assert_run):
+    before = assert_run(QUESTIONS[:20], {"answer_match": 0}, system=system(0, 1.0))
+    assert_run(QUESTIONS[20:], {"answer_match": 0}, system=system(0, 1.0), baseline=before.run)
+def test_file(assert_run):
+    assert_run(QUESTIONS, {"answer_match": 0}, system=system(0, 1.0), baseline="nowhere.run")
+"""
+    result = inner(NOISY + code, judged=False)
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(["*answer_match: cannot be compared with *.run*"])
+    result.stdout.fnmatch_lines(["*no sample in common*"])
+    result.stdout.fnmatch_lines(["*nowhere.run*"])

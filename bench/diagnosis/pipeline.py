@@ -24,7 +24,7 @@ class Pipeline:
     subject (`bare`) or raise an error (`crashes`); a random order of all documents (`shuffled`), gold at the end of
     what is fetched (`gold_last`) or behind two others (`gold_third`), copies of
     every other passage (`copies`: of each), a reranker that turns the order around (`reverses`), and the best passages
-    in the middle of the prompt (`middle_out`)."""
+    in the middle of the prompt (`middle_out`). `turned`: the prompt is in the reverse order."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"passages", "language", "k", "retrieve"})
 
@@ -45,6 +45,7 @@ class Pipeline:
     copies: int = 0
     reverses: bool = False
     middle_out: bool = False
+    turned: bool = False
 
     @property
     def id(self) -> str:
@@ -126,7 +127,7 @@ class Pipeline:
     def _ordered(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
         """The passages in their order, or with the best in the middle and the others around it in turn."""
         if not self.middle_out:
-            return passages
+            return passages[::-1] if self.turned else passages
         turned: list[Passage] = []
         for place, passage in enumerate(passages):
             turned.insert(len(turned) if place % 2 else 0, passage)

@@ -259,16 +259,22 @@ def assert_run(
     `questions`: a path, or a list of dicts. `system`: a function, an object of a framework, `HttpTarget`, a name such
     as `app.py:ask`, or a table of ragstone.toml. `only="ID"` checks one question; the system is asked once in a
     session, so one test for each question costs no more. `mode="point"`: the means decide. `min_coverage`: the share
-    that must be scored. `options`: `repeat`, `timeout`, `concurrency`, `limit`, `sample`, `mapping`…, as in `run`."""
+    that must be scored. `baseline`: an earlier run file of these questions; the test fails, too, if a metric is worse
+    than there, question by question (paired test, p < 0.01 after Holm's correction). `options`: `repeat`, `timeout`,
+    `concurrency`, `limit`, `sample`, `mapping`…, as in `run`."""
+
+    kept: list[Any] = []  # so that the ids of systems differ
 
     def check(
         questions: Any, thresholds: Mapping[str, float], *, system: Any, only: str | None = None,
-        mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95, **options: Any,
+        mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95,
+        baseline: str | Path | None = None, **options: Any,
     ) -> "EvalResult":  # fmt: skip
         from ragstone.api.evaluate import EvalResult  # noqa: PLC0415
         from ragstone.api.pytest_runs import ask_system  # noqa: PLC0415
 
         __tracebackhide__ = True
+        kept.append(system)
         test = f"{request.node.nodeid} {id(system)}"
         live = _asked(
             thresholds, lambda: ask_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options)
@@ -278,6 +284,8 @@ def assert_run(
             lines = _without_traceback(lambda: live.misses(mode, min_coverage))
             means, title = live.means(), f"{len(live.result.scores)} questions"
             undecided = live.undecided(mode, min_coverage)
+            if baseline is not None:
+                lines = [*lines, *_without_traceback(lambda: live.regressions(Path(baseline)))]
         else:
             lines, undecided = _without_traceback(lambda: live.misses_of(only)), []
             row = next(row for row in live.result.scores if row["id"] == only)
@@ -299,6 +307,8 @@ def assert_diagnosis(
     Metrics that decide what is right may have minima in the same dict. `retriever`, `corpus`, `index` and the other
     options as in `diagnose`; `system`, `mode` and `min_coverage` as in `assert_run`."""
 
+    kept: list[Any] = []  # so that the ids of systems differ
+
     def check(
         questions: Any, thresholds: Mapping[str, float], *, system: Any,
         mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95, **options: Any,
@@ -307,6 +317,7 @@ def assert_diagnosis(
         from ragstone.api.pytest_runs import diagnose_system  # noqa: PLC0415
 
         __tracebackhide__ = True
+        kept.append(system)
         test = f"{request.node.nodeid} {id(system)}"
         live = _asked(
             thresholds,

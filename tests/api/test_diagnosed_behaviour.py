@@ -1,5 +1,6 @@
 """A diagnosis shows what a system does without the gold, with a document that says otherwise, and how it refuses."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -92,15 +93,17 @@ class _Priced(Planted):
 def test_a_fix_has_its_price_in_tokens_time_and_money(tmp_path: Path, corpus: Path) -> None:
     result = diagnose(labelled(), _Priced(frozenset({"k"})), corpus=corpus, run=tmp_path / "d.run", price="2/10")
     (fix,) = result.fixes()
-    assert fix.usage == ((100.0, 0.0, 50.0, 0.0),) * 6
-    assert (fix.tokens, fix.seconds) == (Estimate(100.0, 100.0, 100.0, 6), Estimate(0.0, 0.0, 0.0, 6))
+    assert fix.change == "k2"
+    assert sorted(fix.usage) == [*[(100.0, 0.0, 50.0, 0.0)] * 6, *[(400.0, 0.0, 200.0, 0.0)] * 20]  # of all questions
+    assert fix.tokens is not None
+    assert fix.tokens.value == pytest.approx(8600 / 26)
+    assert fix.seconds == Estimate(0.0, 0.0, 0.0, 26)
     costs = fix.cost(Price(2.0, 10.0)), fix.cost(Price(2.0, 10.0, 1.0))
-    assert [cost.value for cost in costs if cost is not None] == pytest.approx([0.2, 0.15])
+    assert [cost.value for cost in costs if cost is not None] == pytest.approx([17.2 / 26, 12.9 / 26])
     table = next(table for table in result.tables(language="en") if table.id == "diagnosis-fixes")
-    assert table.rows[0].cells[table.columns.index("Cost of 1,000 questions")].value == pytest.approx(0.2)
+    assert table.rows[0].cells[table.columns.index("Cost of 1,000 questions")].value == pytest.approx(17.2 / 26)
     with result.open() as run:
         (summary,) = run.benchmark.summary(run.run, language="en").values()
-    assert (
-        "+0.00 [0.00, 0.00] s per question (+0.2000 [0.2000, 0.2000] for 1,000 questions), from 6"
-        in summary.actions[0].text
-    )
+    text = summary.actions[0].text
+    assert "twice as many passages: +23 points" in text
+    assert re.search(r"\+331 \[\d+, \d+\] tokens and \+0.00 \[0.00, 0.00\] s per question \(\+0.66\d+ \[", text)

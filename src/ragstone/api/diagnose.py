@@ -18,13 +18,13 @@ from ragstone.api.questions import plan_questions
 from ragstone.api.run_info import prices_and_gates
 from ragstone.api.run_result import RunResult
 from ragstone.api.slices import Slices, slices
+from ragstone.benchmarks.interventions.advice import Fix, fixes
 from ragstone.benchmarks.interventions.benchmark import Interventions, takes_of
 from ragstone.benchmarks.interventions.causes import Cause
-from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.gold import CorpusIndex
 from ragstone.benchmarks.interventions.index import SystemIndex
-from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
+from ragstone.benchmarks.interventions.waterfall import Waterfall, waterfall
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
 from ragstone.display import Table
@@ -201,15 +201,15 @@ async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> Diag
             with open_run(path) as before:
                 benchmark = benchmark.grown(before, system.id)
         rounds = dataclasses.replace(how.shell, portion=None)  # the benchmark has the questions of the portion alone
-        for _ in range(_ROUNDS):
-            asked = benchmark.size
+        for number in range(_ROUNDS):
             job = Job(
-                benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system]
-            )
+                benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system],
+                retry_failed=not number,
+            )  # fmt: skip
             done = await execute(job, rounds)
             with open_run(path) as after:
                 grown = benchmark.grown(after, system.id)
-            if done.outcome.interrupted or done.outcome.refused or grown.size == asked:
+            if done.outcome.interrupted or done.outcome.refused or not grown.waiting:
                 break
             benchmark = grown
     warnings = (*benchmark.warnings, *filter(None, [how.shell.part()]))
@@ -246,12 +246,6 @@ async def _allowed(system: System, path: Path, query: Query) -> tuple[dict[str, 
 def _declined(probe: Probe) -> bool:
     """Whether the system refused to answer from the given passage, which does not show that it ignores passages."""
     return probe.outcome == "ignored" and bool(refusal_spans(str(probe.facts.get("answer", ""))))
-
-
-def requests_of(plan: DiagnosisPlan) -> tuple[int, int]:
-    """The least and the most requests for an answer that the system may get: every answer right, or every one wrong."""
-    n, answers = len(plan.rows), [name for name in CONDITIONS if name not in SEARCHES]
-    return 3 * n, len(answers) * n
 
 
 def _correctness(gates: Mapping[str, float] | None) -> dict[str, float]:

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from ragstone.api.blocking import public
 from ragstone.api.open_run import OpenRun, read_run
+from ragstone.benchmarks.interventions.advice import Fix, fixes
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
-from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
+from ragstone.benchmarks.interventions.waterfall import Waterfall, waterfall
 from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.plans import Plan

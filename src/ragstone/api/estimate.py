@@ -23,7 +23,7 @@ from ragstone.retrieval.corpus import read_corpus
 from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
 from ragstone.runs import Stored
 from ragstone.systems import is_registered, system_name
-from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
+from ragstone.systems.rag import RAG_TEMPLATES, RagTarget
 from ragstone.systems.template import prompt_template
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Completion, Metric, Passage, Request, Response, Template, Usage
@@ -79,7 +79,7 @@ async def estimate_questions(plan: QuestionPlan, run: Path | None = None) -> Run
     stored = _stored(plan.benchmark, plan.judging, path, growth)
     target: Any = plan.system
     template: Template = plan.benchmark.template
-    chunks = _chunks(target) if isinstance(target, RagTarget) else []
+    chunks = chunks_of(target) if isinstance(target, RagTarget) else []
     passages = _assumed_passages(chunks, target.k if isinstance(target, RagTarget) else _PASSAGES)
 
     def respond(case: Case) -> Response:
@@ -90,7 +90,7 @@ async def estimate_questions(plan: QuestionPlan, run: Path | None = None) -> Run
     asked = [case for case in plan.benchmark.cases() if not stored.has(system, case.id)]
     retrievers: list[RetrievalCost] = []
     if isinstance(target, RagTarget):
-        template = RAG_TEMPLATE if target.template == "rag" else prompt_template(target.template)
+        template = RAG_TEMPLATES.get(target.template) or prompt_template(target.template)
         questions = TextCount(len(asked), sum(estimate_tokens(case.sample.question) for case in asked))
         pool = TextCount(len(chunks), sum(estimate_tokens(chunk.text) for chunk in chunks))
         retrievers = estimate_cost(target.retriever, pool, questions)
@@ -148,7 +148,8 @@ def _assumed_passages(chunks: Sequence[Passage], k: int) -> tuple[Passage, ...]:
     return tuple(Passage(str(number), texts[len(texts) // 2]) for number in range(1, count + 1))
 
 
-def _chunks(target: RagTarget) -> list[Passage]:
+def chunks_of(target: RagTarget) -> list[Passage]:
+    """The chunks of the corpus of a pipeline."""
     return chunk_passages(read_corpus(target.corpus).passages, size=target.chunk)
 
 

@@ -148,7 +148,8 @@ class Job:
     """What to run: a benchmark on these systems, scored by its own metrics and by those that `metrics` names.
 
     `question` and `info` are stored in the run file with the benchmark's own. `replaces`, `rows`: see
-    `RunFile.create_or_open`. `sources`: how the workers of a cluster open the systems, where those are open objects."""
+    `RunFile.create_or_open`. `sources`: how the workers of a cluster open the systems, where those are open objects.
+    `retry_failed`: ask again what failed before."""
 
     benchmark: Benchmark
     systems: Sequence[Any]
@@ -162,6 +163,7 @@ class Job:
     info: Mapping[str, Any] = field(default_factory=dict)
     replaces: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[Any] = ()
+    retry_failed: bool = True
     rows: Iterable[tuple[int, str, str]] = ()
 
 
@@ -215,7 +217,7 @@ async def execute(job: Job, shell: Shell) -> Executed:
                         axes=benchmark.axes,
                         progress=progress,
                         stop=shell.stop,
-                        retry_failed=retry_failed,
+                        retry_failed=retry_failed and job.retry_failed,
                         pool=pool,
                     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.analysis.gates import GateResult
+from ragstone.api.compare import compare
 from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import EvalResult, read_data
 from ragstone.api.execute import RunOptions, asking, default_name
@@ -31,6 +32,8 @@ from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import System
 
 _READING = ("mapping", "limit", "sample", "seed")
+# Of a gate that is checked at every commit, an alarm in twenty would be one too many.
+_REGRESSION = 0.01
 CAUSE = "cause."  # metrics of a diagnosis: the share of questions with this cause
 
 
@@ -72,6 +75,24 @@ class LiveRun:
             for gate in self.gates(mode, min_coverage)
             if gate.verdict == "warned"
         ]
+
+    def regressions(self, baseline: Path) -> list[str]:
+        """A line for each metric that is worse than in an earlier run: question by question, on those that both have.
+        A metric that cannot be compared is named, too. Raises UsageError if the runs have no question in common."""
+        names = list(self.thresholds)
+        with open_run(baseline) as run:
+            same = self.result.system if self.result.system in run.systems else None
+        found = compare(
+            baseline, self.result.run, system_a=same, system_b=self.result.system, metrics=names, on="common"
+        )
+        lines = [
+            f"{row.label}: {row.b:.3g}, {row.a:.3g} in {baseline} ({row.worsened} of {row.samples} questions worse, "
+            f"{row.improved} better, p = {row.p_holm:.2g})"
+            for row in found.rows
+            if row.regressed(level=_REGRESSION)
+        ]
+        compared = {name for row in found.rows for name in (row.metric, *row.aliases)}
+        return [*lines, *(f"{name}: cannot be compared with {baseline}" for name in names if name not in compared)]
 
     def misses_of(self, sample: str) -> list[str]:
         """What one question misses, with its answer, evidence and passages. Raises UsageError for an unknown id."""

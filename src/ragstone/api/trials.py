@@ -16,7 +16,7 @@ from typing import Any, get_args
 from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
 from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, execute
 from ragstone.api.judging import Judging
-from ragstone.benchmarks.interventions.waterfall import fixes
+from ragstone.benchmarks.interventions.advice import fixes
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.display import Cell, Row, Table

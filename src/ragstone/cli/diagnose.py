@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragstone.cli.bench_command import money
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     PATH,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
     from ragstone.api.trials import Trials
     from ragstone.retrieval.corpus import Corpus
+    from ragstone.types import Usage
 
 
 @click.command(name="diagnose")
@@ -140,16 +142,45 @@ def _say_run(values: dict[str, Any]) -> int:
 
 
 def _dry_run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
-    """Prints how many requests the system would get: at least, and at most."""
-    from ragstone.api.diagnose import requests_of  # noqa: PLC0415
+    """Prints the least and the most that the diagnosis may take: requests, tokens and, with a price, money."""
+    from ragstone.api.diagnosis_estimate import estimate_diagnosis  # noqa: PLC0415
+    from ragstone.prices import read_price  # noqa: PLC0415
 
-    least, most = requests_of(plan)
-    if values["as_json"]:
-        say_json({"questions": len(plan.rows), "requests_least": least, "requests_most": most})
-        return 0
+    expected = asyncio.run(estimate_diagnosis(plan))
+    price = read_price(values["price"])
+    parts = {"model": (expected.model, price), "judge": (expected.judge, plan.judging.price or price)}
+    document: dict[str, Any] = {
+        "questions": expected.questions, "requests_least": expected.answers[0], "requests_most": expected.answers[1]
+    }  # fmt: skip
     texts = messages(__name__, values["language"] or preferred_language())
-    say(texts["dry_run"].format(questions=len(plan.rows), least=least, most=most))
+    lines = [texts["dry_run"].format(questions=expected.questions, least=expected.answers[0], most=expected.answers[1])]
+    costs: list[tuple[float, float]] = []
+    for name, (part, at) in parts.items():
+        if part is None or not part.most.requests:
+            continue
+        amounts = {"requests": (part.least.requests, part.most.requests),
+                   "tokens": (_tokens(part.least), _tokens(part.most))}  # fmt: skip
+        costs += [] if at is None else [part.cost(at)]
+        document |= {f"{name}_{key}_{end}": value for key, pair in amounts.items()
+                     for end, value in zip(("least", "most"), pair, strict=True)}  # fmt: skip
+        lines.append(texts[f"dry_{name}"].format(**{key: texts["range"].format(least=pair[0], most=pair[1])
+                                                    for key, pair in amounts.items()}))  # fmt: skip
+    if expected.model is None:
+        lines.append(texts["dry_unknown"])
+    if costs:
+        least, most = (sum(ends) for ends in zip(*costs, strict=True))
+        document |= {"cost_least": least, "cost_most": most}
+        lines.append(texts["dry_cost"].format(least=money(least), most=money(most), price=values["price"]))
+    if values["as_json"]:
+        say_json(document)
+        return 0
+    for line in lines:
+        say(line)
     return 0
+
+
+def _tokens(usage: "Usage") -> int:
+    return usage.prompt_tokens + usage.completion_tokens
 
 
 async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:

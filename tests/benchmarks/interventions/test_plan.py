@@ -65,7 +65,7 @@ def asked(system: Random, *, full: bool) -> Evidence:
         names = [name for name in CONDITIONS if evidence.can(name)] if full else list(next_conditions(evidence))
         new = {}
         for name in names:
-            query = CONDITIONS[name].build(question, evidence.first or Response(""))
+            query = CONDITIONS[name].build(question, evidence.basis or Response(""))
             assert query is not None
             if name not in evidence.records:
                 new[name] = system.record(name, query)

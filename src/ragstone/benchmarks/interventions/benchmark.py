@@ -2,7 +2,9 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -10,17 +12,20 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.interventions import comparison, summary, tables
-from ragstone.benchmarks.interventions.causes import next_conditions
-from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES, Question
-from ragstone.benchmarks.interventions.diagnosed import Diagnosed, change_rate, diagnosed, questions_of
+from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS, SEARCHES, Question, basis_of
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
-from ragstone.benchmarks.interventions.shared import Shared, shared_by
+from ragstone.benchmarks.interventions.shared import Shared, shared_of
+from ragstone.benchmarks.interventions.standing import Standing, next_change, standing_of, with_change
 from ragstone.benchmarks.interventions.view import AsIsRun
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.row_names import row_name, row_number
 from ragstone.display import Diagnosis, Summary, Table
+from ragstone.runs import RunReader, open_run
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Case, Metric, Record, Resources, Response, Run, Sample, Template
+
+_AT_ONCE = 64  # questions whose answers are in memory
 
 
 def sample_of(question: Question, *, found: str, in_index: str | None) -> Sample:
@@ -44,9 +49,10 @@ def takes_of(meta: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class Interventions(BaseBenchmark):
-    """The cases of these questions. `wanted`: the conditions of each row besides as is, and `firsts` the answers as is,
-    both from the run file; `grown` makes the benchmark of the next round. `takes`: what each system accepts.
-    `gates` decide what is right. `rows`: of the data, where `questions` are a part of them."""
+    """The cases of these questions. `standings`: by row, what `grown` read from the run file to make the benchmark of
+    the next round, and `answers` that file with the system, from which conditions are made; `tried`: the changes that
+    are asked of all questions. `takes`: what each system accepts. `gates` decide what is right. `rows`: of the data,
+    where `questions` are a part of them."""
 
     name: ClassVar[str] = "interventions"
     version: ClassVar[int] = 1
@@ -66,8 +72,9 @@ class Interventions(BaseBenchmark):
     full: bool = False
     gates: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    wanted: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    firsts: Mapping[int, Response] = field(default_factory=dict)
+    standings: Mapping[int, Standing] = field(default_factory=dict)
+    answers: tuple[Path, str] | None = None
+    tried: tuple[str, ...] = ()
     _read: dict[tuple[int, str, bool], tuple[Run, list[Diagnosed]]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
@@ -121,36 +128,69 @@ class Interventions(BaseBenchmark):
 
     @property
     def size(self) -> int:
-        return len(self.questions) + sum(map(len, self.wanted.values()))
+        return len(self.questions) + sum(len(one.wanted) for one in self.standings.values())
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is wanted that was not asked yet."""
+        return any(one.new for one in self.standings.values())
 
     def cases(self) -> Iterator[Case]:
-        for question in self.questions:
-            yield _case(question, "as_is", Response(""))
-            first = self.firsts.get(question.row)
-            if first is not None:
-                yield from (_case(question, name, first) for name in self.wanted.get(question.row, ()))
+        with ExitStack() as stack:
+            run = None if self.answers is None else stack.enter_context(open_run(self.answers[0]))
+            for start in range(0, len(self.questions), _AT_ONCE):
+                some = self.questions[start : start + _AT_ONCE]
+                wanted = {question.row: one.wanted for question in some
+                          if (one := self.standings.get(question.row)) is not None}  # fmt: skip
+                answers = {} if run is None else self._answers(run, wanted)
+                for question in some:
+                    yield Case(f"{row_name(question.row)}/as_is", question.sample, _named("as_is"), question.query)
+                    yield from _cases(question, wanted.get(question.row, ()), answers)
 
-    def grown(self, run: Run, system: str) -> Self:
-        """The benchmark of the next round: with the conditions that the records of the run show to be needed. Equal to
-        this one if nothing is."""
-        takes = self.takes.get(system, frozenset())
-        evidences = {
-            row_number(records["as_is"].case.id.partition("/")[0]): Evidence(records, takes, self.gates)
-            for records in questions_of(run, system)
-        }
-        unstable = change_rate(list(evidences.values())) > 0
-        shared = shared_by(evidences.values())
-        wanted, firsts = dict(self.wanted), dict(self.firsts)
-        for row, evidence in evidences.items():
-            if evidence.first is None:
-                continue
-            evidence.unstable_system, evidence.shared = unstable, shared
-            asked = [name for name in CONDITIONS if name in evidence.records and name != "as_is"]
-            new = [name for name in CONDITIONS if evidence.can(name)] if self.full else next_conditions(evidence)
-            names = {*asked, *wanted.get(row, ()), *new} - {"as_is"}
-            wanted[row] = tuple(name for name in CONDITIONS if name in names)
-            firsts[row] = evidence.first
-        return dataclasses.replace(self, wanted=wanted, firsts=firsts)
+    def _answers(self, run: RunReader, wanted: Mapping[int, Sequence[str]]) -> dict[str, Response]:
+        """Case id → the answers of these rows from which conditions are made."""
+        assert self.answers is not None
+        names = [f"{row_name(row)}/{name}" for row, more in wanted.items()
+                 for name in ("as_is", *({ASKED} & {*more})) if more]  # fmt: skip
+        found = run.find([(self.answers[1], name) for name in names])
+        return {one.case.id: one.response for one in found if one is not None and one.response is not None}
+
+    def grown(self, run: RunReader, system: str) -> Self:
+        """The benchmark of the next round: with the conditions that the records of the run show to be needed, and once
+        they are all there, with a change to be tried on all questions. It reads the questions of which something was
+        wanted since, or all of a run that it has not read yet."""
+        rows = None if self.answers is None else [
+            question.row for question in self.questions
+            if (one := self.standings.get(question.row)) is None or one.new or one.failed
+        ]  # fmt: skip
+        before = _together(self.standings)
+        standings = {**self.standings, **self._read_standings(run, system, rows, *before)}
+        if (after := _together(standings)) != before:  # what all questions tell decides on each wrong one
+            wrong = [row for row, one in standings.items() if not one.right.get("as_is")]
+            standings |= self._read_standings(run, system, wrong, *after)
+        tried = self.tried
+        if not any(one.new for one in standings.values()):
+            change = "" if self.full else next_change(standings.values(), tried)
+            if change:
+                tried = (*tried, change)
+                standings = {row: with_change(one, change) for row, one in standings.items()}
+        return dataclasses.replace(self, standings=standings, answers=(run.path, system), tried=tried)
+
+    def _read_standings(
+        self, run: Run, system: str, rows: Sequence[int] | None, unstable: bool, shared: Shared
+    ) -> dict[int, Standing]:
+        """The standings of these rows, or of all, one question in memory at a time."""
+        takes, found = self.takes.get(system, frozenset()), dict[int, Standing]()
+        for records in questions_of(run, system, None if rows is None else self._case_ids(rows)):
+            row = row_number(records["as_is"].case.id.partition("/")[0])
+            before = self.standings.get(row)
+            evidence = Evidence(records, takes, self.gates, unstable, shared)
+            found[row] = standing_of(evidence, () if before is None else before.wanted, full=self.full)
+        return found
+
+    def _case_ids(self, rows: Sequence[int]) -> list[str]:
+        known = {row: self.standings[row].wanted for row in rows if row in self.standings}
+        return [f"{row_name(row)}/{name}" for row in rows for name in ("as_is", *known.get(row, ()))]
 
     def diagnosed(self, run: Run, system: str, *, sure: bool = True) -> list[Diagnosed]:
         """Every question of a system with its cause; `sure`: with its confidence, too. Read once for each run."""
@@ -187,7 +227,23 @@ class Interventions(BaseBenchmark):
         return replace(diagnosis.explain(record, language=language, gates=self.gates), group=condition)
 
 
-def _case(question: Question, name: str, first: Response) -> Case:
-    query = CONDITIONS[name].build(question, first)
-    assert query is not None, (question.row, name)
-    return Case(f"{row_name(question.row)}/{name}", question.sample, {"intervention": name}, query)
+def _cases(question: Question, wanted: Sequence[str], answers: Mapping[str, Response]) -> Iterator[Case]:
+    """The cases of a question besides as is, made of its first answers."""
+    row = row_name(question.row)
+    first = answers.get(f"{row}/as_is")
+    if first is None:
+        return
+    basis = basis_of(first, answers.get(f"{row}/{ASKED}"))
+    for name in wanted:
+        query = CONDITIONS[name].build(question, basis)
+        if query is not None:
+            yield Case(f"{row}/{name}", question.sample, _named(name), query)
+
+
+def _together(standings: Mapping[int, Standing]) -> tuple[bool, Shared]:
+    """What questions tell together: whether an answer changed when it was asked for again, and `Shared`."""
+    return any(one.changed for one in standings.values()), shared_of(one.language for one in standings.values())
+
+
+def _named(condition: str) -> dict[str, str | float | int | bool]:
+    return {"intervention": condition}

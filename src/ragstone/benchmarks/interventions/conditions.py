@@ -16,8 +16,8 @@ from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, 
 from ragstone.benchmarks.interventions.requests import explicit_question, neutral_question
 from ragstone.benchmarks.interventions.statements import letters
 from ragstone.benchmarks.source_attribution import content_words, words_in
-from ragstone.responses.stages import passages_at
-from ragstone.text import detect, find_answer
+from ragstone.responses.stages import passages_at, stage_step
+from ragstone.text import detect, find_answer, fold
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
 REPEATS = ("again", "again_2", "again_3")
@@ -27,6 +27,7 @@ _TRANSLATIONS = ("question_en", "question_zh", "question_translated")  # columns
 _ANY_DEPTH = 100
 _SAME_SUBJECT = 0.7
 """Share of the words of a question's subject, by weight, that a passage about it has."""
+ASKED = "search_asked"
 _PROBE = 300  # characters of a gold passage that are searched for
 _MUCH = 2  # times as long as its evidence: a text in which the value may drown
 
@@ -63,6 +64,14 @@ def rewritten_of(response: Response) -> str:
     output = step.output if step is not None else None
     queries = output if isinstance(output, list) else [output]
     return next((query for query in queries if isinstance(query, str) and query.strip()), "")
+
+
+def basis_of(first: Response, search: Response | None) -> Response:
+    """The first answer as conditions are made of it: where the query was rewritten, with what a search for the question
+    as asked found."""
+    if search is None or not rewritten_of(first):
+        return first
+    return replace(first, steps=(*first.steps, stage_step(ASKED, search.passages)))
 
 
 def _plain(passages: Sequence[Passage]) -> tuple[Passage, ...]:
@@ -219,6 +228,48 @@ def _reordered(question: Question, first: Response) -> Query | None:
     return _given(question, first.passages[::-1]) if len(first.passages) > 1 else None
 
 
+def _ranked(first: Response) -> list[Passage]:
+    """The passages of the prompt, best first, as the last ranking before it had them."""
+    order = passages_at(first, "rerank") or passages_at(first, "fetch") or ()
+    ranks = {passage.id: rank for rank, passage in reversed([*enumerate(order)])}
+    return sorted(first.passages, key=lambda passage: ranks.get(passage.id, len(ranks)))
+
+
+def _changed_to(question: Question, first: Response, passages: Sequence[Passage]) -> Query | None:
+    """The question with these passages, if they are others than those of the prompt or in another order."""
+    same = [item.id for item in passages] == [item.id for item in first.passages]
+    return None if same or not passages else _given(question, passages)
+
+
+def _best_first(question: Question, first: Response) -> Query | None:
+    return _changed_to(question, first, _ranked(first))
+
+
+def _fewer(question: Question, first: Response) -> Query | None:
+    """The better half of its own passages, in its own order."""
+    kept = {id(passage) for passage in _ranked(first)[: (len(first.passages) + 1) // 2]}
+    return _changed_to(question, first, [passage for passage in first.passages if id(passage) in kept])
+
+
+def _unranked(question: Question, first: Response) -> Query | None:
+    """What the retriever ranked highest, without the reranker."""
+    if passages_at(first, "rerank") is None:
+        return None
+    return _changed_to(question, first, (passages_at(first, "fetch") or ())[: len(first.passages)])
+
+
+def _unrewritten(question: Question, first: Response) -> Query | None:
+    """What the search for the question as asked ranks highest."""
+    return _changed_to(question, first, (passages_at(first, ASKED) or ())[: len(first.passages)])
+
+
+def _distinct(question: Question, first: Response) -> Query | None:
+    """Its own passages, each text once; the next that were fetched take the places of the others."""
+    known = {fold(passage.text).text: passage for passage in reversed((*first.passages, *fetched_of(first)))}
+    distinct = list(dict.fromkeys(fold(passage.text).text for passage in (*first.passages, *fetched_of(first))))
+    return _changed_to(question, first, [known[text] for text in distinct][: len(first.passages)])
+
+
 def _counterfactual(question: Question, first: Response) -> Query | None:
     """The gold passages with another answer in place of the right one."""
     if not question.stand_in:
@@ -359,9 +410,14 @@ _ALL = (
     Condition("counterfactual", "passages", _counterfactual),
     Condition("gold_explicit", "passages", _reworded(_explicit)),
     Condition("gold_neutral", "passages", _reworded(lambda sample: neutral_question(sample.question))),
+    Condition("best_first", "passages", _best_first),
+    Condition("fewer", "passages", _fewer),
+    Condition("unranked", "passages", _unranked),
+    Condition("unrewritten", "passages", _unrewritten),
+    Condition("distinct", "passages", _distinct),
     Condition("k2", "k", _more(2)),
     Condition("k4", "k", _more(4)),
-    Condition("search_asked", "retrieve", _search(lambda question, first: question.sample.question)),
+    Condition(ASKED, "retrieve", _search(lambda question, first: question.sample.question)),
     Condition("search_rewritten", "retrieve", _search(lambda question, first: rewritten_of(first))),
     Condition("search_deep", "retrieve", _search(lambda question, first: question.sample.question, 4)),
     Condition("search_reference", "retrieve", _search(_reference, least=FOUND_BY_ITSELF)),

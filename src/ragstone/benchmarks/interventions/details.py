@@ -1,5 +1,4 @@
-"""What exactly to fix: the documents that are missing, ranks and the k that would hold them, lost words, passages that
-mislead."""
+"""What exactly to fix: missing documents, ranks and what another k held, lost words, passages that mislead."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,6 @@ from ragstone.text import estimate_tokens, sentences, words
 _MOST = 5  # things that a line names
 _QUOTED = 80  # characters of an answer or a sentence
 _DROWNS = 3  # times as long as its evidence: a chunk that may drown it
-_MOST_HELD = 0.9  # share of the questions that the proposed k holds
 
 
 def details(cause: str, items: Sequence[Diagnosed], *, language: str = "en") -> list[str]:
@@ -111,8 +109,14 @@ def _chunking(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[
 def _ranks(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
     ranks = sorted(rank for item in items if (rank := rank_of_gold(item)) is not None)
     if ranks:
-        held = ranks[min(len(ranks) - 1, int(_MOST_HELD * len(ranks)))]
-        yield texts["ranks"].format(median=ranks[len(ranks) // 2], low=ranks[0], high=ranks[-1], k=held)
+        yield texts["ranks"].format(median=ranks[len(ranks) // 2], low=ranks[0], high=ranks[-1])
+    for name in ("k2", "k4"):
+        asked = [(item, response) for item in items if (response := item.evidence.response(name)) is not None]
+        sizes = {item.evidence.records[name].case.query.k for item, _ in asked}
+        if len(sizes) == 1:
+            held = sum(item.evidence.has_gold(response.passages) == "yes" for item, response in asked)
+            right = sum(item.right(name) == 1 for item, _ in asked)
+            yield texts["with_k"].format(k=sizes.pop(), held=held, asked=len(asked), right=right)
 
 
 def _lost_words(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Reads a run of interventions: for each question its evidence, its cause, and how sure that is."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -11,7 +11,8 @@ from ragstone.benchmarks.interventions.causes import Cause, cause_of, lost_stage
 from ragstone.benchmarks.interventions.conditions import SEARCHES
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.labels import labels_of
-from ragstone.benchmarks.interventions.shared import Shared, shared_by
+from ragstone.benchmarks.interventions.shared import Shared, language_of, shared_of
+from ragstone.benchmarks.interventions.standing import untried
 from ragstone.types import Record, Run
 
 _DRAWS = 100
@@ -21,13 +22,16 @@ _DRAWS = 100
 class Diagnosed:
     """A question with its cause. `lost`: the stage that lost its gold, also where the answer is right. `confidence`:
     how often the cause stays the same when every answer is replaced by another one as often as answers changed by
-    themselves in this run."""
+    themselves in this run. `size`: the passages of its prompt. `untried`: the changes of a system that could
+    be asked of it and were not."""
 
     evidence: Evidence
     cause: Cause
     lost: str
     labels: tuple[str, ...] = ()
     confidence: float = 1.0
+    size: int = 0
+    untried: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
@@ -57,10 +61,11 @@ def condition_of(record: Record) -> str:
     return str(record.case.condition.get("intervention", "as_is"))
 
 
-def questions_of(run: Run, system: str) -> Iterator[dict[str, Record]]:
-    """The records of each question by condition, in the order of the questions; those without a first answer are left
-    out."""
-    for _, group in groupby(run.records(system=system), key=lambda record: record.case.id.partition("/")[0]):
+def questions_of(run: Run, system: str, cases: Collection[str] | None = None) -> Iterator[dict[str, Record]]:
+    """The records of each question by condition, in the order of the questions, or of these cases; those without a
+    first answer are left out."""
+    all_records = run.records(system=system, cases=cases)
+    for _, group in groupby(all_records, key=lambda record: record.case.id.partition("/")[0]):
         records = {condition_of(record): record for record in group}
         if "as_is" in records:
             yield records
@@ -98,12 +103,14 @@ def of_questions(
     evidences = [Evidence(dict(records), takes, dict(gates or {})) for records in questions]
     rate = change_rate(evidences)
     found = []
-    together = shared_by(evidences) if shared is None else shared
+    together = shared_of(map(language_of, evidences)) if shared is None else shared
     for evidence in evidences:
         evidence.unstable_system, evidence.shared = rate > 0, together
         cause = cause_of(evidence)
         share = _confidence(evidence, cause, rate) if sure and rate else 1.0
-        found.append(Diagnosed(evidence, cause, lost_stage(evidence), labels_of(evidence, cause), share))
+        size = 0 if evidence.first is None else len(evidence.first.passages)
+        lost, labels = lost_stage(evidence), labels_of(evidence, cause)
+        found.append(Diagnosed(evidence, cause, lost, labels, share, size, untried(evidence)))
     return found
 
 

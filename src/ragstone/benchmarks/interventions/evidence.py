@@ -13,10 +13,12 @@ import msgspec
 
 from ragstone.benchmarks.interventions.chunking import own, sentence, split
 from ragstone.benchmarks.interventions.conditions import (
+    ASKED,
     CONDITIONS,
     FOUND_BY_ITSELF,
     REPEATS,
     Question,
+    basis_of,
     fetched_of,
     lost_gold,
     own_chunks,
@@ -129,6 +131,11 @@ class Evidence:
         """The answer as is."""
         return self.records["as_is"].response
 
+    @property
+    def basis(self) -> Response | None:
+        """The answer as is, as conditions are made of it."""
+        return None if self.first is None else basis_of(self.first, self.response(ASKED))
+
     def response(self, condition: str) -> Response | None:
         record = self.records.get(condition)
         return None if record is None else record.response
@@ -164,9 +171,9 @@ class Evidence:
     def can(self, condition: str) -> bool:
         """Whether this condition can be asked of the system and of this question."""
         known = CONDITIONS[condition]
-        if self.first is None or (known.takes and known.takes not in self.takes):
+        if self.basis is None or (known.takes and known.takes not in self.takes):
             return False
-        return known.build(self.question, self.first) is not None
+        return known.build(self.question, self.basis) is not None
 
     def value(self, name: str) -> str | None:
         """The value of a field; None if a condition that can be asked would tell it."""

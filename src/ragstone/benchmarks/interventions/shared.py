@@ -21,12 +21,20 @@ class Shared:
     barrier: bool = False
 
 
-def shared_by(evidences: Iterable["Evidence"]) -> Shared:
-    """What these questions of one system tell together."""
-    found: dict[str, list[bool]] = {"no": [], "yes": []}
-    for evidence in evidences:
-        if evidence.gold and evidence.value("in_index") != "no" and evidence.value("fetched") in ("yes", "no"):
-            found[foreign(evidence)].append(evidence.value("fetched") == "yes")
-    own, others = found["no"], found["yes"]
+def language_of(evidence: "Evidence") -> tuple[bool, bool] | None:
+    """Whether a question is in another language than its documents, and whether the search finds them; None if that is
+    not known."""
+    if not evidence.gold or evidence.value("in_index") == "no" or evidence.value("fetched") not in ("yes", "no"):
+        return None
+    return foreign(evidence) == "yes", evidence.value("fetched") == "yes"
+
+
+def shared_of(languages: Iterable[tuple[bool, bool] | None]) -> Shared:
+    """What these questions of one system tell together, each by its `language_of`."""
+    found: dict[bool, list[bool]] = {False: [], True: []}
+    for pair in languages:
+        if pair is not None:
+            found[pair[0]].append(pair[1])
+    own, others = found[False], found[True]
     enough = min(len(own), len(others)) >= _FEWEST
     return Shared(enough and sum(own) >= _MOSTLY * len(own) and sum(others) <= _SELDOM * len(others))

@@ -5,16 +5,15 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from ragstone.benchmarks.interventions.advice import Effect, Fix, advice_text, change_text, fixes
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.waterfall import (
     STEPS,
-    Fix,
     Step,
     Waterfall,
     bar_of,
-    fixes,
     is_scored,
     priced,
     waterfall,
@@ -134,17 +133,39 @@ class _Summary:
             yield Bar(label, end, end + len(step.unmeasured) / n, "unmeasured", text, group)
 
     def _action(self, fix: Fix) -> Action:
+        more = [self._failed(effect, fix) for effect in fix.failed]
+        more += details(fix.cause, self.items, language=self.language)[:1]
+        return Action(self._joined([self._advice(fix), *more]), f"cause-{fix.cause}")
+
+    def _advice(self, fix: Fix) -> str:
+        """What to do, what speaks for it, and what it buys; where nothing speaks for it, what would tell."""
         lost = self.words["lost"].format(n=len(fix.cases), wrong=len(self.wrong))
+        if not fix.shown:
+            cause = self.words[f"cause_{fix.cause}"]
+            values = {"cause": cause[:1].upper() + cause[1:], "lost": lost, "missing": self.words[fix.missing]}
+            return self.words["not_shown"].format(**values)
+        effect = fix.shown[0]
+        values = {"lost": lost, "shown": self._shown(effect)}
         if fix.gain is None:
-            gain = self.words["no_gain"].format(lost=lost, missing=self.words[fix.missing])
+            gain = self.words["no_gain"].format(**values, missing=self.words[fix.missing])
         else:
-            gain = self.words["points"].format(
-                gain=_points(fix.gain), interval=_interval(fix.gain), lost=lost, price=self._price(fix)
-            )
-        advice = self.words[f"fix_{fix.cause}"]
-        text = self.words["action"].format(fix=advice[:1].upper() + advice[1:], gain=gain)
-        more = details(fix.cause, self.items, language=self.language)[:1]
-        return Action(self._joined([text, *more]), f"cause-{fix.cause}")
+            values |= {"gain": _points(fix.gain), "interval": _interval(fix.gain), "price": self._price(fix)}
+            counts = {"righted": len(effect.righted), "broke": len(effect.broke), "n": fix.gain.n}
+            gain = self.words["tried" if fix.tried else "at_most"].format(**values, **counts)
+        advice = advice_text(fix, self.words)
+        return self.words["action"].format(fix=advice[:1].upper() + advice[1:], gain=gain)
+
+    def _shown(self, effect: Effect) -> str:
+        """The answers that speak for an advice; "" where that is the answer as is."""
+        if effect.condition == "as_is":
+            return ""
+        condition = self.words[f"condition_{effect.condition}"]
+        return self.words["shown"].format(condition=condition, righted=len(effect.righted), asked=effect.wrong)
+
+    def _failed(self, effect: Effect, fix: Fix) -> str:
+        gain = effect.gain or Estimate()
+        change = change_text(effect.condition, fix.size, self.words)
+        return self.words["failed"].format(change=change, gain=_points(gain), interval=_interval(gain))
 
     def _joined(self, sentences: Sequence[str]) -> str:
         return reduce(lambda a, b: self.words["join"].format(a=a, b=b), sentences)

@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from ragstone.benchmarks.interventions.advice import Fix, advice_text, fixes
 from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.labels import INTEGRATION_SHARES, LABELS
-from ragstone.benchmarks.interventions.waterfall import fixes, priced, waterfall
+from ragstone.benchmarks.interventions.waterfall import priced, waterfall
 from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
@@ -90,8 +93,8 @@ class _DiagnosisTables(TableWriter):
         """What fixing each cause would buy, the largest gain first."""
         rows = [
             row(
-                *self._key(system), self.words[f"cause_{fix.cause}"], self.words[f"fix_{fix.cause}"],
-                self._measured(fix.gain, fix.missing), str(len(fix.cases)), _change(fix.tokens), _change(fix.seconds),
+                *self._key(system), self.words[f"cause_{fix.cause}"], self._advice(fix),
+                self._gain(fix), str(len(fix.cases)), _change(fix.tokens), _change(fix.seconds),
                 *([_change(fix.cost(self.price))] if self.price else []), _ids(fix.cases),
             )
             for system, items in self.systems.items()
@@ -100,6 +103,16 @@ class _DiagnosisTables(TableWriter):
         cost = ["cost"] if self.price else []
         columns = self._columns("cause", "fix", "gain", "questions", "tokens", "seconds", *cost, "ids")
         return self._table("fixes", columns, rows, self.words["fixes_note"])
+
+    def _advice(self, fix: Fix) -> str:
+        return advice_text(fix, self.words) if fix.shown else self.words["not_measured"]
+
+    def _gain(self, fix: Fix) -> Cell:
+        """What a fix buys: of a change that was tried, or at most."""
+        cell = self._measured(fix.gain, fix.missing)
+        if fix.gain is None:
+            return cell
+        return replace(cell, note=self.words["tried_on" if fix.tried else "at_most"].format(n=fix.gain.n))
 
     def _measured(self, gain: Estimate | None, missing: str) -> Cell:
         """A gain; where it was not measured these words, and what would measure it."""

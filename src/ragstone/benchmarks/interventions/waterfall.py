@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragstone.benchmarks.interventions.causes import CAUSES, LOST
-from ragstone.benchmarks.interventions.conditions import CONDITIONS
+from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
@@ -29,7 +28,6 @@ STEP_OF = {
 """The step that a cause belongs to; any other cause is a bar of its own below the steps."""
 _REPAIRS = {"stale": "gold_only", "contradiction": "without_rivals"}  # of other losses the gold added
 _OPEN = ("unknown", "generation")  # a condition that was not measured would tell more
-_TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens", "written_tokens")
 
 
 @dataclass(frozen=True)
@@ -62,35 +60,6 @@ class Waterfall:
     luck: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Fix:
-    """What fixing a cause would buy. `gain`: in share of all questions, with its paired interval, measured by asking
-    with the cause removed; None if that was not measured, and then `missing` is what would (a key of the messages).
-    `cases`: the questions with this cause; of those `unmeasured` the gain says nothing. `usage`: the change of the
-    tokens `_TOKENS`, and `seconds` that of time, for each question where both are known."""
-
-    cause: str
-    gain: Estimate | None
-    cases: tuple[str, ...]
-    unmeasured: tuple[str, ...] = ()
-    missing: str = ""
-    usage: tuple[tuple[float, ...], ...] = ()
-    seconds: Estimate | None = None
-
-    @property
-    def measured(self) -> bool:
-        return self.gain is not None
-
-    @property
-    def tokens(self) -> Estimate | None:
-        """The change of tokens per question."""
-        return _amount([row[0] + row[1] for row in self.usage])
-
-    def cost(self, price: Price | None) -> Estimate | None:
-        """The change of cost per 1,000 questions, at this price."""
-        return None if price is None else _amount([1000 * price.of_tokens(*row) for row in self.usage])
-
-
 def is_scored(item: Diagnosed) -> bool:
     """Whether it is known if the answer is right."""
     return item.right("as_is") is not None
@@ -103,10 +72,10 @@ def bar_of(item: Diagnosed) -> str:
         return "unknown"
     if item.cause.name == "healthy":
         return "luck" if 0.0 in (item.right("gold_only"), item.right("gold_added")) else ""
-    return _step_of(item.cause.name, item)
+    return step_of(item.cause.name, item)
 
 
-def _step_of(cause: str, item: Diagnosed) -> str:
+def step_of(cause: str, item: Diagnosed) -> str:
     if cause == "language" and item.lost != cause:
         return cause  # of the answer, not of the search
     fetched_too_few = cause in ("k_too_small", "duplicates") and item.evidence.value("fetched") == "no"
@@ -121,7 +90,7 @@ def changes_of(item: Diagnosed) -> dict[str, float | None]:
         return dict.fromkeys(STEPS, 0.0)
     level, alone = item.right("as_is") or 0.0, item.right("gold_only")
     changes: dict[str, float | None] = dict.fromkeys(STEPS)
-    at = _step_of(item.lost, item) if item.lost else ""
+    at = step_of(item.lost, item) if item.lost else ""
     if at in STEPS:
         given = item.right(_REPAIRS.get(item.lost, "gold_added"))
         if item.lost == "chunking" and given is None:
@@ -149,8 +118,9 @@ def waterfall(items: Sequence[Diagnosed]) -> Waterfall:
     for name in STEPS:
         found = [change[name] for change in changes]
         step = _step(name, known, bars, found)
+        # Also where the step is not measured for all: what later steps change is counted from there.
+        levels = [level + (change or 0.0) for level, change in zip(levels, found, strict=True)]
         if step.gain is not None:
-            levels = [level + (change or 0.0) for level, change in zip(levels, found, strict=True)]
             step = Step(name, step.gain, _share(levels), step.lost, step.unmeasured, step.missing, step.cases)
         steps.append(step)
     names = [name for name in CAUSES if name in bars and name not in STEPS]
@@ -171,7 +141,7 @@ def _step(name: str, items: Sequence[Diagnosed], bars: Sequence[str], changes: S
     open_ = [item for item, change in concerned if change is None]
     ids = tuple(item.id for item, _ in lost)
     unmeasured = tuple(item.id for item, change in lost if change is None)
-    missing = _missing(name, open_)
+    missing = missing_of(name, open_)
     if len(open_) == len(concerned) or (open_ and not lost):
         return Step(name, None, None, ids, unmeasured, missing)
     changed = tuple(item.id for item, change in zip(items, changes, strict=True) if change)
@@ -179,7 +149,7 @@ def _step(name: str, items: Sequence[Diagnosed], bars: Sequence[str], changes: S
     return Step(name, gain, None, ids, unmeasured, missing, changed)
 
 
-def _missing(step: str, items: Sequence[Diagnosed]) -> str:
+def missing_of(step: str, items: Sequence[Diagnosed]) -> str:
     """What would measure a step for these questions: the key of a text, "" if there are none."""
     reasons = Counter(_reason(step, item) for item in items)
     return reasons.most_common(1)[0][0] if reasons else ""
@@ -209,73 +179,6 @@ def _unstable(items: Sequence[Diagnosed]) -> Estimate:
     return _share(known)
 
 
-def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
-    """What fixing each cause would buy: those of the bar that loses most questions first, and of a bar the cause with
-    most. Causes without a case are left out."""
-    known = [item for item in items if is_scored(item)]
-    sizes = Counter(bar_of(item) for item in known)
-    ranked = []
-    for cause in CAUSES:
-        mine = [item for item in known if item.cause.name == cause]
-        if mine and cause not in ("healthy", "unknown"):
-            largest = max(sizes[bar_of(item)] for item in mine)
-            ranked.append(((-largest, -len(mine), CAUSES.index(cause)), _fix(cause, mine, known)))
-    return [fix for _, fix in sorted(ranked, key=lambda pair: pair[0])]
-
-
 def priced(run: Run) -> Price | None:
     """The price of the system's tokens that a run was given."""
     return price_of(run.meta.get("system_price")) or price_of(run.meta.get("price"))
-
-
-def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> Fix:
-    concerned = [item for item in known if cause in (item.lost, item.cause.name)]
-    names = ("k2", "k4") if cause == "k_too_small" else ("gold_only",) if cause == "noise" else ("gold_added",)
-    ids = tuple(item.id for item in mine)
-    changes = [_change(cause, item) for item in known]
-    own = [_change(cause, item) for item in mine]
-    unmeasured = tuple(item.id for item, change in zip(mine, own, strict=True) if change is None)
-    usage, seconds = _price(concerned, ("gold_first",) if cause == "position" else names)
-    if len(unmeasured) == len(mine):
-        missing = _missing(STEP_OF.get(cause, "alone"), mine) if cause in (*LOST, "noise", "generation") else ""
-        return Fix(cause, None, ids, unmeasured, missing or "measure_try", usage, seconds)
-    gain = Estimate.of_difference([change or 0.0 for change in changes])
-    return Fix(cause, gain, ids, unmeasured, "", usage, seconds)
-
-
-def _change(cause: str, item: Diagnosed) -> float | None:
-    """What removing a cause changes for a question; None where nobody measured it."""
-    if cause in LOST:
-        measured = changes_of(item).get(_step_of(cause, item)) if item.lost == cause else None
-        return measured if cause in (item.lost, item.cause.name) else 0.0
-    if cause == "noise":
-        # Neither its position nor chance explains it.
-        return 0.0 if item.cause.name in ("position", "unstable") else changes_of(item)["alone"]
-    return None  # another order was asked of wrong answers only, so what it takes from right ones is not known
-
-
-def _price(
-    items: Sequence[Diagnosed], names: Sequence[str]
-) -> tuple[tuple[tuple[float, ...], ...], Estimate | None]:  # fmt: skip
-    """The changes of `_TOKENS` of each question, and of seconds per question, between the answers as is and under the
-    first of these conditions that was asked. Where passages were given nothing was searched for, so that the time says
-    nothing."""
-    usage, seconds = [], []
-    for item in items:
-        now = item.evidence.response("as_is")
-        name = next((name for name in names if name in item.evidence.records), "")
-        then = item.evidence.response(name)
-        if then is None or now is None:
-            continue
-        if now.usage is not None and then.usage is not None:
-            a, b = now.usage, then.usage
-            usage.append(tuple(float(getattr(b, name) - getattr(a, name)) for name in _TOKENS))
-        if CONDITIONS[name].takes != "passages" and now.seconds is not None and then.seconds is not None:
-            seconds.append(then.seconds - now.seconds)
-    return tuple(usage), _amount(seconds)
-
-
-def _amount(values: Sequence[float]) -> Estimate | None:
-    """The mean with its interval; None where there is no interval, as one question tells no change."""
-    found = Estimate.of_amount(values)
-    return None if found.known is None else found

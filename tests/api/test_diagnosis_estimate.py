@@ -1,0 +1,78 @@
+"""What a diagnosis takes lies between the least and the most that its dry run says."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.judging import scripted_judge
+from tests.api.planted import Planted
+from tests.api.test_diagnose import corpus, labelled
+
+from ragstone.api.diagnose import plan_diagnosis, run_diagnosis
+from ragstone.api.diagnosis_estimate import DiagnosisEstimate, estimate_diagnosis
+from ragstone.api.evaluate import read_data
+from ragstone.api.execute import RunOptions
+from ragstone.api.judging import Judging
+from ragstone.models import ModelOptions
+from ragstone.models.allowance import Allowance
+from ragstone.prices import Price
+from ragstone.systems.rag import rag_target
+from ragstone.types import Query, Response
+
+__all__ = ["corpus"]
+
+PRICE = Price(1.0, 4.0)
+_FAULTS = ("", "missing", "stale", "lost", "rewriter", "reranker", "k", "middle", "confused", "memory", "flaky")
+
+
+class _Crashing(Planted):
+    async def answer(self, query: Query, /) -> Response:
+        if "Belka" in query.question or query.passages == ():
+            raise RuntimeError("out of memory")
+        return await super().answer(query)
+
+
+RUNS: list[dict[str, Any]] = [
+    *({"system": Planted(frozenset({fault}), range(0, 24, 2))} for fault in _FAULTS),
+    *({"system": Planted(frozenset({fault})), "judge": True} for fault in ("lost", "confused")),
+    {"system": Planted(frozenset({"last", "memory"})), "full": True},
+    {"system": Planted(frozenset({"k"})), "full": True, "judge": True},
+    {"system": _Crashing(), "judge": True},
+    {"system": "rag(model=scripted/{script}, k=3)"},
+    {"system": "rag(model=scripted/{script}, k=1, chunk=20)", "judge": True},
+    {"system": "rag(model=scripted/{script}, k=2, template=strict)", "full": True},
+    {"system": "rag(retriever=rewrite(bm25,scripted/{script}), model=scripted/{script}, k=2)"},
+]
+
+
+async def spent(run: dict[str, Any], folder: Path, corpus: Path) -> tuple[DiagnosisEstimate, Allowance]:
+    """The estimate of a diagnosis, and what it took."""
+    script = folder / "script.jsonl"
+    script.write_text(json.dumps({"contains": "Arvo", "text": "It weighs 310 kg."}) + "\n"
+                      + json.dumps({"default": "I do not know."}) + "\n", "utf-8")  # fmt: skip
+    system = run["system"]
+    if isinstance(system, str):
+        system = rag_target(system.format(script=script), corpus)
+    judging = Judging.of(scripted_judge() if run.get("judge") else None)
+    plan = plan_diagnosis(read_data(labelled()[:8]), system, None, judging, corpus=corpus, full=run.get("full", False))
+    allowance = Allowance.of(10**9, 1e9, PRICE)
+    assert allowance is not None
+    expected = await estimate_diagnosis(plan)
+    await run_diagnosis(plan, RunOptions(folder / "d.run", ModelOptions(cache=None, allowance=allowance)))
+    return expected, allowance
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)))
+def test_requests_and_cost_lie_in_the_range_of_the_dry_run(tmp_path: Path, corpus: Path, number: int) -> None:
+    expected, used = asyncio.run(spent(RUNS[number], tmp_path, corpus))
+    least, most = expected.requests
+    assert least <= used.spent.requests <= most
+    model = (0.0, 0.0) if expected.model is None else expected.model.cost(PRICE)
+    low, high = (sum(ends) for ends in zip(model, expected.judge.cost(PRICE), strict=True))
+    assert low <= used.spent.cost <= high
+
+
+def test_there_are_twenty_such_runs() -> None:
+    assert len(RUNS) == 20
