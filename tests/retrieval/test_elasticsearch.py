@@ -17,6 +17,7 @@ from tests.retrieval.words import WordEmbedder, opening
 from ragstone.errors import DataError, ModelError, Unauthorized, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever
+from ragstone.retrieval.listing import read_index
 from ragstone.types import Passage
 
 POOL = [
@@ -96,6 +97,9 @@ class Stub:
             return self._reply(self.about)
         if path == "_aliases":
             return self._reply({name: {"aliases": {}} for name in [*self.indices, ".security-7"]})
+        if path == "_search/scroll":
+            index, start, size = json.loads(text)["scroll_id"].split()
+            return self._reply(self._scrolled(index, int(start), int(size)))
         index, _, operation = path.partition("/")
         if method != "PUT" and index not in self.indices:
             gone = {"type": "index_not_found_exception", "reason": f"no such index [{index}]"}
@@ -116,6 +120,8 @@ class Stub:
                 return {index: {"mappings": self.mappings[index]["mappings"]}}
             case "POST", "_bulk":
                 return self._bulk(index, text)
+            case "POST", "_search" if (body := json.loads(text)).get("sort") == ["_doc"]:
+                return self._scrolled(index, 0, body["size"])
             case "POST", "_search":
                 return self._search(index, json.loads(text))
         raise AssertionError((method, operation))
@@ -139,6 +145,12 @@ class Stub:
         ]  # fmt: skip
         total = {"value": len(hits), "relation": "eq"}
         return {"took": 1, "timed_out": False, "hits": {"total": total, "max_score": 1.0, "hits": hits}}
+
+    def _scrolled(self, index: str, start: int, size: int) -> dict[str, Any]:
+        """A page of all documents, as a scroll gives them."""
+        rows = list(self.indices[index].items())[start : start + size]
+        hits = [{"_index": index, "_id": key, "_score": None, "_source": source} for key, source in rows]
+        return {"_scroll_id": f"{index} {start + size} {size}", "hits": {"hits": hits}}
 
     @staticmethod
     def _score(source: dict[str, Any], body: dict[str, Any]) -> float:
@@ -250,6 +262,14 @@ async def test_an_index_of_the_user_s_is_searched_by_its_fields(stub: Stub, monk
     expected = "ApiKey s3cret-key" if stub.name == "elasticsearch" else "Basic cmVhZGVyOnMzY3JldC1rZXk="
     assert stub.keys == {expected}
     assert stub.bulks == 0
+
+
+async def test_an_index_is_listed_page_by_page(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.retrieval.elasticsearch._ROWS", 2)
+    found = await read_index(f"{stub.name}({stub.url},{with_index(stub)})", OPTIONS)
+    assert [(one.id, one.text, one.title) for one in found.passages] == [
+        ("k1", "ships sail the sea", ""), ("k2", "quick zebras", "Zebra")
+    ]  # fmt: skip
 
 
 async def test_a_key_that_may_only_search_is_enough(nine: Stub) -> None:

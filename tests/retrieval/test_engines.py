@@ -70,6 +70,13 @@ def test_a_collection_of_the_user_s_is_searched_by_its_fields(outcomes: Any) -> 
     assert own["facts"]["collection"] == "docs"
 
 
+def test_a_collection_is_listed_without_an_embedder(outcomes: Any) -> None:
+    assert outcomes["listed"] == [
+        ["k1", "ships sail the sea", "t1"], ["k2", "quick zebras jump", "t2"], ["k3", "火车火车", "t3"]
+    ]  # fmt: skip
+    assert "there is no collection 'other'. There is: " in outcomes["not listed"]
+
+
 def test_what_cannot_be_is_one_line(outcomes: Any) -> None:
     says = {
         "no text": "is in the collection but not in the pool, and it has no text",

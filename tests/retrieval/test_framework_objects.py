@@ -55,6 +55,21 @@ def test_it_gives_as_many_of_the_pool_s_passages_as_are_asked_for(found: Any, na
     assert found[name][0][0] == ["p/1", "title of p/1"]  # LangChain's documents have no ids: their text tells
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["langchain_store", "langchain_store_retriever", "langchain_mmr_retriever", "llamaindex_index",
+     "llamaindex_retriever", "haystack_retriever"],
+)  # fmt: skip
+def test_what_a_store_or_retriever_has_is_listed(found: Any, name: str) -> None:
+    assert sorted(found[f"listed {name}"]) == sorted(
+        ["ships sail the sea", "trains run on rails", "火车在铁路上", "quick zebras jump"]
+    )
+
+
+def test_what_has_no_list_of_its_passages_is_told(found: Any) -> None:
+    assert "cannot be listed: it is a Words. Name a folder" in found["listed langchain_retriever"]
+
+
 def test_a_retriever_of_haystack_is_asked_with_its_query(found: Any) -> None:
     assert ids(found["haystack_retriever"])[1] == ["p/2"]
     assert ids(found["haystack_retriever"])[0][0] == "p/1"

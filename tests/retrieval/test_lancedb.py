@@ -12,6 +12,7 @@ import pytest
 
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.retrieval import facts_of, open_retriever
+from ragstone.retrieval.listing import read_index
 from ragstone.types import Passage
 
 # Who only collects the tests does not wait for it.
@@ -91,6 +92,17 @@ async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_
     async with open_retriever(name, POOL[:1]) as retriever:
         with pytest.raises(DataError, match="id 'b' is in the collection but not in the pool, and it has no text"):
             await retriever.retrieve(["two"], k=5)
+
+
+async def test_a_table_is_listed(tmp_path: Path) -> None:
+    import lancedb
+
+    db = await lancedb.connect_async(str(tmp_path / "db"))
+    rows = [{"key": f"k{n}", "body": f"段 {n}", "vector": [1.0, 0.0]} for n in range(5000)]
+    await db.create_table("docs", data=rows)
+    found = await read_index(f"lancedb({tmp_path / 'db'},collection=docs,id=key,text=body)")
+    assert [(one.id, one.text) for one in found.passages[-1:]] == [("k4999", "段 4999")]
+    assert len(found.passages) == 5000
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ _INNER = (
 )  # fmt: skip
 """Where objects of frameworks keep their passages, or the object that has them."""
 _WRAPPED = ("payload", "_source", "entity", "node", "__data__")  # where engines and frameworks export the fields
-_ENGINE = re.compile(r"[a-z]+\(.*\)", re.DOTALL)
+_ENGINE = re.compile(r"[a-z][a-z0-9]*\(.*\)", re.DOTALL)
 
 
 async def read_index(source: Any, options: ModelOptions | None = None) -> Corpus:
@@ -190,7 +190,7 @@ def _items(value: Any, deepest: int) -> Any:
         return value.to_dict("records")
     if isinstance(value, Iterable) and not hasattr(value, "model_fields"):  # a model of pydantic yields its fields
         items = list(value)
-        if not items or passages_of(map(_unwrapped, items[:1])):
+        if not items or isinstance(items[0], str | Mapping) or passages_of(items[:1]):
             return items
         nested = [_items(item, deepest - 1) for item in items]
         return items if None in nested else [item for part in nested for item in part]

@@ -13,6 +13,7 @@ from typing import Any
 from ragstone.errors import RagstoneError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever
+from ragstone.retrieval.listing import read_index
 from ragstone.types import Passage
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz船火车"
@@ -114,6 +115,14 @@ async def search(name: str, *queries: str) -> Any:
     return {"found": lists, "facts": {key: facts[key] for key in ("library", "passages", "embedder", "collection")}}
 
 
+async def listed(name: str) -> Any:
+    try:
+        found = await read_index(name, ModelOptions(cache=None, timeout=5))
+    except RagstoneError as error:
+        return f"{type(error).__name__}: {error}"
+    return sorted([item.id, item.text, item.title] for item in found.passages)
+
+
 def asked(kind: str) -> int:
     return (Path.cwd() / "asked").read_text().split().count(kind)
 
@@ -130,6 +139,8 @@ async def main(engine: str, address: str) -> dict[str, Any]:
     outcomes["embedded again"] = asked("passage") - passages
     fields = globals()[f"seed_{engine}"](own)
     outcomes["own"] = await search(f"{engine}({own},collection=docs,{embedder},{fields})", "the sea", "火车", "zebras")
+    outcomes["listed"] = await listed(f"{engine}({own},collection=docs,{fields})")
+    outcomes["not listed"] = await listed(f"{engine}({own},collection=other)")
     kept = "".join(f",{part}" for part in fields.split(",") if part.startswith(("id=", "vector=")))
     outcomes["no text"] = await search(f"{engine}({own},collection=docs,{embedder},text=nothing{kept})", "z")
     outcomes["missing"] = await search(f"{engine}({own},collection=other,{embedder})", "z")

@@ -160,10 +160,21 @@ async def search(name: Any) -> Any:
     return [[[item.id, item.title] for item in found] for found in (first, second)]
 
 
+async def listed(name: Any) -> Any:
+    from ragstone.errors import RagstoneError
+    from ragstone.retrieval.listing import read_index
+
+    try:
+        return [item.text for item in (await read_index(name)).passages]
+    except RagstoneError as error:
+        return f"{type(error).__name__}: {error}"
+
+
 async def main() -> dict[str, Any]:
     found = {name: await search(f"{__file__}:{name}") for name in RETRIEVERS}
     found |= {name: await search(f"dense({__file__}:{name})") for name in EMBEDDERS}
     found |= {name: await search(f"rerank(bm25,{__file__}:{name})") for name in RERANKERS}
+    found |= {f"listed {name}": await listed(f"{__file__}:{name}") for name in RETRIEVERS}
     return found | {f"live {name}": await search(globals()[name]()) for name in ("langchain_store", "llamaindex_index")}
 
 
