@@ -159,7 +159,7 @@ async def test_an_application_that_cannot_go_on_without_a_passage_gets_one_witho
         return Response(f"best: {found[0]}")
 
     response = await Application().answer(Query("why", ()), ask)
-    assert (response.answer, response.passages) == ("best: -", ())
+    assert (response.answer, response.passages) == ("best: (empty)", ())
     with pytest.raises(ZeroDivisionError):
         await Application().answer(Query("why", ()), failing)
 

@@ -58,8 +58,11 @@ def call_of(pipeline: Any) -> tuple[Callable[[Query], Awaitable[Response]], froz
     async def invoke(question: Asked) -> Response:
         data = {component: dict.fromkeys(names, question.query.question) for component, names in inputs.items()}
         outputs = await pipeline.run_async(data, include_outputs_from=set(order))
+        if any(isinstance(outputs.get(name, {}).get("documents"), list) for name in order):
+            question.recorder.fetched, question.recorder.reranked = [], []  # in the order of the pipeline, not of time
         for name in order:
-            _record(question.recorder, outputs.get(name, {}), reranks=bool(_documents_to(graph.nodes[name])))
+            node = {**graph.nodes[name], "graph": graph}
+            _record(question.recorder, outputs.get(name, {}), reranks=bool(_documents_to(node)))
         return response_of(_last_answer(pipeline, outputs))
 
     async def ask(query: Query) -> Response:
@@ -94,7 +97,7 @@ async def search(searches: Sequence[Mapping[str, Any]], query: Query, recorder: 
     outputs = await asyncio.gather(*(_ask_alone(node, query.question) for node in searches))
     names = [_documents_from(node)[0] for node in searches]
     found = interleaved([output[name] for name, output in zip(names, outputs, strict=True)])
-    recorder.fetch(passages_of(found))
+    recorder.fetched = list(passages_of(found))
     return found
 
 
@@ -130,8 +133,13 @@ def _documents_from(node: Mapping[str, Any]) -> list[str]:
 
 
 def _documents_to(node: Mapping[str, Any]) -> list[str]:
-    """The names of its inputs that are documents."""
-    return [name for name, socket in node["input_sockets"].items() if Document in _types(socket.type)]
+    """The names of its inputs that are documents, or get some and take anything."""
+    nodes, found = node["graph"].nodes, []
+    for name, socket in node["input_sockets"].items():
+        types = _types(socket.type)
+        if Document in types or (Any in types and any(_documents_from(nodes[sender]) for sender in socket.senders)):
+            found.append(name)
+    return found
 
 
 def _types(kind: Any) -> list[Any]:
@@ -159,25 +167,36 @@ def _wrapped(method: Callable[..., Any], *, node: Mapping[str, Any]) -> Callable
             for name, kind in kinds.items()
         }
 
-    def call(question: Asked | None, arguments: Sequence[Any], inputs: Mapping[str, Any]) -> Any:
-        if question is None:
-            return method(*arguments, **inputs)
-        if isinstance(searched := inputs.get("query"), str) and not _documents_to(node):
+    later = bool(_documents_to(node))
+
+    def changed(question: Asked, inputs: Mapping[str, Any]) -> Any:
+        if isinstance(searched := inputs.get("query"), str) and not later:
             question.recorder.queries.append(searched)
-        changed = question.with_k(instance, cuts=bool(_documents_to(node)))
-        return method.__func__(changed, *arguments, **inputs)  # type: ignore[attr-defined]
+        return question.with_k(instance, cuts=later)
+
+    def recorded(question: Asked, output: Any) -> Any:
+        found = passages_of(output.get(_documents_from(node)[0]) or ())
+        if later:
+            question.passed_on(found, cuts=has_k(instance))
+        else:
+            question.recorder.fetch(found)
+        return output
 
     def run(*arguments: Any, **inputs: Any) -> Any:
         question = asked()
-        if question is not None and question.query.passages is not None:
+        if question is None:
+            return method(*arguments, **inputs)
+        if question.query.passages is not None:
             return given(question, inputs)
-        return call(question, arguments, inputs)
+        return recorded(question, method.__func__(changed(question, inputs), *arguments, **inputs))  # type: ignore[attr-defined]
 
     async def run_async(*arguments: Any, **inputs: Any) -> Any:
         question = asked()
-        if question is not None and question.query.passages is not None:
+        if question is None:
+            return await method(*arguments, **inputs)
+        if question.query.passages is not None:
             return given(question, inputs)
-        return await call(question, arguments, inputs)
+        return recorded(question, await method.__func__(changed(question, inputs), *arguments, **inputs))  # type: ignore[attr-defined]
 
     return run_async if inspect.iscoroutinefunction(method) else run
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import json
 import sys
 import types
 from collections import deque
@@ -31,6 +32,9 @@ def texts_in(root: Any) -> Iterator[str]:
     for value in _walk(root, stop=lambda part: isinstance(part, types.FunctionType | types.MethodType)):
         fields: Mapping[str, Any] = value if isinstance(value, dict) else getattr(value, "__dict__", {})
         yield from (text for name in _TEXTS if isinstance(text := fields.get(name), str))
+        if isinstance(node := fields.get("_node_content"), str):  # as LlamaIndex stores a node
+            with contextlib.suppress(ValueError):
+                yield str(json.loads(node).get("text"))
 
 
 def _walk(root: Any, stop: Callable[[Any], bool] = lambda value: False) -> Iterator[Any]:

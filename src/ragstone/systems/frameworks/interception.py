@@ -35,7 +35,7 @@ from ragstone.types import Passage, Query, Response, Usage
 T = TypeVar("T")
 _K_NAMES = ("k", "top_k", "similarity_top_k", "_similarity_top_k", "_k", "_top_k", "top_n")
 _VECTOR_STORE_K = 4  # LangChain's default where `search_kwargs` has no k
-_BLANK = (Passage("none", "-"),)
+_BLANK = (Passage("none", "(empty)"),)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 document. 24 questions at once, each with two passages of its own."""
 
 import asyncio
+import contextlib
 import importlib
 import json
 import sys
@@ -32,9 +33,11 @@ async def intervene(application: Any) -> dict[str, Any]:
 
 
 async def main() -> None:
-    module = importlib.import_module(sys.argv[1])
-    wanted = sys.argv[2:] or list(module.APPS)
-    print(json.dumps({name: await intervene(module.APPS[name]) for name in wanted}))
+    with contextlib.redirect_stdout(sys.stderr):  # what the applications print
+        module = importlib.import_module(sys.argv[1])
+        wanted = sys.argv[2:] or list(module.APPS)
+        replies = {name: await intervene(module.APPS[name]) for name in wanted}
+    print(json.dumps(replies))
 
 
 if __name__ == "__main__":
