@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import ragstone
 from ragstone.api.gates import Gate, project_gates
-from ragstone.api.project_config import configured_system, run_settings
-from ragstone.errors import UsageError
+from ragstone.api.project_config import asked_system, configured_system, run_settings
+from ragstone.errors import NotTrusted, UsageError
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
@@ -120,3 +121,40 @@ def test_gates_beside_the_systems_are_those_of_the_project(tmp_path: Path) -> No
     written(tmp_path, "[gates]\ntoken_f1 = true\n")
     with pytest.raises(UsageError, match=r"ragstone.toml, field 'gates.token_f1'"):
         project_gates(tmp_path)
+
+
+def test_a_table_is_a_system_from_python_as_it_is_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, '[systems.prod]\npython = "app.py:ask"\nretrieve = "app.py:search"\n')
+    (tmp_path / "app.py").write_text(
+        "FOUND = ['Tea costs 5 crowns.']\n"
+        "def search(question, k=1):\n    return FOUND[:k]\n"
+        "def ask(question, passages=None):\n"
+        "    found = search(question) if passages is None else passages\n"
+        "    return {'answer': found[0] if found else 'I do not know.', 'contexts': found}\n",
+        "utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotTrusted):  # a file that was found, as on the command line
+        ragstone.run([{"question": "How much is tea?", "reference": "5"}], "prod", run=tmp_path / "a.run")
+    monkeypatch.setenv("RAGSTONE_TRUST", str(tmp_path / "ragstone.toml"))
+    data = [{"id": "1", "question": "How much is tea?", "reference": "5 crowns", "gold": ["Tea costs 5 crowns."]}]
+    assert ragstone.run(data, "prod", run=tmp_path / "a.run").summary["answer_match"]["mean"] == 1.0
+    diagnosed = ragstone.diagnose(data, "prod", run=tmp_path / "b.run")
+    assert [cause.name for cause in diagnosed.causes().values()] == ["healthy"]
+    assert diagnosed.system == "app.py:ask"
+
+
+def test_an_object_keeps_its_retriever_and_another_takes_the_place_of_that_of_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(
+        tmp_path, '[systems.prod]\npython = "app.py:ask"\nretrieve = "app.py:search"\n[systems.docs]\ncorpus = "docs"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert asked_system("prod") == SystemTarget("app.py:ask", "app.py:search")
+    assert asked_system("prod", "other.py:find") == SystemTarget("app.py:ask", "other.py:find")
+    assert asked_system("local/extractive") == "local/extractive"
+    assert asked_system(print, "app.py:search") == SystemTarget(print, "app.py:search")
+    assert asked_system("docs", corpus="others").corpus == "others"

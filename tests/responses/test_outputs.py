@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import pytest
 
 from ragstone.errors import SystemFailed
-from ragstone.responses.outputs import LONGEST_ANSWER, passages_of, response_of
+from ragstone.responses.outputs import LONGEST_ANSWER, passages_of, response_of, state_response
+from ragstone.responses.stages import passages_at
 from ragstone.types import Passage, Response, Usage
 
 
@@ -175,3 +176,92 @@ def test_the_answer_of_an_agent_is_its_last_message() -> None:
 
 def test_token_counts_of_zero_are_no_counts() -> None:
     assert response_of({"answer": "A", "usage": {"prompt_tokens": 0, "completion_tokens": 0}}).usage is None
+
+
+def texts_at(response: Response, stage: str) -> list[str] | None:
+    found = passages_at(response, stage)
+    return None if found is None else [passage.text for passage in found]
+
+
+def test_stages_are_plain_dicts_lists_and_texts() -> None:
+    response = response_of({
+        "answer": "5 crowns",
+        "stages": {
+            "query": "price of tea",
+            "fetch": ["Tea costs 5 crowns.", {"id": "b.md", "text": "咖啡的价格是7克朗。"}, Document("Milk is white.")],
+            "rerank": [{"id": "b.md", "text": "咖啡的价格是7克朗。"}, "Tea costs 5 crowns."],
+            "prompt": "Answer from these documents:\nTea costs 5 crowns.\nQuestion: price?",
+            "seconds": 0.2,
+        },
+    })  # fmt: skip
+    assert [step.name for step in response.steps] == ["rewrite", "fetch", "rerank", "prompt"]
+    assert response.steps[0].output == ["price of tea"]
+    assert texts_at(response, "fetch") == ["Tea costs 5 crowns.", "咖啡的价格是7克朗。", "Milk is white."]
+    assert texts_at(response, "rerank") == ["咖啡的价格是7克朗。", "Tea costs 5 crowns."]
+    assert texts_at(response, "prompt") == ["Tea costs 5 crowns."]  # those of the passages that its text has
+    assert [passage.text for passage in response.passages] == ["Tea costs 5 crowns."]
+    fetched, prompted = passages_at(response, "fetch") or (), passages_at(response, "prompt") or ()
+    assert fetched[0].id == prompted[0].id
+
+
+def test_contexts_beside_stages_are_the_passages() -> None:
+    response = response_of(
+        {"answer": "5", "contexts": ["Tea."], "stages": {"retrieved": ["Tea.", "Milk."], "prompt": "Tea."}}
+    )
+    assert [passage.text for passage in response.passages] == ["Tea."]
+    assert texts_at(response, "fetch") == ["Tea.", "Milk."]
+    assert texts_at(response, "prompt") == ["Tea."]
+    assert response_of({"answer": "5", "stages": "three"}).steps == ()
+
+
+@pytest.mark.parametrize("value", [3, "a text", {"seconds": 2}])
+def test_a_stage_without_passages_is_named(value: Any) -> None:
+    with pytest.raises(SystemFailed) as caught:
+        response_of({"answer": "5", "stages": {"fetch": value}})
+    assert caught.value.kind == "no_passages"
+
+
+@dataclass
+class Said:
+    content: str
+    type: str = "ai"
+
+
+QUESTION = {"question": "How much is tea?"}
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [({"answer": "5", "generation": "draft"}, "5"),
+     ({"generation": "5", "summary": "tea"}, "5"),
+     ({"answer": "", "generation": "5"}, "5"),  # a default that nothing was written to
+     ({"response": Said("5")}, "5"),
+     ({"reply_text": "5", "documents": ["Tea."]}, "5"),
+     ({"messages": [Said("How much?", "human"), Said("5")], "summary": "tea"}, "5"),
+     ({"messages": [{"role": "user", "content": "How much?"}], "draft": "5"}, "5")],
+)  # fmt: skip
+def test_the_answer_of_a_graph_is_read_from_what_it_wrote(written: dict[str, Any], answer: str) -> None:
+    assert state_response({**QUESTION, **written}, QUESTION).answer == answer
+
+
+def test_which_of_several_texts_is_the_answer_is_recorded() -> None:
+    response = state_response({**QUESTION, "generation": "5", "answer": "five", "docs": ["Tea."]}, QUESTION)
+    assert response.answer == "five"
+    assert [(step.name, step.input, step.output) for step in response.steps] == [
+        ("state", ["answer", "generation"], "answer")
+    ]
+    assert [passage.text for passage in response.passages] == ["Tea."]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [({"summary": "tea", "draft": "5"}, r"several texts that could be the answer \(summary, draft\)"),
+     ({"tries": 3}, r"no text that could be the answer \(tries\)"),
+     ({}, "no text that could be the answer"),
+     ({"messages": [Said("How much?", "human")]}, "no text that could be the answer")],
+)  # fmt: skip
+def test_a_state_without_one_answer_says_how_to_name_it(written: dict[str, Any], words: str) -> None:
+    with pytest.raises(SystemFailed, match=words) as caught:
+        state_response({**QUESTION, **written}, QUESTION)
+    assert caught.value.kind == "no_answer"
+    assert "Name the answer `answer` in the state" in str(caught.value)

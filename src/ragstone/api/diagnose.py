@@ -14,6 +14,7 @@ from ragstone.api.evaluate import data_frame, plan_evaluation, read_data
 from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
 from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
+from ragstone.api.project_config import asked_system
 from ragstone.api.questions import plan_questions
 from ragstone.api.run_info import prices_and_gates
 from ragstone.api.run_result import RunResult
@@ -40,7 +41,6 @@ from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import Probe, probe_interventions
 from ragstone.systems.rag import RagTarget, rag_target
-from ragstone.systems.with_retriever import SystemTarget
 from ragstone.text import detect
 from ragstone.types import Embedder, Metric, Model, Query, System
 
@@ -307,7 +307,7 @@ async def diagnose_async(
         system = rag_target(system, listed or corpus or NO_CORPUS)
     planned = plan_diagnosis(
         read_data(questions, mapping=mapping, limit=limit, sample=sample, seed=seed, references=references),
-        system if retriever is None else SystemTarget(system, retriever),
+        asked_system(system, retriever, corpus),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         corpus=corpus,

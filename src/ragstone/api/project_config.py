@@ -142,6 +142,18 @@ def configured_system(
     return SystemTarget(system, _code(path, retrieve))
 
 
+def asked_system(system: Any, retriever: Any = None, corpus: Any = None, *, trusted: bool = False) -> Any:
+    """What `run` and `diagnose` ask: the system of the table that a name is of, or the name or object itself. With
+    `retriever` in place of the table's, and `corpus` in place of the documents of the table's `rag(…)`. `trusted`: as
+    in `configured_system`."""
+    found = configured_system(system, trusted=trusted) if isinstance(system, str) else system
+    if isinstance(found, RagTarget) and corpus is not None:
+        return dataclasses.replace(found, corpus=corpus)
+    if retriever is None:
+        return found
+    return SystemTarget(found.system if isinstance(found, SystemTarget) else found, retriever)
+
+
 def _code(path: Path, name: str) -> str:
     """The name as seen from the current folder, if it is code in a file."""
     return from_folder_of(path, name) if is_place(name) and ".py:" in name else name

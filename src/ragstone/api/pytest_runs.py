@@ -17,7 +17,7 @@ from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import EvalResult, read_data
 from ragstone.api.execute import RunOptions, asking, default_name
 from ragstone.api.gates import check_gates
-from ragstone.api.project_config import configured_system
+from ragstone.api.project_config import asked_system
 from ragstone.api.pytest_messages import at_length, misses
 from ragstone.api.pytest_support import Evaluator, Scored
 from ragstone.api.questions import plan_questions, run_questions
@@ -28,7 +28,6 @@ from ragstone.retrieval.listing import read_index
 from ragstone.runs import open_run
 from ragstone.systems import system_settings
 from ragstone.systems.http import HttpTarget
-from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import System
 
 _READING = ("mapping", "limit", "sample", "seed")
@@ -131,7 +130,7 @@ def ask_system(
     `limit`, `sample`, `seed` of the questions; `repeat`, `data_language`. Raises the errors of `run`."""
     evaluator.check(list(thresholds))
     limits = {str(evaluator.judging.names([name])[0]): limit for name, limit in thresholds.items()}
-    target = configured_system(system, trusted=True) if isinstance(system, str) else system
+    target = asked_system(system, trusted=True)
     data = _read(questions, options)
     plan = plan_questions(data, target, list(thresholds), evaluator.judging, **options)
     settings = [plan.benchmark.question, system_settings(plan.system), _identity(target, test)]
@@ -171,9 +170,9 @@ def diagnose_system(
     metrics = [name for name in thresholds if name not in causes]
     if metrics:
         evaluator.check(metrics)
-    target = configured_system(system, trusted=True) if isinstance(system, str) else system
+    target = asked_system(system, trusted=True)
     data = _read(questions, options)
-    asked = target if retriever is None else SystemTarget(target, retriever)
+    asked = asked_system(target, retriever, corpus)
     calling = asking(timeout, concurrency, cache=evaluator.options.cache)
     listed = None if index is None else evaluator.wait(read_index(index, calling))
     plan = plan_diagnosis(data, asked, metrics or None, evaluator.judging, corpus=corpus, index=listed, **options)

@@ -15,6 +15,7 @@ from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, asking, defau
 from ragstone.api.gold_documents import with_gold_documents
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import Judging
+from ragstone.api.project_config import asked_system
 from ragstone.api.run_info import prices_and_gates
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.datasets.tabular import EvalData
@@ -25,7 +26,6 @@ from ragstone.prices import read_price
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.systems import system_settings
 from ragstone.systems.rag import RagTarget
-from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import NO_ANSWER, Embedder, Metric, Model
 
 
@@ -162,11 +162,12 @@ async def run_async(
     `questions`: a path (CSV, JSONL, JSON, XLSX, Parquet…), a list of dicts or a data frame with a column of questions;
     references, labelled passages and other columns are used as in `evaluate`. `system`: a function or coroutine that
     takes a question; an object of LangChain, LlamaIndex, Haystack or DSPy; a `System`; `HttpTarget`; or a name:
-    `file.py:name`, `package.module:name`, an HTTP address, a model, "local/extractive". Named code runs in a process of
-    its own, a live object where it is. `retriever`: the retriever that the system uses, an object or a name
-    (`app.py:search`, an address), for searches without an answer (`ragstone diagnose`). `timeout`: seconds for one
-    answer. `repeat`: how often each question is asked. `concurrency`: questions asked at once (64). `price`:
-    "IN/OUT[/CACHED]" per million tokens of the system's models and, unless `judge_price` says otherwise, of the judge.
+    `file.py:name`, `package.module:name`, an HTTP address, a model, "local/extractive", or that of a table
+    `[systems.NAME]` of `ragstone.toml`. Named code runs in a process of its own, a live object where it is.
+    `retriever`: the one that the system uses, an object or a name (`app.py:search`, an address), for searches without
+    an answer (`ragstone diagnose`). `timeout`: seconds for one answer. `repeat`: how often each question is asked.
+    `concurrency`: questions asked at once (64). `price`: "IN/OUT[/CACHED]" per million tokens of the system's models
+    and, unless `judge_price` says otherwise, of the judge.
     The other options are those of `evaluate`. An exception, a hang or a crash of the system is the error of that
     question; the run goes on. Raises `RagstoneError`s, one line each.
     """
@@ -182,7 +183,7 @@ async def run_async(
             questions, mapping=mapping, limit=limit, sample=sample, seed=seed, sheet=sheet, split=split,
             references=references,
         ),
-        system if retriever is None else SystemTarget(system, retriever),
+        asked_system(system, retriever),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         data_language=data_language,

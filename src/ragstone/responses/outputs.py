@@ -1,8 +1,9 @@
 """Reads what a user's system returned: text, a mapping, or an object of a framework with such fields.
 
 The fields are those that applications and frameworks use: `answer`, `output` or `result` for the answer; `contexts`,
-`documents`, `source_nodes` and others for the passages, each of them a text, a mapping or a document object. LangChain,
-LlamaIndex, Haystack and DSPy need no import for this, because their objects have fields of these names.
+`documents`, `source_nodes` and others for the passages, each of them a text, a mapping or a document object; and
+`stages`, a mapping of the passages that were fetched, reranked and put into the prompt. LangChain, LlamaIndex, Haystack
+and DSPy need no import for this, because their objects have fields of these names.
 """
 
 import dataclasses
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed
@@ -33,6 +35,13 @@ _PASSAGES = (
 _TEXTS = ("text", "content", "page_content", "passage", "body", "chunk", "snippet")
 _IDS = ("id", "id_", "node_id", "doc_id", "document_id", "chunk_id", "_id", "source", "url", "path", "file_name")
 _METADATA = ("metadata", "meta")
+_STAGES = {
+    "rewrite": ("rewrite", "rewritten", "query", "queries"),
+    "fetch": ("fetch", "fetched", "retrieve", "retrieved"),
+    "rerank": ("rerank", "reranked"),
+    "prompt": ("prompt", "prompted"),
+}
+_LONGEST_PROBE = 200  # characters of a passage that are looked for in the prompt
 _INPUT_TOKENS = ("prompt_tokens", "input_tokens")
 _OUTPUT_TOKENS = ("completion_tokens", "output_tokens")
 
@@ -109,7 +118,39 @@ def _read(value: Any) -> Response:
             f"The system returned {type(value).__name__} without an answer (fields: {known}). Return text, or a dict "
             f"with `answer` and `contexts`.",
         )
-    return Response(answer, _first_passages([source, *_inner(source), fields, *_inner(fields)]), usage=_usage(fields))
+    passages = _first_passages([source, *_inner(source), fields, *_inner(fields)])
+    steps, last = _stages(fields.get("stages"), passages)
+    return Response(answer, passages or last, steps=steps, usage=_usage(fields))
+
+
+def _stages(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Step, ...], tuple[Passage, ...]]:
+    """The steps in a mapping of stages, and the passages of the last one. A prompt that is a text has those of the
+    passages before it, or of `passages`, that it contains."""
+    steps, last = list[Step](), tuple(passages)
+    for name, spellings in _STAGES.items() if isinstance(value, Mapping) else ():
+        output = next((value[spelling] for spelling in spellings if value.get(spelling) is not None), None)
+        if output is None:
+            continue
+        if name == "rewrite":
+            steps.append(Step(name, output=[output] if isinstance(output, str) else list(output)))
+            continue
+        if name == "prompt" and isinstance(output, str):
+            last = tuple(passage for passage in last if is_in(passage, [output]))
+        else:
+            last = found_passages(output)
+        steps.append(Step(name, output=[msgspec.to_builtins(passage) for passage in last]))
+    return tuple(steps), last
+
+
+def probe(passage: Passage) -> str:
+    """The beginning of a passage, which is looked for in a prompt; templates may cut its end."""
+    return passage.text.strip()[:_LONGEST_PROBE]
+
+
+def is_in(passage: Passage, prompts: Iterable[str]) -> bool:
+    """Whether one of the prompts has the passage."""
+    text = probe(passage)
+    return bool(text) and any(text in prompt for prompt in prompts)
 
 
 def _fields(value: Any) -> Mapping[str, Any]:

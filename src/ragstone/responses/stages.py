@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.responses.outputs import passages_of, usage_of
+from ragstone.responses.outputs import is_in, passages_of, usage_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
 STAGES = ("fetch", "rerank", "prompt")
@@ -23,8 +23,6 @@ STAGE_WORDS = {"fetched": "fetch", "reranked": "rerank", "prompted": "prompt"}
 
 FIRST_TOKEN = "first token"
 """The step of a streamed answer that has the seconds from the question to its first piece of text."""
-
-_LONGEST_PROBE = 200  # characters of a passage that are looked for in the prompt
 
 
 def stage_step(
@@ -109,7 +107,7 @@ class StageRecorder:
         if reranked:
             steps.append(stage_step("rerank", reranked, seconds=self.rerank_seconds))
         candidates = reranked or fetched
-        prompted = [passage for passage in candidates if any(_contains(prompt, passage) for prompt in self.prompts)]
+        prompted = [passage for passage in candidates if is_in(passage, self.prompts)]
         if prompted:
             steps.append(stage_step("prompt", prompted))
         passages = prompted or returned or reranked or fetched
@@ -125,13 +123,3 @@ class StageRecorder:
 
 def _ids(passages: Sequence[Passage]) -> list[str]:
     return [passage.id for passage in passages]
-
-
-def probe(passage: Passage) -> str:
-    """The beginning of a passage, which is looked for in a prompt; templates may cut its end."""
-    return passage.text.strip()[:_LONGEST_PROBE]
-
-
-def _contains(prompt: str, passage: Passage) -> bool:
-    text = probe(passage)
-    return bool(text) and text in prompt

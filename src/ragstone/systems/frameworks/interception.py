@@ -27,8 +27,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.errors import SystemFailed
-from ragstone.responses.outputs import passages_of
-from ragstone.responses.stages import StageRecorder, probe
+from ragstone.responses.outputs import passages_of, probe
+from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.holdings import objects_in, parts_of, texts_in
 from ragstone.types import Passage, Query, Response, Usage
 
