@@ -136,9 +136,9 @@ def test_a_table_is_a_system_from_python_as_it_is_from_the_command_line(
         "utf-8",
     )
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotTrusted):  # a file that was found, as on the command line
+    with pytest.MonkeyPatch.context() as without, pytest.raises(NotTrusted):  # a found file, as on the command line
+        without.delenv("RAGSTONE_TRUST")
         ragstone.run([{"question": "How much is tea?", "reference": "5"}], "prod", run=tmp_path / "a.run")
-    monkeypatch.setenv("RAGSTONE_TRUST", str(tmp_path / "ragstone.toml"))
     data = [{"id": "1", "question": "How much is tea?", "reference": "5 crowns", "gold": ["Tea costs 5 crowns."]}]
     assert ragstone.run(data, "prod", run=tmp_path / "a.run").summary["answer_match"]["mean"] == 1.0
     diagnosed = ragstone.diagnose(data, "prod", run=tmp_path / "b.run")
