@@ -136,14 +136,19 @@ def test_a_table_is_a_system_from_python_as_it_is_from_the_command_line(
         "utf-8",
     )
     monkeypatch.chdir(tmp_path)
-    with pytest.MonkeyPatch.context() as without, pytest.raises(NotTrusted):  # a found file, as on the command line
-        without.delenv("RAGSTONE_TRUST")
-        ragstone.run([{"question": "How much is tea?", "reference": "5"}], "prod", run=tmp_path / "a.run")
     data = [{"id": "1", "question": "How much is tea?", "reference": "5 crowns", "gold": ["Tea costs 5 crowns."]}]
     assert ragstone.run(data, "prod", run=tmp_path / "a.run").summary["answer_match"]["mean"] == 1.0
     diagnosed = ragstone.diagnose(data, "prod", run=tmp_path / "b.run")
     assert [cause.name for cause in diagnosed.causes().values()] == ["healthy"]
     assert diagnosed.system == "app.py:ask"
+
+
+def test_a_found_file_needs_the_consent_from_python_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, '[systems.prod]\npython = "app.py:ask"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGSTONE_TRUST")
+    with pytest.raises(NotTrusted):
+        ragstone.run([{"question": "How much is tea?", "reference": "5"}], "prod", run=tmp_path / "a.run")
 
 
 def test_an_object_keeps_its_retriever_and_another_takes_the_place_of_that_of_a_table(
