@@ -50,6 +50,8 @@ _ALL = (
     Fault("error messages as answers", "error", {"fails": 0.25}),
     Fault("converts units", "units", {"converts": 1.0}),
     Fault("told to be brief", "instruction", {"brief": True}),
+    Fault("a guard blocks answers", "guard", {"guards": 0.3}),
+    Fault("the prompt is cut", "prompt_cut", {"limit": 2500}, {"gold_end": True}),
     Fault("copies fill the top", "duplicates", {"copies": 3}, {"gold_third": True}),
 )
 FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ALL}

@@ -1,13 +1,13 @@
 """The system under diagnosis: rewriting, BM25, reranking, a cut and a scripted reader, with each stage recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from bench.diagnosis.chance import happens, number_of
 from bench.diagnosis.readers import Reader
-from bench.diagnosis.worlds import World
+from bench.diagnosis.worlds import World, WorldQuestion
 
 from ragstone.responses.stages import stage_step
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step
@@ -23,8 +23,9 @@ class Pipeline:
     (`missing`), that are there in an old state (`stale`); shares of the questions that are rewritten without their
     subject (`bare`) or raise an error (`crashes`); a random order of all documents (`shuffled`), gold at the end of
     what is fetched (`gold_last`) or behind two others (`gold_third`), copies of
-    every other passage (`copies`: of each), a reranker that turns the order around (`reverses`), and the best passages
-    in the middle of the prompt (`middle_out`). `turned`: the prompt is in the reverse order."""
+    every other passage (`copies`: of each), a reranker that turns the order around (`reverses`), the best passages in
+    the middle of the prompt (`middle_out`), and a prompt that is cut after so many characters (`limit`), where the gold
+    may stand at its end (`gold_end`). `turned`: the prompt is in the reverse order."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"passages", "language", "k", "retrieve"})
 
@@ -43,6 +44,8 @@ class Pipeline:
     gold_last: bool = False
     gold_third: bool = False
     copies: int = 0
+    gold_end: bool = False
+    limit: int = 0
     reverses: bool = False
     middle_out: bool = False
     turned: bool = False
@@ -83,7 +86,7 @@ class Pipeline:
         if question is not None and happens(self.crashes, self.seed, "crash", question.id):
             raise RuntimeError("the connection was reset")
         if query.passages is not None:
-            return Response(self.reader.reply(query.question, query.passages, query.repeat))
+            return Response(self.reader.reply(query.question, self._cut(query.passages), query.repeat))
         assert question is not None, query.question
         steps: list[Step] = []
         sought = question.text
@@ -95,9 +98,9 @@ class Pipeline:
         ranked = fetched[::-1] if self.reverses else fetched
         if self.reranks:
             steps.append(stage_step("rerank", ranked))
-        given = self._ordered(ranked[: query.k or self.k])
+        given = self._ordered(ranked[: query.k or self.k], question)
         steps.append(stage_step("prompt", given))
-        answer = self.reader.answer(question, given, query.repeat)
+        answer = self.reader.answer(question, self._cut(given), query.repeat)
         return Response(answer, given, tuple(steps), empty_retrieval=not given)
 
     async def fetched(self, sought: str, k: int) -> tuple[Passage, ...]:
@@ -124,8 +127,22 @@ class Pipeline:
         copies = [f"{passage.text.replace(' ', '  ', n + 1)}\n[{n + 1}]" for n in range(self.copies)]
         return [passage, *(Passage(f"{passage.id}~{n}", text, passage.title) for n, text in enumerate(copies))]
 
-    def _ordered(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
-        """The passages in their order, or with the best in the middle and the others around it in turn."""
+    def _cut(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
+        """What of the passages stands within the limit of the prompt."""
+        kept: list[Passage] = []
+        rest = self.limit
+        for passage in passages:
+            if self.limit and rest <= 0:
+                break
+            kept.append(Passage(passage.id, passage.text[:rest], passage.title) if self.limit else passage)
+            rest -= len(passage.text)
+        return tuple(kept)
+
+    def _ordered(self, passages: tuple[Passage, ...], question: WorldQuestion) -> tuple[Passage, ...]:
+        """The passages in their order, with the gold at the end, or with the best in the middle and the others around
+        it in turn."""
+        if self.gold_end:
+            return tuple(sorted(passages, key=lambda passage: passage.id in question.gold))
         if not self.middle_out:
             return passages[::-1] if self.turned else passages
         turned: list[Passage] = []

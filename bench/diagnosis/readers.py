@@ -15,6 +15,7 @@ from ragstone.types import Passage
 
 __all__ = ["Reader"]
 
+_GUARD = {"en": "I'm sorry, but I can't help with this request.", "zh": "抱歉，我不能协助处理这一请求。"}
 _FAILED = {
     "en": ("Sorry, something went wrong (500).", "Rate limit exceeded, please try again later.", "{}"),
     "zh": ("抱歉，系统繁忙，请稍后再试。", "请求过于频繁（429）。", ""),
@@ -44,6 +45,7 @@ class Reader:
     fails: float = 0.0
     converts: float = 0.0
     brief: bool = False
+    guards: float = 0.0
 
     def reply(self, text: str, passages: Sequence[Passage], repeat: int = 0) -> str:
         """The answer to a question by its text. To one that the world does not know, such as `diagnose` asks to find
@@ -60,6 +62,8 @@ class Reader:
         """The answer to a question from these passages. `repeat` numbers independent answers."""
         if self._does("fails", self.fails, question):
             return _FAILED[question.language][number_of("fails", question.id) % 3]
+        if self._does("guards", self.guards, question):
+            return _GUARD[question.language]
         if self._does("memory", self.memory, question):
             return self._wrong(question, "memory")
         if self._does("declines", self.declines, question):

@@ -87,5 +87,5 @@ def test_both_plans_name_the_same_causes_and_the_adaptive_one_asks_at_most_six()
     assert same >= 0.98 * TRIES, (same, causes)
     assert requests <= 6 * TRIES
     unreachable = {"unknown", "error", "should_have_refused", "not_in_index", "stale", "integration", "generation"}
-    of_content = {"metric", "duplicates", "filtered", "contradiction", "language", "reference_in_doubt"}
+    of_content = {"metric", "guard", "duplicates", "filtered", "contradiction", "language", "reference_in_doubt"}
     assert set(causes) >= {*CAUSES} - unreachable - of_content

@@ -9,7 +9,7 @@ from tests.benchmarks.interventions.evidence import examined
 
 from ragstone.benchmarks.interventions.causes import cause_of
 from ragstone.benchmarks.interventions.searching import distinct
-from ragstone.benchmarks.interventions.shared import Shared, language_of, shared_of
+from ragstone.benchmarks.interventions.shared import Shared, facts_of, shared_of
 from ragstone.responses.stages import stage_step
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Sample
 
@@ -133,7 +133,7 @@ def test_without_translations_the_questions_of_a_run_show_a_barrier_by_their_con
                 ranked = tuple([*one.passages, *notes] if n < count else notes)[:10]
                 response = Response("450", ranked[:4], (stage_step("fetch", ranked),))
                 found.append(examined(one, lambda _, response=response: response, takes=""))  # type: ignore[misc]
-        return shared_of(map(language_of, found))
+        return shared_of(map(facts_of, found))
 
     assert evidences(0, 6).barrier
     assert not evidences(5, 6).barrier

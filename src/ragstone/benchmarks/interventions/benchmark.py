@@ -242,7 +242,7 @@ def _cases(question: Question, wanted: Sequence[str], answers: Mapping[str, Resp
 
 def _together(standings: Mapping[int, Standing]) -> tuple[bool, Shared]:
     """What questions tell together: whether an answer changed when it was asked for again, and `Shared`."""
-    return any(one.changed for one in standings.values()), shared_of(one.language for one in standings.values())
+    return any(one.changed for one in standings.values()), shared_of(one.facts for one in standings.values())
 
 
 def _named(condition: str) -> dict[str, str | float | int | bool]:

@@ -44,6 +44,7 @@ STAGES: Final = (
     _row("language", fetched="no", barrier="yes"),
     _row("rewriting", fetched="yes", prompted="no", lowered="yes"),
     _row("reranking", fetched="yes", prompted="no", demoted="yes"),
+    _row("prompt_cut", fetched="yes", prompted="no", alone="right", cut="yes"),
     _row("ranking", fetched="yes", prompted="no", by_reference="no"),
     _row("k_too_small", prompted="no", reach="yes"),
     _row("not_retrieved", fetched="no"),
@@ -67,6 +68,8 @@ TABLE: Final = (
         for row in STAGES
     ),
     _row("units", alone="wrong", reread="unit"),
+    _row("guard", alone=(*_WRONG, MISSING), guarded="yes"),
+    _row("prompt_cut", alone="right", moved="right", cut="yes"),
     _row("position", alone="right", moved="right"),
     _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
     _row("noise", alone="right", added="wrong"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces, states
+from ragstone.benchmarks.interventions.prompts import fillers, open_question
 from ragstone.benchmarks.interventions.requests import explicit_question, neutral_question
 from ragstone.benchmarks.interventions.statements import letters
 from ragstone.benchmarks.source_attribution import content_words, words_in
@@ -220,6 +221,16 @@ def _placed(place: str) -> "Build":
     return build
 
 
+def _behind(*, short: bool) -> "Build":
+    """The gold behind passages that say nothing."""
+
+    def build(question: Question, first: Response) -> Query | None:
+        gold, others = _split(question, first)
+        return _given(question, [*fillers(others, short=short), *gold]) if gold and others else None
+
+    return build
+
+
 def _duplicated(question: Question, first: Response) -> Query | None:
     return _given(question, [item for item in first.passages for _ in range(2)]) if first.passages else None
 
@@ -405,6 +416,9 @@ _ALL = (
     Condition("gold_first", "passages", _placed("first")),
     Condition("gold_middle", "passages", _placed("middle")),
     Condition("gold_last", "passages", _placed("last")),
+    Condition("padded_last", "passages", _behind(short=False)),
+    Condition("short_last", "passages", _behind(short=True)),
+    Condition("gold_open", "passages", _reworded(lambda sample: open_question(sample.question))),
     Condition("duplicated", "passages", _duplicated),
     Condition("reordered", "passages", _reordered),
     Condition("counterfactual", "passages", _counterfactual),

@@ -11,7 +11,7 @@ from ragstone.benchmarks.interventions.causes import Cause, cause_of, lost_stage
 from ragstone.benchmarks.interventions.conditions import SEARCHES
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.labels import labels_of
-from ragstone.benchmarks.interventions.shared import Shared, language_of, shared_of
+from ragstone.benchmarks.interventions.shared import Shared, facts_of, shared_of
 from ragstone.benchmarks.interventions.standing import untried
 from ragstone.types import Record, Run
 
@@ -103,7 +103,7 @@ def of_questions(
     evidences = [Evidence(dict(records), takes, dict(gates or {})) for records in questions]
     rate = change_rate(evidences)
     found = []
-    together = shared_of(map(language_of, evidences)) if shared is None else shared
+    together = shared_of(map(facts_of, evidences)) if shared is None else shared
     for evidence in evidences:
         evidence.unstable_system, evidence.shared = rate > 0, together
         cause = cause_of(evidence)

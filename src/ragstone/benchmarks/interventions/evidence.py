@@ -26,6 +26,7 @@ from ragstone.benchmarks.interventions.conditions import (
     rivals,
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
+from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import is_error_message, reread
 from ragstone.benchmarks.interventions.searching import barrier, crowded, excluded
@@ -72,6 +73,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "in_doubt": ("yes", "no"),
     "reread": ("right", "unit", "no"),
     "explicit": ("detail", "form", "language", "no"),
+    "cut": ("yes", "no", MISSING),
+    "guarded": ("yes", "no", MISSING),
     "crowded": ("yes", "no", MISSING),
     "excluded": ("yes", "no", MISSING),
     "barrier": ("yes", "no", MISSING),
@@ -86,7 +89,8 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
     "contradicted": ("without_rivals", "indexed_only"),
     "own": ("chunk_only",), "split": ("search_reference",), "sentence": ("evidence_only",),
-    "explicit": ("gold_explicit", "gold_neutral"),
+    "explicit": ("gold_explicit", "gold_neutral"), "cut": ("padded_last", "short_last"),
+    "guarded": ("gold_open", "counterfactual"),
 }  # fmt: skip
 """The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
 
@@ -330,6 +334,8 @@ class Evidence:
             return self.told_by("recalled")
         if "refused" in (self.outcome("closed_book"), self.outcome("gold_only")):
             return "no"
+        if message_of(read) in self.shared.fixed:
+            return "no"  # what many questions get is no knowledge
         known = [self.sample.question, *(f"{item.title}\n{item.text}" for item in self.gold)]
         claims, others = (_claims(response.answer, known) for response in (by_heart, read))
         numbers, others_numbers = ({word for word in some if any(map(str.isdigit, word))} for some in (claims, others))
@@ -364,7 +370,8 @@ class Evidence:
         _indexed, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled, "partial": _partial,
         "in_doubt": _in_doubt, "reread": reread,
         "crowded": crowded, "excluded": excluded, "barrier": barrier, "own": own, "split": split,
-        "sentence": sentence, "explicit": explicit,
+        "sentence": sentence, "explicit": explicit, "cut": cut,
+        "guarded": guarded,
     }  # fmt: skip
     """How each of FIELDS is read."""
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from ragstone.benchmarks.interventions.prompts import message_of
 from ragstone.benchmarks.interventions.searching import foreign
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
 
+_LONGEST_MESSAGE = 400  # characters
+_FEWEST_MESSAGES = 3  # questions that get the same message
 _FEWEST = 5  # questions of each kind
 _MOSTLY, _SELDOM = 0.8, 0.5
 
@@ -16,25 +19,43 @@ _MOSTLY, _SELDOM = 0.8, 0.5
 @dataclass(frozen=True)
 class Shared:
     """`barrier`: of the questions in the language of their documents the search finds most, of those in another it does
-    not."""
+    not. `fixed`: wrong answers that several questions with different references got word for word."""
 
     barrier: bool = False
+    fixed: frozenset[str] = frozenset()
 
 
-def language_of(evidence: "Evidence") -> tuple[bool, bool] | None:
-    """Whether a question is in another language than its documents, and whether the search finds them; None if that is
-    not known."""
-    if not evidence.gold or evidence.value("in_index") == "no" or evidence.value("fetched") not in ("yes", "no"):
-        return None
-    return foreign(evidence) == "yes", evidence.value("fetched") == "yes"
+class Facts(NamedTuple):
+    """What one question adds: whether it is in another language than its documents and the search finds them (None: not
+    known), and a short wrong answer with its references."""
+
+    language: tuple[bool, bool] | None = None
+    message: str = ""
+    references: int = 0
 
 
-def shared_of(languages: Iterable[tuple[bool, bool] | None]) -> Shared:
-    """What these questions of one system tell together, each by its `language_of`."""
+def facts_of(evidence: "Evidence") -> Facts:
+    """The facts of a question."""
+    known = evidence.gold and evidence.value("in_index") != "no" and evidence.value("fetched") in ("yes", "no")
+    language = (foreign(evidence) == "yes", evidence.value("fetched") == "yes") if known else None
+    first = evidence.first
+    if first is None or not evidence.slots or evidence.value("as_is") not in ("wrong", "refused"):
+        return Facts(language)
+    message = message_of(first)
+    return Facts(language, message if len(message) <= _LONGEST_MESSAGE else "", hash(tuple(map(tuple, evidence.slots))))
+
+
+def shared_of(facts: Iterable[Facts]) -> Shared:
+    """What these questions of one system tell together."""
     found: dict[bool, list[bool]] = {False: [], True: []}
-    for pair in languages:
-        if pair is not None:
-            found[pair[0]].append(pair[1])
+    references: dict[str, set[int]] = {}
+    for fact in facts:
+        if fact.language is not None:
+            found[fact.language[0]].append(fact.language[1])
+        if fact.message:
+            references.setdefault(fact.message, set()).add(fact.references)
     own, others = found[False], found[True]
     enough = min(len(own), len(others)) >= _FEWEST
-    return Shared(enough and sum(own) >= _MOSTLY * len(own) and sum(others) <= _SELDOM * len(others))
+    barrier = enough and sum(own) >= _MOSTLY * len(own) and sum(others) <= _SELDOM * len(others)
+    fixed = [message for message, several in references.items() if len(several) >= _FEWEST_MESSAGES]
+    return Shared(barrier, frozenset(fixed))

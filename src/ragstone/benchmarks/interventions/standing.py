@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_conditions
 from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.benchmarks.interventions.evidence import Evidence
-from ragstone.benchmarks.interventions.shared import language_of
+from ragstone.benchmarks.interventions.shared import Facts, facts_of
 
 CHANGES: Mapping[str, tuple[str, ...]] = {
     "k_too_small": ("k2", "k4"), "reranking": ("unranked",), "rewriting": ("unrewritten",),
@@ -30,7 +30,7 @@ class Standing:
     as is; `new`: some of them are. `failed`: an answer is an error, which the next round asks again. `right` by
     condition, where it is known. `changed`: asked again it is right where it was wrong, or the other way round.
     `usable`: the changes against its cause that would change its prompt; `shown`: those of them that something asked
-    already speaks for. `language`: see `shared.language_of`."""
+    already speaks for. `facts`: what it adds to `Shared`."""
 
     wanted: tuple[str, ...]
     new: bool
@@ -40,7 +40,7 @@ class Standing:
     changed: bool | None
     usable: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
-    language: tuple[bool, bool] | None = None
+    facts: Facts = Facts()
 
 
 def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> Standing:
@@ -60,7 +60,7 @@ def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> S
         tuple(name for name in CONDITIONS if name in names), bool(names - evidence.records.keys()),
         any(record.response is None for record in evidence.records.values()), cause, right,
         pair[0] != pair[1] if len(pair) == 2 else None, usable,
-        frozenset(name for name in usable if _speaks_for(name, evidence)), language_of(evidence),
+        frozenset(name for name in usable if _speaks_for(name, evidence)), facts_of(evidence),
     )  # fmt: skip
 
 

@@ -23,10 +23,12 @@ STEP_OF = {
     "not_in_index": "base", "stale": "base", "contradiction": "base", "chunking": "base",
     "rewriting": "search", "filtered": "search",
     "not_retrieved": "search", "language": "search", "duplicates": "prompt", "reranking": "prompt", "ranking": "prompt",
-    "k_too_small": "prompt", "position": "alone", "noise": "alone",
+    "k_too_small": "prompt", "prompt_cut": "prompt", "position": "alone", "noise": "alone",
 }  # fmt: skip
 """The step that a cause belongs to; any other cause is a bar of its own below the steps."""
 _REPAIRS = {"stale": "gold_only", "contradiction": "without_rivals"}  # of other losses the gold added
+_TWICE = {"language": "language", "prompt_cut": "alone"}
+"""The bar of a cause where it did not lose the gold before the prompt."""
 _OPEN = ("unknown", "generation")  # a condition that was not measured would tell more
 
 
@@ -76,8 +78,8 @@ def bar_of(item: Diagnosed) -> str:
 
 
 def step_of(cause: str, item: Diagnosed) -> str:
-    if cause == "language" and item.lost != cause:
-        return cause  # of the answer, not of the search
+    if cause in _TWICE and item.lost != cause:
+        return _TWICE[cause]
     fetched_too_few = cause in ("k_too_small", "duplicates") and item.evidence.value("fetched") == "no"
     return "search" if fetched_too_few else STEP_OF.get(cause, cause)
 

@@ -42,6 +42,8 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("not_in_index", "rewriting", "filtered", "not_retrieved"), _ADDED),
     "language": (*_ADDED[:1], "gold_explicit", *_ALONE),
     **dict.fromkeys(("duplicates", "reranking", "ranking"), _ADDED),
+    "prompt_cut": ("short_last", "gold_first", *_ADDED),
+    "guard": ("gold_open", "counterfactual", *_ALONE),
     "position": ("gold_first", "gold_last", "gold_middle"),
     **dict.fromkeys(("noise", "refused_wrongly", "integration", "reading", "reference_in_doubt"), _ALONE),
     **dict.fromkeys(("units", "instruction"), ("gold_explicit", *_ALONE)),

@@ -1,0 +1,96 @@
+"""What happens to a passage and to an answer around the model: a prompt that is cut at its length, and a guard that
+replaces the answer by a fixed message."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragstone.metrics.refusal import refusal_spans
+from ragstone.text import detect, find_answer, words
+from ragstone.types import Passage, Response
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.interventions.evidence import Evidence
+
+_MISSING = "missing"
+_FILLERS = {"en": "This page was left blank on purpose. ", "zh": "此页特意留空。"}
+_SHORTEST = 30  # characters of a filler
+_OPEN = {"en": "What do these documents say?", "zh": "这些文档讲了什么？"}
+_STAGES = ("rewrite", "fetch", "rerank", "prompt")
+_ABOUT_DOCUMENTS = 0.5  # share of the words of an answer that the passages have
+# A message that says that something is missing from the documents is a refusal of the model, not of a guard.
+_LACKING = re.compile(
+    r"\b(?:documents?|context|passages?|information|sources?|mention\w*|know|find|found|state[sd]?|contain\w*|provided?)\b"
+    r"|文档|资料|材料|信息|上下文|段落|提到|提及|知道|找到|文中"
+)
+
+
+def fillers(passages: Sequence[Passage], *, short: bool) -> list[Passage]:
+    """As many passages that say nothing, each as long as one of these, or short."""
+    made = []
+    for number, passage in enumerate(passages):
+        text = _FILLERS[detect(passage.text)]
+        length = _SHORTEST if short else len(passage.text)
+        made.append(Passage(f"filler{number}", (text * (length // len(text) + 1))[: max(length, _SHORTEST)].strip()))
+    return made
+
+
+def open_question(question: str) -> str:
+    """What to ask about the documents in place of the question, in its language."""
+    return _OPEN[detect(question)]
+
+
+def cut(evidence: "Evidence") -> str | None:
+    """Whether the prompt is cut at its length: behind long passages that say nothing the answer from the gold is wrong,
+    behind as many short ones it is right."""
+    long = evidence.told("padded_last")
+    if long in (None, _MISSING):
+        return evidence.told_by("cut") if long is None else _MISSING
+    if long == "right":
+        return "no"
+    short = evidence.told("short_last")
+    return evidence.told_by("cut") if short is None else "yes" if short == "right" else "no"
+
+
+def guarded(evidence: "Evidence") -> str | None:
+    """Whether a fixed message replaces the answer from the gold: many questions get it, and the model's own reply is
+    recorded and right, or another question about the same passages, or another answer in them, is let through."""
+    response = evidence.response("gold_only") or (evidence.first if evidence.value("prompted") == "yes" else None)
+    if response is None or message_of(response) not in evidence.shared.fixed:
+        return "no"
+    if any(_replies_rightly(evidence, name) for name in ("gold_only", "as_is")):
+        return "yes"
+    if _LACKING.search(message_of(response)):
+        return "no"
+    opened = evidence.response("gold_open")
+    if opened is None and evidence.open_conditions("guarded"):
+        return None
+    if opened is not None and _is_about(evidence, opened):
+        return "yes"
+    other = evidence.response("counterfactual")
+    if other is None:
+        return evidence.told_by("guarded", otherwise="no")
+    return "yes" if find_answer(evidence.question.stand_in, other.answer) else "no"
+
+
+def message_of(response: Response) -> str:
+    """An answer as it is compared with other answers."""
+    return " ".join(response.answer.split()).lower()
+
+
+def _replies_rightly(evidence: "Evidence", condition: str) -> bool:
+    """Whether a recorded step of an answer that is no search states the reference: what the model said."""
+    response = evidence.response(condition)
+    said = [step.output for step in response.steps if step.name not in _STAGES] if response is not None else []
+    return any(
+        isinstance(text, str) and all(any(find_answer(alias, text) for alias in slot) for slot in evidence.slots)
+        for text in said
+    )
+
+
+def _is_about(evidence: "Evidence", response: Response) -> bool:
+    """Whether an answer tells what the gold says."""
+    if message_of(response) in evidence.shared.fixed or refusal_spans(response.answer):
+        return False
+    said, known = set(words(response.answer)), {word for item in evidence.gold for word in words(item.text)}
+    return bool(said) and len(said & known) >= _ABOUT_DOCUMENTS * len(said)

@@ -1,0 +1,117 @@
+"""A prompt that is cut at its length is told from a reader that minds the position, and a guard from a model that
+refuses, in English and Chinese."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.benchmarks.interventions.evidence import examined
+
+from ragstone.benchmarks.interventions.causes import cause_of
+from ragstone.benchmarks.interventions.shared import Shared, facts_of, shared_of
+from ragstone.responses.stages import stage_step
+from ragstone.types import Passage, Query, Response, Sample, Step
+
+WORLDS: dict[str, dict[str, Any]] = {
+    "en": {
+        "question": "How much does the Belka pump weigh?", "reference": "317 kg", "other": "450 kg",
+        "gold": "The Belka pump weighs 317 kg, as its plate in hall 3 of the north works says.",
+        "note": "A note on the doors of hall {n} in the south works, which are painted every {n} years. ",
+        "message": "I'm sorry, but I can't help with this request.",
+        "lacking": "The documents do not contain the answer.",
+        "missing": "I do not know.",
+    },
+    "zh": {
+        "question": "贝卡泵有多重？", "reference": "317公斤", "other": "450公斤",
+        "gold": "贝卡泵重317公斤，这是北厂三号车间里的铭牌上写着的。",
+        "note": "关于南厂{n}号车间大门的说明：每隔{n}年重新油漆一次，由后勤部门负责。",
+        "message": "抱歉，我不能协助处理这一请求。", "lacking": "文档中没有答案。", "missing": "不知道。",
+    },
+}  # fmt: skip
+Reader = Callable[[str, Sequence[Passage]], str]
+
+
+def examine(language: str, reader: Reader, *, fixed: str = "", steps: Sequence[Step] = (), others: int = 4) -> str:
+    """The cause for a reader that gets the gold last, behind long notes, and may be asked with given passages."""
+    world = WORLDS[language]
+    gold = Passage("gold", world["gold"], relevant=True)
+    sample = Sample("q", world["question"], ((world["reference"],),), (gold,), language, {"stand_in": world["other"]})
+    notes = [Passage(f"note{n}", world["note"].format(n=n) * 6) for n in range(others)]
+
+    def ask(query: Query) -> Response:
+        passages = (*notes, replace(gold, relevant=None)) if query.passages is None else query.passages
+        found = (stage_step("fetch", passages),) if query.passages is None else ()
+        return Response(reader(query.question, passages), tuple(passages), (*found, *steps))
+
+    return cause_of(examined(sample, ask, "repeat passages", shared=Shared(fixed=frozenset([fixed])))).name
+
+
+def reads(language: str, passages: Sequence[Passage], limit: int = 100_000) -> str:
+    """The value that the beginning of the passages states."""
+    text = "\n".join(passage.text for passage in passages)[:limit]
+    world = WORLDS[language]
+    return str(next((world[name] for name in ("reference", "other") if world[name] in text), world["missing"]))
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_a_cut_prompt_is_named_and_a_reader_that_minds_position_or_noise_is_not(language: str) -> None:
+    limit = 700 if language == "en" else 400
+
+    def cut(question: str, passages: Sequence[Passage]) -> str:
+        return reads(language, passages, limit)
+
+    def trusts_first(question: str, passages: Sequence[Passage]) -> str:
+        return reads(language, passages[:1])
+
+    def confused(question: str, passages: Sequence[Passage]) -> str:
+        return reads(language, passages) if len(passages) < 2 else WORLDS[language]["other"]
+
+    assert examine(language, cut) == "prompt_cut"
+    assert examine(language, trusts_first) == "position"
+    assert examine(language, confused) == "noise"
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_a_guard_on_the_question_or_on_the_answer_is_named(language: str) -> None:
+    world = WORLDS[language]
+    message = world["message"].lower()
+
+    def on_question(question: str, passages: Sequence[Passage]) -> str:
+        return world["message"] if world["question"] in question else passages[-1].text
+
+    def on_answer(question: str, passages: Sequence[Passage]) -> str:
+        return world["message"] if reads(language, passages) == world["reference"] else reads(language, passages)
+
+    assert examine(language, on_question, fixed=message) == "guard"
+    assert examine(language, on_answer, fixed=message) == "guard"
+    assert examine(language, on_question) == "refused_wrongly"  # one question got this message, and no other
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_a_model_that_refuses_is_no_guard_unless_its_recorded_reply_was_right(language: str) -> None:
+    world = WORLDS[language]
+
+    def always(question: str, passages: Sequence[Passage]) -> str:
+        return str(world["message"])
+
+    def lacking(question: str, passages: Sequence[Passage]) -> str:
+        return world["lacking"] if world["question"] in question else passages[-1].text
+
+    assert examine(language, always, fixed=world["message"].lower()) == "refused_wrongly"
+    assert examine(language, lacking, fixed=world["lacking"].lower()) == "refused_wrongly"
+    said = [Step("model", output=f"It is {world['reference']}.")]
+    assert examine(language, always, fixed=world["message"].lower(), steps=said) == "guard"
+
+
+def test_a_message_is_fixed_that_questions_with_different_references_got() -> None:
+    def shared(*answers: str) -> Shared:
+        found = []
+        for number, answer in enumerate(answers):
+            sample = Sample(f"q{number}", f"How much is {number}?", ((f"{number}00 kg",),))
+            found.append(examined(sample, lambda _, answer=answer: Response(answer), takes=""))  # type: ignore[misc]
+        return shared_of(map(facts_of, found))
+
+    assert shared("Blocked.", "blocked. ", "Blocked.").fixed == {"blocked."}
+    assert not shared("Blocked.", "Blocked.", "It is 5.").fixed
+    assert not shared("It is 000 kg.", "It is 100 kg.", "It is 200 kg.").fixed
