@@ -7,7 +7,7 @@ alone tells what may be gained, as some of them come back by chance.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_conditions
 from ragstone.benchmarks.interventions.conditions import CONDITIONS
@@ -40,7 +40,7 @@ class Standing:
     changed: bool | None
     usable: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
-    facts: Facts = Facts()
+    facts: Facts = field(default_factory=Facts)
 
 
 def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> Standing:
