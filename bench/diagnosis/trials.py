@@ -56,12 +56,16 @@ class Trial:
     def system(self, *planted: Fault) -> Pipeline:
         """The system with only these faults."""
         reader = Reader(self.world, self.seed, refuses=self.refuses, misreads=self.misreads)
-        pipeline = Pipeline(self.world, reader, self.seed)
+        pipeline = self.clean(reader)
         for fault in self.faults:
             pipeline = fault.without(pipeline)
         for fault in planted:
             pipeline = fault.faulty(pipeline)
         return pipeline
+
+    def clean(self, reader: Reader) -> Pipeline:
+        """The system before any fault."""
+        return Pipeline(self.world, reader, self.seed)
 
     @cached_property
     def faulty(self) -> Pipeline:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.interventions import comparison, summary, tables
-from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS, SEARCHES, Question, basis_of
+from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS, REFERENCE, SEARCHES, Question, basis_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.shared import Shared, shared_of
@@ -151,7 +151,7 @@ class Interventions(BaseBenchmark):
         """Case id → the answers of these rows from which conditions are made."""
         assert self.answers is not None
         names = [f"{row_name(row)}/{name}" for row, more in wanted.items()
-                 for name in ("as_is", *({ASKED} & {*more})) if more]  # fmt: skip
+                 for name in ("as_is", *({ASKED, REFERENCE} & {*more})) if more]  # fmt: skip
         found = run.find([(self.answers[1], name) for name in names])
         return {one.case.id: one.response for one in found if one is not None and one.response is not None}
 
@@ -233,7 +233,7 @@ def _cases(question: Question, wanted: Sequence[str], answers: Mapping[str, Resp
     first = answers.get(f"{row}/as_is")
     if first is None:
         return
-    basis = basis_of(first, answers.get(f"{row}/{ASKED}"))
+    basis = basis_of(first, {name: answers.get(f"{row}/{name}") for name in (ASKED, REFERENCE)})
     for name in wanted:
         query = CONDITIONS[name].build(question, basis)
         if query is not None:

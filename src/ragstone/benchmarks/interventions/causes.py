@@ -35,7 +35,7 @@ STAGES: Final = (
     # What lost the gold, whether the answer is right or wrong.
     _row("stale", in_index=("no", MISSING), alone="right", indexed="wrong"),
     _row("contradiction", alone="right", contradicted="yes"),
-    _row("chunking", prompted="no", own=("wrong", MISSING), split="yes"),
+    _row("chunking", prompted="no", split="yes", own=("wrong", MISSING)),
     _row("not_in_index", in_index="no"),
     _row("rewriting", fetched="no", asked="yes"),
     _row("duplicates", prompted="no", crowded="yes"),

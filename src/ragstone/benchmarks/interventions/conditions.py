@@ -28,7 +28,7 @@ _TRANSLATIONS = ("question_en", "question_zh", "question_translated")  # columns
 _ANY_DEPTH = 100
 _SAME_SUBJECT = 0.7
 """Share of the words of a question's subject, by weight, that a passage about it has."""
-ASKED = "search_asked"
+ASKED, REFERENCE = "search_asked", "search_reference"
 _PROBE = 300  # characters of a gold passage that are searched for
 _MUCH = 2  # times as long as its evidence: a text in which the value may drown
 
@@ -67,12 +67,13 @@ def rewritten_of(response: Response) -> str:
     return next((query for query in queries if isinstance(query, str) and query.strip()), "")
 
 
-def basis_of(first: Response, search: Response | None) -> Response:
+def basis_of(first: Response, searches: Mapping[str, Response | None]) -> Response:
     """The first answer as conditions are made of it: where the query was rewritten, with what a search for the question
-    as asked found."""
-    if search is None or not rewritten_of(first):
-        return first
-    return replace(first, steps=(*first.steps, stage_step(ASKED, search.passages)))
+    as asked found, and with what one for the gold's own words found."""
+    asked, own = searches.get(ASKED), searches.get(REFERENCE)
+    steps = [stage_step(ASKED, asked.passages)] if asked is not None and rewritten_of(first) else []
+    steps += [stage_step(REFERENCE, own.passages[:FOUND_BY_ITSELF])] if own is not None else []
+    return replace(first, steps=(*first.steps, *steps)) if steps else first
 
 
 def _plain(passages: Sequence[Passage]) -> tuple[Passage, ...]:
@@ -124,8 +125,11 @@ def _chunk_only(question: Question, first: Response) -> Query | None:
 
 
 def own_chunks(question: Question, first: Response) -> list[Passage]:
-    """The passages of the prompt that hold the gold, or parts of it."""
-    return pieces(first.passages, question.gold, question.sample.references)
+    """The system's passages that hold the gold, or parts of it: those of the prompt; where it has none, those that were
+    fetched, or found by its own words."""
+    places = (first.passages, fetched_of(first), passages_at(first, REFERENCE) or ())
+    found = (pieces(passages, question.gold, question.sample.references) for passages in places)
+    return next((chunks for chunks in found if chunks), [])
 
 
 def are_labels(question: Question, passages: Sequence[Passage]) -> bool:
@@ -434,7 +438,7 @@ _ALL = (
     Condition(ASKED, "retrieve", _search(lambda question, first: question.sample.question)),
     Condition("search_rewritten", "retrieve", _search(lambda question, first: rewritten_of(first))),
     Condition("search_deep", "retrieve", _search(lambda question, first: question.sample.question, 4)),
-    Condition("search_reference", "retrieve", _search(_reference, least=FOUND_BY_ITSELF)),
+    Condition(REFERENCE, "retrieve", _search(_reference, least=FOUND_BY_ITSELF)),
     Condition("search_own", "retrieve", _search(_own_words, 4, least=_ANY_DEPTH)),
     Condition("search_control", "retrieve", _search(_control_words, least=FOUND_BY_ITSELF)),
     Condition("search_translated", "retrieve", _search(translation_of)),

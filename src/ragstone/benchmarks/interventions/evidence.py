@@ -16,6 +16,7 @@ from ragstone.benchmarks.interventions.conditions import (
     ASKED,
     CONDITIONS,
     FOUND_BY_ITSELF,
+    REFERENCE,
     REPEATS,
     Question,
     basis_of,
@@ -138,7 +139,11 @@ class Evidence:
     @property
     def basis(self) -> Response | None:
         """The answer as is, as conditions are made of it."""
-        return None if self.first is None else basis_of(self.first, self.response(ASKED))
+        return (
+            None
+            if self.first is None
+            else basis_of(self.first, {name: self.response(name) for name in (ASKED, REFERENCE)})
+        )
 
     def response(self, condition: str) -> Response | None:
         record = self.records.get(condition)
@@ -235,8 +240,8 @@ class Evidence:
 
     @cached_property
     def own_chunks(self) -> list[Passage]:
-        """The passages of the prompt that hold the gold, or parts of it."""
-        return own_chunks(self.question, self.first) if self.first is not None else []
+        """The system's passages that hold the gold, or parts of it, as far as it showed them."""
+        return [] if self.basis is None else own_chunks(self.question, self.basis)
 
     def _in_index(self) -> str | None:
         if not self.gold:

@@ -29,7 +29,7 @@ _NEARLY = 0.75  # of the best place's weight: as good a place
 _ALIKE = 0.85  # of the letters around a value that a flattened row, or a sentence set in another way, keeps
 _OVERLAP = 8  # letters of a sentence at the border of a text that are a part of it and no accident
 _LINE = 40  # characters from which a line that ends without a mark goes on in the next one
-_WRAPPED = re.compile(rf"([^\n]{{{_LINE},}}[^\s.!?。！？；:：|#])[^\S\n]*\n[^\S\n]*(?=[^\s#|*•>\-–—\d])")
+_ENDS, _BEGINS = tuple(".!?。！？；:：|#"), tuple("#|*•>-–—0123456789")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n\s*(?=[a-z])")
 _SECTION, _MARKS = re.compile(r"\n(?=#)"), re.compile(r"[.!?。!?;；]\s|[。！？；\n]")
 _WORD, _HAN_RUN = re.compile(rf"[^\W_{HAN}]+(?:[.,]\d+)*"), re.compile(rf"[{HAN}]+")
@@ -172,7 +172,14 @@ def _parts(text: str) -> tuple[_Place, ...]:
 
 def _unwrapped(text: str) -> str:
     """The text with the lines of a paragraph, and words that are cut at their ends, joined."""
-    return _HAN_BORDER.sub("", _WRAPPED.sub(r"\1 ", _WRAPPED.sub(r"\1 ", _HYPHENATED.sub("", text))))
+    lines = [""]
+    for line in _HYPHENATED.sub("", text).split("\n"):
+        last, begin = lines[-1].rstrip(), line.lstrip()
+        if len(last) >= _LINE and begin and not last.endswith(_ENDS) and not begin.startswith(_BEGINS):
+            lines[-1] = f"{last} {begin}"
+        else:
+            lines.append(line)
+    return _HAN_BORDER.sub("", "\n".join(lines[1:]))
 
 
 def _above(headings: Iterable[tuple[int, int, str]], at: int) -> tuple[str, ...]:
