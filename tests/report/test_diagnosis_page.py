@@ -286,3 +286,26 @@ def test_ids_answers_and_names_of_a_diagnosis_are_shown_and_never_obeyed(opened:
     with ThreadPoolExecutor() as pool:  # a synchronous Playwright holds the event loop of this thread open
         result = pool.submit(diagnose, rows, Hostile(), run=tmp_path / "h.run").result()
     check_that_nothing_runs(opened, page_of(result, tmp_path), policy=False)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "not measured"), ("zh", "未测量")])
+def test_what_nobody_measured_is_a_hatched_bar_with_these_words_on_page_terminal_and_in_tables(
+    language: str, words: str, tmp_path: Path
+) -> None:
+    plain = Planted(frozenset({"lost"}), concerned=range(4), accepts=frozenset())
+    result = diagnose(labelled(), plain, run=tmp_path / "d.run")
+    bars = page_of(result, tmp_path, language).split('<ol class="fall">')[1].split("</ol>")[0].split("<li ")[1:]
+    (search,) = [bar for bar in bars if 'href="#search"' in bar]
+    assert search.startswith('class="unmeasured"')
+    assert '<path d="M' in search.partition("<rect")[2]
+    assert 'class="hatch"' in search
+    assert f"<b>{words}</b>" in search
+    with result.open() as run:
+        shown = opening_text(run.summaries(language=language), language=language)
+    assert re.search(rf"{words} +╱╱", shown)
+    tables = {table.id: table for table in result.tables(language=language)}
+    gain = tables["diagnosis-fixes"].rows[0].cells[2]
+    assert (gain.value, gain.text) == (None, words)
+    assert "passages" in gain.note
+    steps = [row.cells[2] for row in tables["diagnosis-waterfall"].rows[1:5]]
+    assert [cell.value for cell in steps][1] is None

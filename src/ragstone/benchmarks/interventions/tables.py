@@ -150,7 +150,7 @@ class _DiagnosisTables(TableWriter):
         if name in ("asked", "by_reference"):
             if not any(value in ("yes", "no") for value in values):
                 return (
-                    "–"
+                    self.words["not_measured"]
                     if any(item.evidence.value("fetched") == "no" for item in items)
                     else self._count(items, "fetched")
                 )
@@ -159,7 +159,7 @@ class _DiagnosisTables(TableWriter):
                 for item, value in zip(items, values, strict=True)
             ]
         known = [value for value in values if value in ("yes", "no")]
-        return f"{sum(value == 'yes' for value in known)}/{len(known)}" if known else "–"
+        return f"{sum(value == 'yes' for value in known)}/{len(known)}" if known else self.words["not_measured"]
 
     def causes(self) -> Table:
         """The primary cause of every question, and how sure it is."""
