@@ -208,3 +208,18 @@ def test_any_answer_gets_a_score_whose_evidence_lies_in_it(answer: str, slots: l
     for slot in (result.evidence or {"slots": []})["slots"]:
         for mention in slot:
             assert 0 <= mention["start"] < mention["end"] <= len(answer)
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "right"),
+    [
+        ("The documents do not say.", "I do not know; the documents do not say.", 1.0),
+        ("The documents do not say.", "It is 25 days.", 0.0),
+        ("文档中没有说明。", "文档中没有相关信息，无法回答。", 1.0),
+        ("文档中没有说明。", "25天。", 0.0),
+        ("No.", "No, they are not allowed.", 1.0),
+        ("No.", "I do not know.", 0.0),
+    ],
+)
+def test_to_a_reference_that_declines_a_refusal_is_the_right_answer(reference: str, answer: str, right: float) -> None:
+    assert score(answer, (reference,)).value == right

@@ -68,7 +68,7 @@ class AnswerMatch:
     def score(self, case: Case, response: Response, /) -> Score:
         slots = case.sample.references
         # RGB's rejections have a reference that no passage gives, and a metric of their own.
-        if case.sample.meta.get("answerable") is False and refusal_expected(case):
+        if "ability" not in case.condition and refusal_expected(case):
             return refusal_score(bool(refusal_spans(response.answer)))
         if not any(alias.strip() for slot in slots for alias in slot):
             return Score.not_applicable("the sample has no reference answers")

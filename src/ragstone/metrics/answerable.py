@@ -1,10 +1,11 @@
 """Questions that cannot be answered from what a system has: a refusal is the right answer to them.
 
-A column `answerable` of the user's data says so (`Sample.meta`), and so do RGB's negative rejection and the controls
-without a needle (`Case.condition`).
+A column `answerable` of the user's data says so (`Sample.meta`), else a reference that declines itself ("The documents
+do not say."), and so do RGB's negative rejection and the controls without a needle (`Case.condition`).
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ragstone.metrics._references import filled
@@ -17,10 +18,22 @@ _CONDITIONS = ("rejection", "control")
 
 def answerable(case: Case) -> bool | None:
     """Whether the question of a case can be answered; None if the data do not say."""
-    if case.condition.get("ability") in _CONDITIONS:
-        return False
+    if "ability" in case.condition:
+        return False if case.condition["ability"] in _CONDITIONS else _marked(case)
+    marked = _marked(case)
+    return False if marked is None and _only_declines(case.sample.references) else marked
+
+
+def _marked(case: Case) -> bool | None:
     marked = case.sample.meta.get("answerable")
     return marked if isinstance(marked, bool) else None
+
+
+@lru_cache(maxsize=4096)
+def _only_declines(slots: tuple[tuple[str, ...], ...]) -> bool:
+    """Whether there is a reference, and every wording of it declines."""
+    given = [alias for slot in slots for alias in slot if alias.strip()]
+    return bool(given) and all(refusal_spans(alias) for alias in given)
 
 
 def refusal_expected(case: Case) -> bool:
