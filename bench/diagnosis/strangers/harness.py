@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bench.diagnosis.strangers.planting import Case
 
 # The order of the questions, or chance, decides which answers these faults spoil: the tool's own answers are judged.
-UNORDERED = ("history_leaks", "coarse_cache", "flaky")
+UNORDERED = ("history_leaks", "flaky")
 FINE = ("healthy", "right", "")
 STAGES = {
     "index": ("not_in_index", "stale", "chunking", "contradiction"),
@@ -38,7 +38,8 @@ STAGES = {
     "error": ("error",),
     "reference": ("metric", "reference_in_doubt"),
 }
-STAGE_OF = {cause: stage for stage, causes in STAGES.items() for cause in causes}
+# "generation" is what the tool says of a system that takes no passages: the answer went wrong, it cannot say more.
+STAGE_OF = {cause: stage for stage, causes in STAGES.items() for cause in causes} | {"generation": "answer"}
 
 
 @dataclass

@@ -100,14 +100,16 @@ class Desk:
         self.lock = threading.Lock()
         self.cache: dict[str, str] = {}
         self.turns: list[tuple[str, str]] = []
-        if settings.has("stale_cache"):
+        if settings.has("stale_cache", "coarse_cache"):
             self._warm()
 
     def _warm(self) -> None:
-        """Answers that were saved before the documents changed."""
+        """Answers of yesterday: saved before the documents changed, or right ones under keys that are too coarse."""
         for which in ("questions", "fresh"):
             for asked in texts.questions(self.settings.language, which):
-                if asked.keys and share("cached", asked.text) < 0.4:
+                if self.settings.has("coarse_cache"):
+                    self.cache.setdefault(self._key(asked.text), asked.reference())
+                elif asked.keys and share("cached", asked.text) < 0.4:
                     self.cache[asked.text] = join([fact.old for fact in asked.facts()], self.settings.language)
 
     def _key(self, question: str) -> str:
