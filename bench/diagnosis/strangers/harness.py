@@ -112,8 +112,8 @@ def _diagnose(case: Case, folder: Path, index: bool) -> Said:
     (folder / "case.run").unlink(missing_ok=True)
     file = str(folder / "questions.jsonl")
     if case.app.startswith("http"):
-        with service(case.app, case.settings, folder) as name:
-            return on_the_command_line(file, name, options)
+        with service(case.app, case.settings) as system_options:
+            return on_the_command_line(file, system_options, options)
     system = asking.build(case.app, case.settings)
     return from_python(ragstone.diagnose(file, system.ask if case.app == "sqlite" else system, **options))
 
@@ -129,8 +129,8 @@ def compare(case: Case, said: Said, found: Found) -> None:
         if key not in said.answers:
             continue
         cause, answer, failed = said.causes.get(key, ""), said.answers[key], False
-        if case.fault in EVALUATION:
-            failed = misjudged(question, answer, case.fault)
+        if case.fault in EVALUATION:  # what the tool's metric takes for right did not fail
+            failed = misjudged(question, answer, case.fault) and cause not in FINE
         elif not right(question, answer):
             failed = right(question, good[at]) if case.fault in UNORDERED else at in sure
         if failed:

@@ -63,6 +63,8 @@ def write_questions(path: Path, settings: Settings, which: str = "questions") ->
             row: dict[str, object] = {"id": f"q{number:02}", "question": question.text, "reference": reference}
             if question.document:
                 row["document"] = question.document
+            else:  # a reference that says so is not enough: the tool took refusals for wrong answers
+                row["answerable"] = False
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
     return asked
 

@@ -44,9 +44,9 @@ def from_python(result: Any) -> Said:
     return Said(causes, answers, "", None)
 
 
-def on_the_command_line(questions: str, system: str, options: Mapping[str, Any]) -> Said:
+def on_the_command_line(questions: str, system: list[str], options: Mapping[str, Any]) -> Said:
     """What the command prints as JSON; the answers are in its run file."""
-    command = [sys.executable, "-m", "ragstone", "diagnose", questions, "--system", system, "--json", "--quiet"]
+    command = [sys.executable, "-m", "ragstone", "diagnose", questions, *system, "--json", "--quiet"]
     for name, value in options.items():
         command += [f"--{name}", str(value)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

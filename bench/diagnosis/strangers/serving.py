@@ -16,39 +16,27 @@ if TYPE_CHECKING:
     from bench.diagnosis.strangers.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
-_OPEN = """
-[systems.service]
-url = "http://127.0.0.1:{port}/answer"
-body = '{{"question": "{{question}}", "passages": "{{passages}}", "top": "{{k}}"}}'
-answer = "data.reply"
-contexts = "data.hits[].snippet"
-ids = "data.hits[].ref"
-retrieve.url = "http://127.0.0.1:{port}/search"
-retrieve.body = '{{"q": "{{query}}", "n": "{{k}}"}}'
-retrieve.contexts = "hits[].snippet"
-"""
-_CLOSED = """
-[systems.service]
-url = "http://127.0.0.1:{port}/chat"
-body = '{{"question": "{{question}}"}}'
-answer = "answer"
-contexts = "sources[].snippet"
-ids = "sources[].ref"
-"""
+
+
+def _options(app: str, address: str) -> list[str]:
+    """The options of the command for the service at this address."""
+    if app == "http_closed":
+        places = ["--answer", "answer", "--contexts", "sources[].snippet", "--ids", "sources[].ref"]
+        return ["--system", f"{address}/chat", "--body", '{"question": "{question}"}', *places]
+    body = '{"question": "{question}", "passages": "{passages}", "top": "{k}"}'
+    places = ["--answer", "data.reply", "--contexts", "data.hits[].snippet", "--ids", "data.hits[].ref"]
+    search = f'http({address}/search,body={{"q": "{{query}}", "n": "{{k}}"}},contexts=hits[].snippet,ids=hits[].ref)'
+    return ["--system", f"{address}/answer", "--body", body, *places, "--retriever", search]
 
 
 @contextlib.contextmanager
-def service(app: str, settings: Settings, folder: Path) -> Iterator[str]:
-    """The service on a free port; its name in `ragstone.toml` of the folder, which is made the current one."""
+def service(app: str, settings: Settings) -> Iterator[list[str]]:
+    """The service on a free port, as options of the command."""
     wanted = json.dumps(asdict(replace(settings, app=app)))
     command = [sys.executable, "-m", "bench.diagnosis.strangers.apps.http_service", wanted]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            port = int(process.stdout.readline())
-            table = _OPEN if app == "http_open" else _CLOSED
-            (folder / "ragstone.toml").write_text(table.format(port=port), encoding="utf-8")
-            with contextlib.chdir(folder):
-                yield "service"
+            yield _options(app, f"http://127.0.0.1:{int(process.stdout.readline())}")
         finally:
             process.terminate()
