@@ -50,7 +50,7 @@ def diagnosed(trial: Trial, folder: Path, *, full: bool = False, system: Any = N
     result = diagnose(
         trial.rows, trial.faulty if system is None else system,
         [METRIC if trial.paraphrased else "answer_match"], judge,
-        corpus=trial.corpus, plan="full" if full else "adaptive",
+        corpus=trial.truth, index=trial.corpus, plan="full" if full else "adaptive",
         gates={METRIC: GATE} if trial.paraphrased else None,
         run=folder / f"{len(list(folder.iterdir()))}.run",
     )  # fmt: skip

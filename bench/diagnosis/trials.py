@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from bench.diagnosis.readers import Reader
 from bench.diagnosis.worlds import World, WorldQuestion
 
 from ragstone.retrieval.corpus import Corpus
-from ragstone.types import Query, Response
+from ragstone.types import Passage, Query, Response
 
 __all__ = ["Case", "Trial"]
 
@@ -107,14 +107,26 @@ class Trial:
     def corpus(self) -> Corpus:
         """The documents of the faulty system's index, as far as these questions are about them: their gold, and what
         the search ranks highest for them."""
+        index = self.faulty.documents
+        return _corpus(self.world.name, [index[name] for name in self._names if name in index])
+
+    @cached_property
+    def truth(self) -> Corpus:
+        """The same documents as they should be in the index."""
+        return _corpus(self.world.name, [self.world.documents[name] for name in self._names])
+
+    @cached_property
+    def _names(self) -> list[str]:
         names: dict[str, None] = {}
         for question in self.world.questions:
             ranked = asyncio.run(self.world.search.ranking(question.text))
             names |= dict.fromkeys((*sorted(question.gold), *ranked[:_NEAR]))
-        index = self.faulty.documents
-        passages = tuple(index[name] for name in names if name in index)
-        digest = hashlib.sha256("\0".join(f"{one.id}\0{one.text}" for one in passages).encode())
-        return Corpus(self.world.name, passages, digest.hexdigest())
+        return list(names)
+
+
+def _corpus(name: str, passages: Sequence[Passage]) -> Corpus:
+    digest = hashlib.sha256("\0".join(f"{one.id}\0{one.text}" for one in passages).encode())
+    return Corpus(name, tuple(passages), digest.hexdigest())
 
 
 async def _asked(system: Pipeline, questions: tuple[WorldQuestion, ...]) -> list[Response | None]:

@@ -39,6 +39,19 @@ def test_two_faults_at_once_are_named_in_the_order_of_their_size(worlds: tuple[W
     assert not in_order(made, Counter({"refused_wrongly": 1}))
 
 
+@pytest.mark.parametrize("names", [("k = 1", "told to be brief"), ("loses 20% of gold", "always refuses")])
+def test_two_faults_of_one_answer_are_both_named(
+    names: tuple[str, str], worlds: tuple[World, World], tmp_path: Path
+) -> None:
+    faults = tuple(FAULTS[name] for name in names)
+    diagnosis = diagnosed(Trial(worlds[0], faults, misreads=0.0), tmp_path)
+    causes = diagnosis.result.causes()
+    both = [case for case in diagnosis.trial.cases if {*names} <= {*case.made_by}]
+    named = [{causes[case.question.id].name, *causes[case.question.id].also} for case in both]
+    assert both
+    assert sum({fault.cause for fault in faults} == found for found in named) >= 0.9 * len(both), named
+
+
 def test_both_plans_name_the_same_causes(worlds: tuple[World, World], tmp_path: Path) -> None:
     trial = Trial(worlds[0], (FAULTS["mixes entities"], FAULTS["loses 20% of gold"]), refuses=False)
     adaptive, full = (diagnosed(trial, tmp_path, full=full) for full in (False, True))

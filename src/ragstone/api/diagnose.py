@@ -95,7 +95,8 @@ def _row(item: Diagnosed) -> dict[str, Any]:
     first = item.evidence.first
     return {
         "id": item.id, "question": item.evidence.sample.question, "answer": None if first is None else first.answer,
-        "cause": item.cause.name, "lost": item.lost, "missing": item.cause.missing, "labels": ", ".join(item.labels),
+        "cause": item.cause.name, "also": ", ".join(item.cause.also), "lost": item.lost,
+        "missing": item.cause.missing, "labels": ", ".join(item.labels),
         "confidence": item.confidence, "gold_found": item.found,
         **{name: item.evidence.outcome(name) for name in item.evidence.records if item.right(name) is not None},
     }  # fmt: skip

@@ -210,8 +210,8 @@ def _print(
         view, failures = run.benchmark.view(run.run), failures_of(run)
         if values["as_json"]:
             code, gates = report_gates(view, values, system=result.system, language=language)
-            causes = {name: {"cause": cause.name, "lost": cause.lost, "missing": cause.missing}
-                      for name, cause in result.causes().items()}  # fmt: skip
+            causes = {name: {"cause": cause.name, "also": list(cause.also), "lost": cause.lost,
+                             "missing": cause.missing} for name, cause in result.causes().items()}  # fmt: skip
             document = {
                 "run": str(result.run), "report": None if report is None else str(report),
                 "complete": outcome.complete, "causes": causes, "gates": gates,

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragstone.benchmarks.interventions.evidence import FIELDS, MISSING, Evidence
+from ragstone.responses.stages import passages_at
 
 _NOT_WRONG = ("right", MISSING)
 _NOT_NO = ("yes", MISSING)
 _WRONG = ("wrong", "refused")
+_ALONE = ("healthy", "unknown", "error", "metric", "should_have_refused")  # beside these nothing is shown
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,13 @@ LOST: Final = tuple(dict.fromkeys(row.cause for row in STAGES))
 @dataclass(frozen=True)
 class Cause:
     """The primary cause of a question. `lost`: the stage that lost the gold, which may be another ("" if none is known
-    to). `missing`: the field without which the cause is not known."""
+    to). `missing`: the field without which the cause is not known. `also`: other causes of the same wrong answer, each
+    shown by an observation of its own; with the primary cause lifted, the answer would be wrong because of them."""
 
     name: str
     lost: str = ""
     missing: str = ""
+    also: tuple[str, ...] = ()
 
 
 def _match(rows: tuple[Row, ...], evidence: Evidence) -> tuple[Row | None, str]:
@@ -131,7 +135,23 @@ def cause_of(evidence: Evidence) -> Cause:
     assert row is not None, "the last row matches everything"
     if waiting:
         return Cause("unknown", missing=waiting)
-    return Cause(row.cause, lost_stage(evidence), _missing(evidence) if row.cause == "unknown" else "")
+    lost = lost_stage(evidence)
+    missing = _missing(evidence) if row.cause == "unknown" else ""
+    return Cause(row.cause, lost, missing, tuple(_also(row.cause, lost, evidence)))
+
+
+def _also(cause: str, lost: str, evidence: Evidence) -> Iterator[str]:
+    """The stage that lost the gold where giving it does not right the answer; and where the question as asked finds
+    what the rewritten one does not, but below the cut, its rank."""
+    if cause in _ALONE:
+        return
+    if lost and lost != cause:
+        yield lost
+    first, asked = evidence.first, evidence.response("search_asked") if cause == "rewriting" else None
+    if asked is None or first is None or not first.passages or passages_at(first, "rerank") is not None:
+        return
+    if evidence.has_gold(asked.passages[: len(first.passages)]) == "no":
+        yield "ranking"
 
 
 def _missing(evidence: Evidence) -> str:

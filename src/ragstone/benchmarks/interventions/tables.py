@@ -172,6 +172,10 @@ class _DiagnosisTables(TableWriter):
                 sure = sum(item.confidence for item in mine) / len(mine)
                 missing = Counter(item.missing for item in mine if item.missing)
                 why = "; ".join(f"{self.words[key]} ({n})" for key, n in missing.most_common())
+                also = Counter(name for item in mine for name in item.cause.also)
+                if also:
+                    names = ", ".join(f"{self.words[f'cause_{name}']} ({n})" for name, n in also.most_common())
+                    why = self.words["also"].format(meaning=self.words[f"means_{cause}"], names=names)
                 rows.append(
                     row(
                         *self._key(system), self.words[f"cause_{cause}"], str(len(mine)), share, f"{100 * sure:.0f}%",
