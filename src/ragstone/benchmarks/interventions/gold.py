@@ -2,8 +2,7 @@
 
 They come from the labels of the data; without labels from the corpus, where a passage states the reference ("corpus"),
 or where the judge finds it useful for the reference ("judge"). A passage of a system holds a gold one if it states its
-evidence (`statements`), however the system cuts and names its passages. Ids decide only where a label has no text, or
-where the user says that both are the same ids.
+evidence (`statements`), however the system cuts and names its passages. Ids decide only where a label has no text.
 """
 
 import re
@@ -36,8 +35,8 @@ from ragstone.types import Passage, Sample
 
 Found: TypeAlias = Literal["labels", "corpus", "judge", ""]
 
-EVIDENCE, SAME_IDS = "evidence", "same_ids"
-"""What `Passage.meta` of a gold passage has: its statements, and whether its id is one of the system's own."""
+EVIDENCE = "evidence"
+"""What `Passage.meta` of a gold passage has: its statements."""
 _MOST = 3  # gold passages that are taken from the corpus for one part of the answer
 _BEGINNING = 20  # letters by which passages are looked up
 _PARTS: Sequence[Part] = ("", "rest", "value", "whole")
@@ -96,12 +95,9 @@ def _evidence(text: str, title: str, slots: tuple[tuple[str, ...], ...]) -> tupl
 
 def part_of(passage: Passage, gold: Passage, slots: Sequence[Sequence[str]] = (), slot: int | None = None) -> Part:
     """How much a passage states of the evidence of this gold passage, for one part of the answer or for any."""
-    if not gold.text.strip() or gold.meta.get(SAME_IDS):
-        same = passage.id == gold.id or document_of(passage.id, (gold.id,)) == gold.id
-        whole = passage.id == gold.id or states(passage, slots) or not states(gold, slots)
-        if same and whole:
-            return "whole"
-    found = [one for one in evidence_of(gold, slots) if slot is None or one.slot == slot] if gold.text.strip() else []
+    if not gold.text.strip():
+        return "whole" if document_of(passage.id, (gold.id,)) == gold.id else ""
+    found = [one for one in evidence_of(gold, slots) if slot is None or one.slot == slot]
     parts = (stated(one, passage.text, passage.title) for one in found)
     return max(parts, key=_PARTS.index, default="")
 
