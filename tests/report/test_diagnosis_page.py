@@ -77,7 +77,7 @@ def test_the_page_opens_with_the_verdict_the_waterfall_and_three_fixes(mixed: Di
     todo = main.split('class="todo"')[1].split("</ol>")[0]
     assert todo.count("<li>") == 3
     first = text_of(todo.split("</li>")[0])
-    assert re.search(r"Search for the question as asked.*\+23 points \[\d+, \d+\], tried on 26 questions", first)
+    assert re.search(r"Search for the question as asked.*\+31 points \[\d+, \d+\], tried on 26 questions", first)
 
 
 def test_the_bars_of_the_waterfall_float_from_one_level_to_the_next_and_end_at_the_whole(

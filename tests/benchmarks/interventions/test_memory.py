@@ -1,37 +1,57 @@
-"""Memory is named only where the answer from the gold makes the claim that the system makes without any document."""
+"""A diagnosis of many questions holds no texts but those of a few questions at a time."""
 
-import pytest
-from tests.benchmarks.interventions.evidence import evidence_of
+import pickle
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
 
-from ragstone.benchmarks.interventions.causes import cause_of
+from tests.api.planted import SIZE, Planted
+from tests.api.test_diagnose import corpus, labelled
+from tests.benchmarks.interventions.evidence import item_of
 
-WEIGHT = ("How much does the pump weigh?", ("317 kg", "The pump weighs 317 kg. The bridge is in Dover."))
-WEIGHT_ZH = ("泵有多重？", ("317公斤", "泵重317公斤。桥在多佛。"))
-PLACE = ("Where is the office?", ("Hamar", "The office is in Hamar, near the lake. The Oslo branch closed."))
+from ragstone.api.diagnose import diagnose
+from ragstone.benchmarks.interventions.benchmark import Interventions
+from ragstone.benchmarks.interventions.diagnosed import of_questions
+from ragstone.benchmarks.interventions.packed import PackedRecords
+from ragstone.runs import open_run
+from ragstone.types import Record
+
+__all__ = ["corpus"]
 
 
-@pytest.mark.parametrize(
-    ("case", "by_heart", "read", "cause"),
-    [
-        (WEIGHT, "I believe it is about 450 kg.", "450 kg", "memory"),
-        (WEIGHT, "450 kg", "According to the manual it weighs 450 kg.", "memory"),
-        (WEIGHT_ZH, "我认为是450公斤。", "450公斤", "memory"),
-        (PLACE, "It is in Lillehammer.", "Lillehammer", "memory"),
-        (WEIGHT, "I cannot say from the documents.", "The", "reading"),  # "The" is in both, and is no claim
-        (WEIGHT, "The documents do not say.", "The documents do not say much of pumps.", "refused_wrongly"),
-        (WEIGHT, "450 kg", "500 kg", "reading"),
-        (WEIGHT, "It weighs 450 kg.", "The pump.", "reading"),
-        (PLACE, "It is in Oslo.", "Oslo", "reading"),  # a passage says so: that is no memory
-        (PLACE, "It is in Oslo.", "Near the lake.", "reading"),
-        (WEIGHT, "", "450 kg", "reading"),
-        (WEIGHT_ZH, "我无法从文档中得知。", "文档", "reading"),
-    ],
-)
-def test_memory_is_the_same_claim_with_and_without_the_passages(
-    case: tuple[str, tuple[str, str]], by_heart: str, read: str, cause: str
+class _Counting:
+    """A run that counts the records that are read of it."""
+
+    def __init__(self, run: Any) -> None:
+        self.run, self.path, self.read = run, run.path, 0
+
+    def records(self, *, system: str | None = None, cases: Collection[str] | None = None) -> Iterator[Record]:
+        for record in self.run.records(system=system, cases=cases):
+            self.read += 1
+            yield record
+
+
+def test_a_round_reads_only_the_questions_of_which_something_was_asked_and_keeps_no_text(
+    tmp_path: Path, corpus: Path
 ) -> None:
-    question, (reference, gold) = case
-    answers = {"as_is": read, "again": read, "gold_only": read, "closed_book": by_heart}
-    never = dict.fromkeys(answers, False)
-    evidence = evidence_of(question, [reference], answers, gold=[gold], right=never)
-    assert cause_of(evidence).name == cause
+    diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "d.run")
+    with open_run(tmp_path / "d.run") as opened:
+        run: Any = _Counting(opened)
+        first = Interventions.from_meta(opened.meta).grown(run, "planted")
+        everything, run.read = run.read, 0
+        assert everything >= 3 * SIZE
+        assert not first.waiting
+        first.grown(run, "planted")
+        assert run.read == 0
+    kept = pickle.dumps([dict(first.standings), first.answers])
+    assert b"pump of the north" not in kept
+    assert len(kept) < 1_000 * (SIZE + 2)
+
+
+def test_diagnosed_questions_hold_their_records_packed_and_give_them_back() -> None:
+    records = [item_of(f"q{number}", {"as_is": "right", "again": "wrong"}) for number in range(200)]
+    items = of_questions(records, takes=frozenset(), gates=None, sure=False)
+    for item, before in zip(items, records, strict=True):
+        assert isinstance(item.evidence.records, PackedRecords)
+        assert dict(item.evidence.records) == before
+        assert (item.right("as_is"), item.right("again"), "k2" in item.evidence.records) == (1.0, 0.0, False)

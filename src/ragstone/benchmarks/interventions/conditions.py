@@ -68,10 +68,10 @@ def rewritten_of(response: Response) -> str:
 
 
 def basis_of(first: Response, searches: Mapping[str, Response | None]) -> Response:
-    """The first answer as conditions are made of it: where the query was rewritten, with what a search for the question
-    as asked found, and with what one for the gold's own words found."""
+    """The first answer as conditions are made of it: with what a search for the question as asked found, and with what
+    one for the gold's own words found."""
     asked, own = searches.get(ASKED), searches.get(REFERENCE)
-    steps = [stage_step(ASKED, asked.passages)] if asked is not None and rewritten_of(first) else []
+    steps = [stage_step(ASKED, asked.passages)] if asked is not None else []
     steps += [stage_step(REFERENCE, own.passages[:FOUND_BY_ITSELF])] if own is not None else []
     return replace(first, steps=(*first.steps, *steps)) if steps else first
 

@@ -11,6 +11,7 @@ from ragstone.benchmarks.interventions.causes import Cause, cause_of, lost_stage
 from ragstone.benchmarks.interventions.conditions import SEARCHES
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.labels import labels_of
+from ragstone.benchmarks.interventions.packed import PackedRecords
 from ragstone.benchmarks.interventions.shared import Shared, facts_of, shared_of
 from ragstone.benchmarks.interventions.standing import untried
 from ragstone.types import Record, Run
@@ -100,7 +101,7 @@ def of_questions(
 ) -> list[Diagnosed]:
     """The same for questions that are given as their records by condition. `shared`: what all questions of the run tell
     together, where these are not all."""
-    evidences = [Evidence(dict(records), takes, dict(gates or {})) for records in questions]
+    evidences = [_packed(Evidence(records, takes, dict(gates or {}))) for records in questions]
     rate = change_rate(evidences)
     found = []
     together = shared_of(map(facts_of, evidences)) if shared is None else shared
@@ -112,6 +113,16 @@ def of_questions(
         lost, labels = lost_stage(evidence), labels_of(evidence, cause)
         found.append(Diagnosed(evidence, cause, lost, labels, share, size, untried(evidence)))
     return found
+
+
+def _packed(evidence: Evidence) -> Evidence:
+    """The evidence with what tables ask of every question read from its texts, and these packed."""
+    facts_of(evidence)
+    for name in evidence.records:
+        evidence.outcome(name)
+    evidence.records = PackedRecords(evidence.records)
+    vars(evidence).pop("question", None)
+    return evidence
 
 
 def change_rate(evidences: list[Evidence]) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_conditions
-from ragstone.benchmarks.interventions.conditions import CONDITIONS
+from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.shared import Facts, facts_of
 
@@ -20,6 +20,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The conditions that are changes of a system which its owner can make, by the cause that they may lift, in the order
 in which they are tried."""
+_NEEDS: Mapping[str, str] = {"unrewritten": ASKED}  # the search whose passages a change gives
 _CAUSES_TRIED, MOST_TRIED = 2, 2  # causes whose changes are tried, and changes
 _LEAST, _LEAST_SHARE = 2, 0.1  # wrong answers with a cause that are worth a request for every question
 
@@ -47,7 +48,7 @@ def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> S
     """The standing of a question after a round. `wanted`: what was asked of it before, `full`: ask everything."""
     before = {*wanted, *evidence.records} - {"as_is"}
     more = [name for name in CONDITIONS if evidence.can(name)] if full else list(next_conditions(evidence))
-    known = {name for name in before if name in evidence.records or evidence.can(name)}  # some change nothing
+    known = {name for name in before if name in evidence.records or evidence.can(name) or _waits(name, evidence)}
     cause = cause_of(evidence).name
     if cause == "position":  # both places are asked, so that the better one is known
         more = [*more, *(name for name in ("gold_first", "gold_last") if evidence.can(name))]
@@ -78,14 +79,20 @@ def with_change(standing: Standing, change: str) -> Standing:
     """The same question, of which a change is wanted, too. Whether that changes anything shows when it is made."""
     if change in standing.wanted:
         return standing
-    names = {*standing.wanted, change}
+    names = {*standing.wanted, change, *({_NEEDS[change]} if change in _NEEDS else ())}
     return replace(standing, wanted=tuple(name for name in CONDITIONS if name in names), new=True)
 
 
 def untried(evidence: Evidence) -> frozenset[str]:
     """The changes that could be asked of a question and were not."""
     changes = {name for names in CHANGES.values() for name in names}
-    return frozenset(name for name in changes - evidence.records.keys() if evidence.can(name))
+    return frozenset(name for name in changes - evidence.records.keys() if evidence.can(name) or _waits(name, evidence))
+
+
+def _waits(change: str, evidence: Evidence) -> bool:
+    """Whether a change needs a search that was not asked."""
+    needed = _NEEDS.get(change, "")
+    return bool(needed) and needed not in evidence.records and evidence.can(needed)
 
 
 def gains_of(standings: Collection[Standing], change: str) -> list[int] | None:
