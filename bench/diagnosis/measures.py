@@ -12,7 +12,7 @@ __all__ = [
 ]  # fmt: skip
 
 STAGE_OF: Mapping[str, str] = {
-    "not_in_index": "index", "stale": "index",
+    "not_in_index": "index", "stale": "index", "chunking": "index",
     "rewriting": "search", "not_retrieved": "search", "k_too_small": "search",
     "filtered": "search", "language": "search",
     "ranking": "ranking", "reranking": "ranking", "duplicates": "ranking",
