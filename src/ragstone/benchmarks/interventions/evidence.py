@@ -246,13 +246,13 @@ class Evidence:
     def _in_index(self) -> str | None:
         if not self.gold:
             return MISSING
-        noted = self.sample.meta.get("in_index")  # as the list of the index tells
-        if noted is not None:
-            return "yes" if noted == "yes" or (noted == "part" and not self.needs_every) else "no"
         seen = [response for name in CONDITIONS if CONDITIONS[name].takes in ("", "repeat", "k", "retrieve")
                 and (response := self.response(name)) is not None]  # fmt: skip
         if any(self.has_gold(fetched_of(response)) == "yes" for response in seen):
             return "yes"
+        noted = self.sample.meta.get("in_index")  # as the list of the index tells
+        if noted is not None:
+            return "yes" if noted == "yes" or (noted == "part" and not self.needs_every) else "no"
         return self.told_by("in_index")
 
     def _fetched(self) -> str:

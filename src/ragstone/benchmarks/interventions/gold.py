@@ -5,12 +5,9 @@ or where the judge finds it useful for the reference ("judge"). A passage of a s
 evidence (`statements`), however the system cuts and names its passages. Ids decide only where a label has no text.
 """
 
-import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -24,7 +21,6 @@ from ragstone.benchmarks.interventions.statements import (
     Subject,
     complete_each_other,
     is_another_version,
-    letters,
     no_subject,
     stated,
     statements_of,
@@ -38,7 +34,6 @@ Found: TypeAlias = Literal["labels", "corpus", "judge", ""]
 EVIDENCE = "evidence"
 """What `Passage.meta` of a gold passage has: its statements."""
 _MOST = 3  # gold passages that are taken from the corpus for one part of the answer
-_BEGINNING = 20  # letters by which passages are looked up
 _PARTS: Sequence[Part] = ("", "rest", "value", "whole")
 _WHOLE: Sequence[Part] = ("whole",)
 
@@ -182,12 +177,6 @@ class CorpusIndex:
         """The document that the label's id names."""
         return self.documents.get(document_of(gold.id, self.documents))
 
-    def indexed(self, gold: Passage, slots: Sequence[Sequence[str]]) -> Passage | None:
-        """The passage of the corpus that this gold one is, as it stands there; None if there is none."""
-        if (named := self.named(gold)) is not None:
-            return named
-        return next((self.chunks[n] for n in self._similar.to(gold) if holds(self.chunks[n], gold, slots)), None)
-
     def subject(self, questions: Iterable[str]) -> Subject:
         """Which words of these questions tell what a sentence of the documents is about."""
         return Rarity((f"{one.title}\n{one.text}" for one in self.documents.values()), questions)
@@ -201,10 +190,6 @@ class CorpusIndex:
         return tuple(replace(chunk, relevant=True) for chunk in chunks) or (
             replace(gold, text=known.text, title=known.title),
         )
-
-    @cached_property
-    def _similar(self) -> "_Similar":
-        return _Similar(self.chunks)
 
     @cached_property
     def _chunks_of(self) -> dict[str, list[Passage]]:
@@ -223,33 +208,3 @@ class CorpusIndex:
                 return ()
             found |= {passage.id: replace(passage, relevant=True, score=None) for passage in matching}
         return tuple(found.values())
-
-
-class _Similar:
-    """Finds the few of many passages that `holds` has to look at: those that share an id, or the beginning of a text.
-    To compare each gold passage with each chunk of a corpus takes hours where both are thousands."""
-
-    def __init__(self, passages: Sequence[Passage]) -> None:
-        self._ids: dict[str, list[int]] = {}
-        self._beginnings: dict[str, list[int]] = {}
-        texts = [letters(passage.text) for passage in passages]
-        for number, (passage, text) in enumerate(zip(passages, texts, strict=True)):
-            for name in {passage.id, *(passage.id[: sign.start()] for sign in re.finditer("[#:]", passage.id))}:
-                self._ids.setdefault(name, []).append(number)
-            self._beginnings.setdefault(text[:_BEGINNING] if len(text) >= _BEGINNING else "", []).append(number)
-        self._all = "\n".join(texts)
-        self._starts = [0, *accumulate(len(text) + 1 for text in texts)]
-
-    def to(self, gold: Passage) -> list[int]:
-        """Their numbers, in order."""
-        text, first = letters(gold.text), next((part for part in map(letters, gold.text.split("…")) if part), "")
-        windows = {text[at : at + _BEGINNING] for at in range(len(text) - _BEGINNING + 1)}
-        within = (number for window in {"", *windows} for number in self._beginnings.get(window, ()))
-        return sorted({*self._ids.get(gold.id, ()), *within, *self._around(first)})
-
-    def _around(self, text: str) -> Iterator[int]:
-        at = self._all.find(text) if text else -1
-        while at >= 0:
-            number = bisect_right(self._starts, at) - 1
-            yield number
-            at = self._all.find(text, self._starts[number + 1])
