@@ -154,7 +154,8 @@ class Action(Frozen, frozen=True):
 
 class Summary(Frozen, frozen=True):
     """What a reader of a run sees first, of one system: the verdict, the waterfall or the metrics as dots, and what to
-    do. `title`: of the page, by default the benchmark's name; `notes`: what limits the verdict."""
+    do. `title`: of the page, by default the benchmark's name; `notes`: what limits the verdict; `alarms`: what in the
+    run contradicts itself, with what to do about it, before any advice."""
 
     title: str
     verdict: str
@@ -162,6 +163,7 @@ class Summary(Frozen, frozen=True):
     actions: tuple[Action, ...] = ()
     notes: tuple[str, ...] = ()
     dots: tuple[Dot, ...] = ()
+    alarms: tuple[str, ...] = ()
 
 
 class Span(Frozen, frozen=True):

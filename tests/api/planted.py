@@ -115,9 +115,7 @@ class Planted:
         if self.has("flaky", number) and number is not None and repeat == 0:
             return "It weighs 1 kg." if query.passages is None else f"It weighs {_weight(number)} kg."
         if self.has("middle", number) and len(passages) > 2:
-            passages = [passages[0], passages[-1]]
-            if query.passages is None:
-                passages = passages[1:]
+            passages = passages[-1:]
         if self.has("confused", number) and len(passages) > 1:
             return f"It weighs {_weight((number or 0) + 50)} kg."
         own = next((item for item in passages if number is not None and _name(number) in item.text), None)

@@ -297,17 +297,21 @@ def test_a_system_that_ignores_given_passages_is_found_out(
 
 
 @pytest.mark.parametrize("refusal", ["The documents do not contain the answer.", "文档中没有答案。"])
-def test_a_system_that_refuses_the_probe_is_still_given_passages(refusal: str, tmp_path: Path) -> None:
-    """A system that always refuses cannot show that it reads what it is given; that is what is to be found out."""
+def test_a_system_that_always_refuses_does_not_show_that_passages_arrive(refusal: str, tmp_path: Path) -> None:
+    """It is given some all the same, and then its cause is unknown, with the lines of code that would tell."""
 
     def ask(question: str, passages: list[str] | None = None) -> str:
         return refusal
 
     rows = [{"question": f"How high is tower {n}?", "reference": f"{n} metres", "reference_contexts": [f"Tower {n}."]}
-            for n in range(30, 34)]  # fmt: skip
+            for n in range(30, 44)]  # fmt: skip
     result = diagnose(rows, ask, run=tmp_path / "refusing.run")
-    assert {cause.name for cause in result.causes().values()} == {"refused_wrongly"}
-    assert all("gold_only" in item.evidence.records for item in result.questions)
+    assert {(cause.name, cause.missing) for cause in result.causes().values()} == {("unknown", "fetched")}
+    assert {one.condition: (one.why, one.whole) for one in result.withdrawn()} == {"gold_only": ("same_answers", True)}
+    assert len(result.withdrawn()[0].cases) == 4
+    with result.open() as opened:
+        (summary,) = opened.summaries(language="en").values()
+    assert "def ask(question, passages=None):" in summary.alarms[0]
 
 
 def test_no_index_of_the_corpus_is_built_for_labelled_questions(

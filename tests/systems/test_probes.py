@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from ragstone.responses.stages import stage_step
 from ragstone.systems.probes import INTERVENTIONS, probe_interventions
 from ragstone.systems.python import system_from
-from ragstone.types import Query
+from ragstone.types import Passage, Query, Response
 
 CORPUS = ["one", "two", "three", "four"]
 
@@ -23,6 +24,17 @@ def deaf(question: str, passages: list[str] | None = None, k: int = 2, retrieve_
 
 def echoing(question: str, passages: list[str] | None = None) -> Any:
     return {"answer": "It depends.", "contexts": passages or []}
+
+
+def silent(question: str, passages: list[str] | None = None) -> str:
+    """Says nothing about what it does, and only answers questions that it knows."""
+    return "I do not know."
+
+
+def losing(question: str, passages: list[str] | None = None) -> Response:
+    """An adapter saw its retriever return the given passages, and its model a prompt without them."""
+    given = tuple(Passage(text, text) for text in passages or ())
+    return Response("I do not know.", given, (stage_step("fetch", given), stage_step("prompt", (), query="Answer:")))
 
 
 def poor(question: str, k: int = 2, retrieve_only: bool = False) -> Any:
@@ -45,7 +57,9 @@ def plain(question: str) -> str:
     [
         (good, ["works", "works", "works", "works"]),
         (deaf, ["ignored", "ignored", "ignored", "works"]),
-        (echoing, ["works", "works", "not_taken", "not_taken"]),
+        (echoing, ["works", "unknown", "not_taken", "not_taken"]),
+        (silent, ["unknown", "unknown", "not_taken", "not_taken"]),
+        (losing, ["ignored", "works", "not_taken", "not_taken"]),
         (poor, ["not_taken", "not_taken", "unknown", "unknown"]),
         (failing, ["failed", "failed", "not_taken", "not_taken"]),
         (plain, ["not_taken"] * 4),

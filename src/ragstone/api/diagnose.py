@@ -20,18 +20,20 @@ from ragstone.api.run_info import prices_and_gates
 from ragstone.api.run_result import RunResult
 from ragstone.api.slices import Slices, slices
 from ragstone.benchmarks.interventions.advice import Fix, fixes
+from ragstone.benchmarks.interventions.alarms import alarms_of
 from ragstone.benchmarks.interventions.benchmark import Interventions, takes_of
 from ragstone.benchmarks.interventions.causes import Cause
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
+from ragstone.benchmarks.interventions.effect import Alarm
 from ragstone.benchmarks.interventions.gold import CorpusIndex
 from ragstone.benchmarks.interventions.index import SystemIndex
+from ragstone.benchmarks.interventions.verification import SHOWN, Withdrawal, withdrawals
 from ragstone.benchmarks.interventions.waterfall import Waterfall, waterfall
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
 from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
-from ragstone.metrics.refusal import refusal_spans
 from ragstone.models import ModelOptions
 from ragstone.prices import read_price
 from ragstone.retrieval.chunkers import chunk_passages
@@ -39,7 +41,7 @@ from ragstone.retrieval.corpus import NO_CORPUS, Corpus, read_corpus
 from ragstone.retrieval.listing import read_index
 from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
-from ragstone.systems.probes import Probe, probe_interventions
+from ragstone.systems.probes import probe_interventions
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.text import detect
 from ragstone.types import Embedder, Metric, Model, Query, System
@@ -77,6 +79,14 @@ class DiagnosisResult(RunResult):
     def fixes(self) -> list[Fix]:
         """What fixing each cause would buy, the largest gain first."""
         return fixes(self.questions)
+
+    def withdrawn(self) -> list[Withdrawal]:
+        """The conditions that did not take effect, on which questions and why."""
+        return withdrawals([item.evidence for item in self.questions])
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        """What in the answers contradicts itself, so that no advice is built on it."""
+        return alarms_of(self.questions)
 
     def slices(self) -> Slices:
         """The topics, documents, columns… whose answers fail more than the rest."""
@@ -237,16 +247,12 @@ async def _allowed(system: System, path: Path, query: Query) -> tuple[dict[str, 
         if system.id in known:
             return known, ()
     probes = await probe_interventions(system, query)
-    names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown") or _declined(probes[name])]
+    names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown")]
     texts = messages(__name__, preferred_language())
     notes = [texts[f"{name}_{probes[name].outcome}"] for name in _TRIED if name not in names]
-    takes = frozenset({*names, "repeat", *(accepts_of(system) & {"history", "language"})})
+    shown = {SHOWN} if probes["passages"].outcome == "works" else set()
+    takes = frozenset({*names, *shown, "repeat", *(accepts_of(system) & {"history", "language"})})
     return {**known, system.id: takes}, tuple(notes)
-
-
-def _declined(probe: Probe) -> bool:
-    """Whether the system refused to answer from the given passage, which does not show that it ignores passages."""
-    return probe.outcome == "ignored" and bool(refusal_spans(str(probe.facts.get("answer", ""))))
 
 
 def _correctness(gates: Mapping[str, float] | None) -> dict[str, float]:

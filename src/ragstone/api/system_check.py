@@ -66,8 +66,8 @@ async def check_system(
     options = asking(timeout, limit)
     async with open_system(target, template=RAG_TEMPLATE, options=options) as system:
         checked = [await _checked(system, query) for query in queries]
-        answered = [query for query, item in zip(queries, checked, strict=True) if item.response is not None]
-        interventions = await probe_interventions(system, [*answered, *queries][0])
+        answered = [(query, item.response) for query, item in zip(queries, checked, strict=True) if item.response]
+        interventions = await probe_interventions(system, *[*answered, (queries[0], None)][0])
         accepts = accepts_of(system)
         known = tuple(name for name in ACCEPTED if name in accepts)
         return SystemCheck(system.id, system.spec, known, tuple(checked), interventions, printed_by(system))

@@ -216,6 +216,7 @@ def _print(
                 "run": str(result.run), "report": None if report is None else str(report),
                 "complete": outcome.complete, "causes": causes, "gates": gates,
                 "tables": run.tables(language=language), "warnings": list(result.warnings),
+                "withdrawn": result.withdrawn(), "alarms": result.alarms(),
                 **({} if trials is None else {"trials": as_json(trials)}),
             }  # fmt: skip
             say_json(document)

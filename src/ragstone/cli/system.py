@@ -102,7 +102,8 @@ def _probed(name: str, probe: "Probe", texts: Mapping[str, str]) -> str:
         return texts[f"probe.{probe.outcome}"].format(error=probe.facts.get("error", ""))
     text = texts[f"probe.{name}.{probe.outcome}"]
     if name == "passages":
-        return text.format(where=texts[f"where.{probe.facts.get('where', 'answer')}"])
+        where = texts[f"where.{probe.facts.get('where', 'answer')}"]
+        return text.format(where=where, answer=_short(probe.facts.get("answer", "")))
     if name == "k":
         return text.format(few=probe.facts["found"]["1"], more=probe.facts["found"]["3"])
     return text.format(n=probe.facts.get("found", 0), answer=_short(probe.facts.get("answer", "")))

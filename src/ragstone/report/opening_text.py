@@ -47,6 +47,8 @@ class _Writer:
         """The verdicts of these systems, their pictures, what to do, and the notes."""
         for sentence in (line for summary in summaries for line in summary.verdict.splitlines()):
             self.lines(sentence, "bold")
+        for alarm in (alarm for summary in summaries for alarm in summary.alarms):
+            self.lines(f"! {alarm}", "bold yellow", indent="  ")
         for picture in self._pictures(summaries, charts):
             self.console.print()
             for line in picture:

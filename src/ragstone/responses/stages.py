@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.responses.outputs import is_in, passages_of, usage_of
+from ragstone.responses.outputs import passages_of, probe, usage_of
+from ragstone.text.folding import letters_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
 STAGES = ("fetch", "rerank", "prompt")
@@ -23,6 +24,8 @@ STAGE_WORDS = {"fetched": "fetch", "reranked": "rerank", "prompted": "prompt"}
 
 FIRST_TOKEN = "first token"
 """The step of a streamed answer that has the seconds from the question to its first piece of text."""
+
+_LONGEST_PROMPT = 4000  # characters that are kept of a prompt in which no passage was found
 
 
 def stage_step(
@@ -91,9 +94,10 @@ class StageRecorder:
         if (usage := usage_of(counts)) is not None:
             self.usage = (self.usage or Usage()) + usage
 
-    def response(self, response: Response) -> Response:
+    def response(self, response: Response, *, given: bool = False) -> Response:
         """The response with these stages. Its passages are those of the last known stage; if it names passages itself
-        and no prompt was seen, they are what was given to the model."""
+        and no prompt was seen, they are what was given to the model. `given`: the application was given its passages.
+        A prompt in which none of its passages was found is a stage without passages, with the prompt as its input."""
         returned = self._named(response.passages)
         fetched = self.fetched or returned
         steps: list[Step] = []
@@ -107,9 +111,11 @@ class StageRecorder:
         if reranked:
             steps.append(stage_step("rerank", reranked, seconds=self.rerank_seconds))
         candidates = reranked or fetched
-        prompted = [passage for passage in candidates if is_in(passage, self.prompts)]
+        prompted = _in_prompts(candidates, self.prompts)
         if prompted:
             steps.append(stage_step("prompt", prompted))
+        elif self.prompts and (given or candidates):
+            steps.append(stage_step("prompt", (), query=max(self.prompts, key=len)[:_LONGEST_PROMPT]))
         passages = prompted or returned or reranked or fetched
         return replace(
             response, passages=tuple(passages), steps=(*steps, *response.steps), usage=response.usage or self.usage
@@ -123,3 +129,22 @@ class StageRecorder:
 
 def _ids(passages: Sequence[Passage]) -> list[str]:
     return [passage.id for passage in passages]
+
+
+def _in_prompts(passages: Sequence[Passage], prompts: Sequence[str]) -> list[Passage]:
+    """The passages whose beginnings stand in the prompts, in the order in which they stand there. Templates may cut
+    their ends, and change their spaces and punctuation."""
+    beginnings = [probe(passage) for passage in passages]
+    places = _places(beginnings, prompts)
+    if None in places and prompts:
+        places = _places([letters_of(text) for text in beginnings], [letters_of(prompt) for prompt in prompts])
+    found = [(place, number) for number, place in enumerate(places) if place is not None]
+    return [passages[number] for _, number in sorted(found)]
+
+
+def _places(texts: Sequence[str], prompts: Sequence[str]) -> list[tuple[int, int] | None]:
+    """For each text the first prompt that has it, and where; None where none does."""
+    return [
+        next(((n, at) for n, prompt in enumerate(prompts) if (at := prompt.find(text)) >= 0), None) if text else None
+        for text in texts
+    ]

@@ -108,7 +108,10 @@ class HttpSystem:
         """One question. Raises the errors of a model call, and SystemFailed if the reply has no answer."""
         check_accepted(query, self.accepts, self.id, _ADVICE)
         if not query.retrieve_only:
-            return await self._call.send(_values(query), self._read)
+            response = await self._call.send(_values(query), self._read)
+            if query.passages is None:
+                return response
+            return replace(response, steps=tuple(step for step in response.steps if step.name != "fetch"))
         started = time.perf_counter()
         reply = await self._call.ask(_values(query))
         found = self._passages(reply) if self.target.contexts else found_passages(reply)

@@ -30,17 +30,17 @@ _FEW, _MORE = 1, 3
 @dataclass(frozen=True)
 class Probe:
     """What came of one intervention. "ignored": the system takes it without an effect. "not_taken": it does not declare
-    it, and was not asked. "failed": every answer was an error. "unknown": it answered, but with too few passages
-    to see an effect. `facts`: what was seen, by intervention: `where` the given passage was found ("answer", "prompt",
+    it, and was not asked. "failed": every answer was an error. "unknown": it answered, and nothing shows whether it had
+    an effect. `facts`: what was seen, by intervention: `where` the given passage was found ("answer", "prompt",
     "passages"); `answer`; `found`, numbers of passages; `error`."""
 
     outcome: Outcome
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-async def probe_interventions(system: System, query: Query) -> dict[str, Probe]:
+async def probe_interventions(system: System, query: Query, as_is: Response | None = None) -> dict[str, Probe]:
     """Tries each of `INTERVENTIONS` that the system declares, with at most five questions. `query`: a question that it
-    can answer as it is."""
+    can answer as it is; `as_is`: its answer, if it was asked."""
     plain = Query(query.question, history=query.history, language=query.language)
     probes = {"passages": _passages, "closed_book": _closed_book, "k": _k, "retrieve": _retrieve}
     accepts = accepts_of(system)
@@ -59,21 +59,24 @@ async def probe_interventions(system: System, query: Query) -> dict[str, Probe]:
             found[name] = Probe("ignored" if ignored else "failed", {"error": str(error)})
         except Exception as error:  # a system in this process may raise anything
             found[name] = Probe("failed", {"error": f"{type(error).__name__}: {error}"})
+    counts = found["k"].facts.get("found", {}).values()
+    if found["closed_book"].outcome == "unknown" and (any(counts) or (as_is is not None and as_is.passages)):
+        found["closed_book"] = Probe("works", found["closed_book"].facts)  # it returns passages where it has some
     return found
 
 
 async def _passages(system: System, query: Query) -> Probe:
     text, question = _MARKED["zh" if query.language == "zh" else "en"]
     response = await system.answer(Query(question, (Passage("given", text),), language=query.language))
-    places = {
-        "answer": _WORD in response.answer,
-        "prompt": _has(passages_at(response, "prompt") or (), text),
-        "passages": _has(response.passages, text),
-    }
-    where = next((place for place, seen in places.items() if seen), None)
-    if where is not None:
-        return Probe("works", {"where": where})
-    return Probe("ignored", {} if response.passages else {"answer": response.answer})
+    if _WORD in response.answer:
+        return Probe("works", {"where": "answer"})
+    prompted = passages_at(response, "prompt")
+    if prompted is not None:
+        return Probe("works", {"where": "prompt"}) if _has(prompted, text) else Probe("ignored")
+    if response.passages and passages_at(response, "fetch") is None:
+        # The system's own code returned them: an adapter would have noted where its retriever got them.
+        return Probe("works", {"where": "passages"}) if _has(response.passages, text) else Probe("ignored")
+    return Probe("unknown", {"answer": response.answer})
 
 
 def _has(passages: tuple[Passage, ...], text: str) -> bool:
@@ -84,7 +87,7 @@ async def _closed_book(system: System, query: Query) -> Probe:
     response = await system.answer(msgspec.structs.replace(query, passages=()))
     if response.passages:
         return Probe("ignored", {"found": len(response.passages)})
-    return Probe("works", {"answer": response.answer})
+    return Probe("unknown" if passages_at(response, "prompt") is None else "works", {"answer": response.answer})
 
 
 async def _k(system: System, query: Query) -> Probe:

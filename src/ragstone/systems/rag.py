@@ -135,7 +135,8 @@ class RagSystem:
 
     async def answer(self, query: Query, /) -> Response:
         if query.passages is not None:
-            return await self._reader.answer(query)
+            response = await self._reader.answer(query)
+            return replace(response, steps=(stage_step("prompt", _unlabelled(query.passages)), *response.steps))
         found, steps, seconds, usage = await self._found(query)
         if query.retrieve_only:
             return replace(search_response(query, found, seconds=seconds, steps=steps), usage=usage)

@@ -44,6 +44,11 @@ def fold(text: str, language: str = "") -> Folded:
     return _numerals(text, language) if len(text) <= _LONGEST_CACHED else _numerals.__wrapped__(text, language)
 
 
+def letters_of(text: str) -> str:
+    """The letters and digits of the folded text, by which texts are the same whatever their spaces and punctuation."""
+    return "".join(filter(str.isalnum, fold_characters(text).text))
+
+
 @lru_cache(maxsize=512)
 def _characters(text: str) -> Folded:
     table = fold_table()

@@ -1,7 +1,7 @@
 """`diagnose`: every question under the conditions that its diagnosis needs, and the tables of what they tell."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, qu
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.shared import Shared, shared_of
 from ragstone.benchmarks.interventions.standing import Standing, next_change, standing_of, with_change
+from ragstone.benchmarks.interventions.verification import SHOWN, proofs, verified_of
 from ragstone.benchmarks.interventions.view import AsIsRun
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.row_names import row_name, row_number
@@ -163,11 +164,19 @@ class Interventions(BaseBenchmark):
             question.row for question in self.questions
             if (one := self.standings.get(question.row)) is None or one.new or one.failed
         ]  # fmt: skip
-        before = _together(self.standings)
+        takes = self.takes.get(system, frozenset())
+        before = _together(self.standings, takes)
         standings = {**self.standings, **self._read_standings(run, system, rows, *before)}
-        if (after := _together(standings)) != before:  # what all questions tell decides on each wrong one
-            wrong = [row for row, one in standings.items() if not one.right.get("as_is")]
-            standings |= self._read_standings(run, system, wrong, *after)
+        if (after := _together(standings, takes)) != before:  # what all questions tell decides on each wrong one
+            every = after[1].verified != before[1].verified  # what may be asked has changed
+            some = [row for row, one in standings.items() if every or not one.right.get("as_is")]
+            standings |= self._read_standings(run, system, some, *after)
+        if len(standings) == len(self.questions) and (verified := after[1].verified) is not None:
+            shown = {row: one.seen for row, one in sorted(standings.items()) if one.seen is not None}
+            asked = {row: one.wanted for row, one in standings.items()}
+            for row, names in proofs(shown, verified, asked).items():
+                for name in names:
+                    standings[row] = with_change(standings[row], name)
         tried = self.tried
         if not any(one.new for one in standings.values()):
             change = "" if self.full else next_change(standings.values(), tried)
@@ -240,9 +249,14 @@ def _cases(question: Question, wanted: Sequence[str], answers: Mapping[str, Resp
             yield Case(f"{row}/{name}", question.sample, _named(name), query)
 
 
-def _together(standings: Mapping[int, Standing]) -> tuple[bool, Shared]:
-    """What questions tell together: whether an answer changed when it was asked for again, and `Shared`."""
-    return any(one.changed for one in standings.values()), shared_of(one.facts for one in standings.values())
+def _together(standings: Mapping[int, Standing], takes: Collection[str]) -> tuple[bool, Shared]:
+    """What questions tell together: whether an answer changed when it was asked for again, and `Shared`. `takes`: what
+    their system takes."""
+    seen = [one.seen for one in standings.values() if one.seen is not None]
+    verified = verified_of(seen, shown=SHOWN in takes) if takes else None
+    return any(one.changed for one in standings.values()), shared_of(
+        (one.facts for one in standings.values()), verified
+    )
 
 
 def _named(condition: str) -> dict[str, str | float | int | bool]:

@@ -239,6 +239,10 @@ def _duplicated(question: Question, first: Response) -> Query | None:
     return _given(question, [item for item in first.passages for _ in range(2)]) if first.passages else None
 
 
+def _as_given(question: Question, first: Response) -> Query | None:
+    return _given(question, first.passages) if first.passages else None
+
+
 def _reordered(question: Question, first: Response) -> Query | None:
     return _given(question, first.passages[::-1]) if len(first.passages) > 1 else None
 
@@ -410,6 +414,7 @@ _ALL = (
     Condition("as_is", "", lambda question, first: question.query),
     *(Condition(name, "repeat", _repeated(number)) for number, name in enumerate(REPEATS, 1)),
     Condition("closed_book", "passages", lambda question, first: _given(question, ())),
+    Condition("as_given", "passages", _as_given),
     Condition("gold_only", "passages", _gold_only),
     Condition("indexed_only", "passages", _indexed_only),
     Condition("chunk_only", "passages", _chunk_only),

@@ -14,6 +14,7 @@ from ragstone.benchmarks.interventions.labels import labels_of
 from ragstone.benchmarks.interventions.packed import PackedRecords
 from ragstone.benchmarks.interventions.shared import Shared, facts_of, shared_of
 from ragstone.benchmarks.interventions.standing import untried
+from ragstone.benchmarks.interventions.verification import SHOWN, seen_of, verified_of, withdraw
 from ragstone.types import Record, Run
 
 _DRAWS = 100
@@ -99,12 +100,22 @@ def of_questions(
     sure: bool,
     shared: Shared | None = None,
 ) -> list[Diagnosed]:
-    """The same for questions that are given as their records by condition. `shared`: what all questions of the run tell
-    together, where these are not all."""
-    evidences = [_packed(Evidence(records, takes, dict(gates or {}))) for records in questions]
+    """The same for questions that are given as their records by condition: all of a system, as some conditions are
+    shown to take effect by the answers to other questions. Answers that nobody asked for here are taken as they are.
+    `shared`: what all questions of the run tell together, where these are not all."""
+    evidences, seen = [], []
+    for records in questions:
+        evidence = Evidence(records, takes, dict(gates or {}))
+        seen.append(seen_of(evidence) if takes else None)
+        evidences.append(_packed(evidence))
+    verified = None if shared is None else shared.verified
+    if shared is None and takes:
+        verified = verified_of([one for one in seen if one is not None], shown=SHOWN in takes)
+    for evidence, one in zip(evidences, seen, strict=True):
+        withdraw(evidence, verified, one)
     rate = change_rate(evidences)
     found = []
-    together = shared_of(map(facts_of, evidences)) if shared is None else shared
+    together = shared_of(map(facts_of, evidences), verified) if shared is None else shared
     for evidence in evidences:
         evidence.unstable_system, evidence.shared = rate > 0, together
         cause = cause_of(evidence)
@@ -159,7 +170,9 @@ def _confidence(evidence: Evidence, cause: Cause, rate: float) -> float:
     for row in flips:
         flipped = frozenset(name for name, flip in zip(names, row, strict=True) if flip)
         if flipped not in known:
-            resampled = _Resampled(evidence.records, evidence.takes, evidence.gates, True, evidence.shared, flipped)
+            resampled = _Resampled(
+                evidence.records, evidence.takes, evidence.gates, True, evidence.shared, evidence.withdrawn, flipped,
+            )  # fmt: skip
             known[flipped] = cause_of(resampled).name
         same += known[flipped] == cause.name
     return same / _DRAWS

@@ -4,7 +4,7 @@ A field is None while the condition that would tell it can still be asked, and "
 table of causes and the plan of what to ask next read nothing else.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,6 +27,7 @@ from ragstone.benchmarks.interventions.conditions import (
     rivals,
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
+from ragstone.benchmarks.interventions.packed import without
 from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import is_error_message, reread
@@ -107,13 +108,15 @@ def question_of(sample: Sample, row: int = 0) -> Question:
 class Evidence:
     """The records of one question by condition. `takes`: what the system accepts. `gates`: thresholds by metric that
     decide what is right. `unstable_system`: some answer changed when it was asked for again, so a wrong one is asked
-    for three times. `shared`: what the questions of the run tell together."""
+    for three times. `shared`: what the questions of the run tell together. `withdrawn`: the conditions that did not
+    take effect, with the reason; they count as not asked (`verification`)."""
 
     records: Mapping[str, Record]
     takes: frozenset[str] = frozenset()
     gates: Mapping[str, float] = field(default_factory=dict)
     unstable_system: bool = False
     shared: Shared = field(default_factory=Shared)
+    withdrawn: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def sample(self) -> Sample:
@@ -144,6 +147,17 @@ class Evidence:
             if self.first is None
             else basis_of(self.first, {name: self.response(name) for name in (ASKED, REFERENCE)})
         )
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The conditions that were asked, with and without effect."""
+        return {*self.records, *self.withdrawn}
+
+    def withdraw(self, condition: str, why: str) -> None:
+        """Forgets the record under a condition, and what was read of it."""
+        self.records, self.withdrawn[condition] = without(self.records, condition), why
+        self._outcomes.pop(condition, None)
+        vars(self).pop("_values", None)
 
     def response(self, condition: str) -> Response | None:
         record = self.records.get(condition)
@@ -181,6 +195,9 @@ class Evidence:
         """Whether this condition can be asked of the system and of this question."""
         known = CONDITIONS[condition]
         if self.basis is None or (known.takes and known.takes not in self.takes):
+            return False
+        verified = self.shared.verified
+        if condition in self.withdrawn or (verified is not None and condition in verified.unusable):
             return False
         return known.build(self.question, self.basis) is not None
 

@@ -4,6 +4,7 @@ need those of a few questions at a time."""
 import pickle
 import zlib
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import lru_cache
 
 from ragstone.types import Record
@@ -31,6 +32,15 @@ class PackedRecords(Mapping[str, Record]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+def without(records: Mapping[str, Record], name: str) -> Mapping[str, Record]:
+    """The records without one, packed if they were."""
+    if not isinstance(records, PackedRecords):
+        return {key: record for key, record in records.items() if key != name}
+    fewer = copy(records)
+    fewer._names = {key: None for key in records if key != name}
+    return fewer
 
 
 @lru_cache(maxsize=_UNPACKED)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ragstone.benchmarks.interventions.effect import Verified
 from ragstone.benchmarks.interventions.prompts import message_of
 from ragstone.benchmarks.interventions.searching import foreign
 
@@ -19,10 +20,12 @@ _MOSTLY, _SELDOM = 0.8, 0.5
 @dataclass(frozen=True)
 class Shared:
     """`barrier`: of the questions in the language of their documents the search finds most, of those in another it does
-    not. `fixed`: wrong answers that several questions with different references got word for word."""
+    not. `fixed`: wrong answers that several questions with different references got word for word.
+    `verified`: which conditions took effect; None where nothing was asked under any."""
 
     barrier: bool = False
     fixed: frozenset[str] = frozenset()
+    verified: Verified | None = None
 
 
 class Facts(NamedTuple):
@@ -45,8 +48,8 @@ def facts_of(evidence: "Evidence") -> Facts:
     return Facts(language, message if len(message) <= _LONGEST_MESSAGE else "", hash(tuple(map(tuple, evidence.slots))))
 
 
-def shared_of(facts: Iterable[Facts]) -> Shared:
-    """What these questions of one system tell together."""
+def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Shared:
+    """What these questions of one system tell together, and what was verified of it."""
     found: dict[bool, list[bool]] = {False: [], True: []}
     references: dict[str, set[int]] = {}
     for fact in facts:
@@ -58,4 +61,4 @@ def shared_of(facts: Iterable[Facts]) -> Shared:
     enough = min(len(own), len(others)) >= _FEWEST
     barrier = enough and sum(own) >= _MOSTLY * len(own) and sum(others) <= _SELDOM * len(others)
     fixed = [message for message, several in references.items() if len(several) >= _FEWEST_MESSAGES]
-    return Shared(barrier, frozenset(fixed))
+    return Shared(barrier, frozenset(fixed), verified)

@@ -13,6 +13,7 @@ from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_cond
 from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.shared import Facts, facts_of
+from ragstone.benchmarks.interventions.verification import Seen, seen_of, withdraw
 
 CHANGES: Mapping[str, tuple[str, ...]] = {
     "k_too_small": ("k2", "k4"), "reranking": ("unranked",), "rewriting": ("unrewritten",),
@@ -31,7 +32,7 @@ class Standing:
     as is; `new`: some of them are. `failed`: an answer is an error, which the next round asks again. `right` by
     condition, where it is known. `changed`: asked again it is right where it was wrong, or the other way round.
     `usable`: the changes against its cause that would change its prompt; `shown`: those of them that something asked
-    already speaks for. `facts`: what it adds to `Shared`."""
+    already speaks for. `facts`: what it adds to `Shared`. `seen`: what its conditions show."""
 
     wanted: tuple[str, ...]
     new: bool
@@ -42,13 +43,16 @@ class Standing:
     usable: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
     facts: Facts = field(default_factory=Facts)
+    seen: Seen | None = None
 
 
 def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> Standing:
     """The standing of a question after a round. `wanted`: what was asked of it before, `full`: ask everything."""
-    before = {*wanted, *evidence.records} - {"as_is"}
+    seen = seen_of(evidence)
+    withdraw(evidence, evidence.shared.verified, seen)
+    before = {*wanted, *evidence.asked} - {"as_is"}
     more = [name for name in CONDITIONS if evidence.can(name)] if full else list(next_conditions(evidence))
-    known = {name for name in before if name in evidence.records or evidence.can(name) or _waits(name, evidence)}
+    known = {name for name in before if name in evidence.asked or evidence.can(name) or _waits(name, evidence)}
     cause = cause_of(evidence).name
     if cause == "position":  # both places are asked, so that the better one is known
         more = [*more, *(name for name in ("gold_first", "gold_last") if evidence.can(name))]
@@ -58,10 +62,10 @@ def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> S
     pair = [right[name] for name in ("as_is", "again") if name in right]
     usable = frozenset(name for name in CHANGES.get(cause, ()) if evidence.can(name))
     return Standing(
-        tuple(name for name in CONDITIONS if name in names), bool(names - evidence.records.keys()),
-        any(record.response is None for record in evidence.records.values()), cause, right,
+        tuple(name for name in CONDITIONS if name in names), bool(names.difference(evidence.asked)),
+        any(one.response is None for one in evidence.records.values()), cause, right,
         pair[0] != pair[1] if len(pair) == 2 else None, usable,
-        frozenset(name for name in usable if _speaks_for(name, evidence)), facts_of(evidence),
+        frozenset(name for name in usable if _speaks_for(name, evidence)), facts_of(evidence), seen,
     )  # fmt: skip
 
 

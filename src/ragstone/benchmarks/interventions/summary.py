@@ -6,6 +6,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.advice import Effect, Fix, advice_text, change_text, fixes
+from ragstone.benchmarks.interventions.alarms import alarmed
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
@@ -34,7 +35,12 @@ def summaries(run: Run, benchmark: "Interventions", *, language: str = "en") -> 
     """The summary of each system with at least one answer."""
     found = {system: benchmark.diagnosed(run, system) for system in run.systems}
     return {
-        system: summary_of(items, system, language=language, price=priced(run))
+        system: alarmed(
+            summary_of(items, system, language=language, price=priced(run)),
+            items,
+            run.systems[system],
+            language=language,
+        )
         for system, items in found.items()
         if items
     }

@@ -1,18 +1,21 @@
 """The tables of a diagnosis: the waterfall, what each fix would buy, the gold by stage, causes and labels."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.advice import Fix, advice_text, fixes
+from ragstone.benchmarks.interventions.alarms import reason_of, remedy_of
 from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.labels import INTEGRATION_SHARES, LABELS
+from ragstone.benchmarks.interventions.verification import withdrawals
 from ragstone.benchmarks.interventions.waterfall import priced, waterfall
 from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.display import Cell, Row, Table
@@ -30,18 +33,20 @@ _SHOWN = 8  # ids that a cell names
 def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> list[Table]:
     """All tables of a run that have rows; with several systems, a set of rows for each."""
     items = {system: benchmark.diagnosed(run, system) for system in run.systems}
-    return tables_of({system: found for system, found in items.items() if found}, language=language, price=priced(run))
+    known = {system: found for system, found in items.items() if found}
+    return tables_of(known, language=language, price=priced(run), specs=run.systems)
 
 
 def tables_of(
-    systems: dict[str, list[Diagnosed]], *, language: str = "en", price: Price | None = None
+    systems: dict[str, list[Diagnosed]], *, language: str = "en", price: Price | None = None,
+    specs: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> list[Table]:  # fmt: skip
-    """The tables of these questions by system."""
-    writer = _DiagnosisTables(systems, language, price)
+    """The tables of these questions by system. `specs`: of the systems."""
+    writer = _DiagnosisTables(systems, language, price, specs)
     all_tables = [
         writer.waterfall(), writer.fixes(), writer.details(),
         writer.stages(), writer.causes(), writer.refusals(), writer.labels(), writer.behaviour(),
-        writer.conditions(),
+        writer.conditions(), writer.withdrawn(),
     ]  # fmt: skip
     return [table for table in all_tables if table.rows]
 
@@ -50,13 +55,14 @@ class _DiagnosisTables(TableWriter):
     prefix = "diagnosis"
 
     def __init__(
-        self, systems: dict[str, list[Diagnosed]], language: str, price: Price | None
+        self, systems: dict[str, list[Diagnosed]], language: str, price: Price | None,
+        specs: Mapping[str, Mapping[str, Any]],
     ) -> None:  # fmt: skip
         super().__init__(messages(__name__, language))
         self.language = language
         self.systems = systems
         self.several = len(systems) > 1
-        self.price = price
+        self.price, self.specs = price, specs
 
     def _columns(self, *keys: str) -> tuple[str, ...]:
         return (*((self.words["system"],) if self.several else ()), *self.texts(*keys))
@@ -231,9 +237,9 @@ class _DiagnosisTables(TableWriter):
         """What was asked, and how many answers were right."""
         rows = []
         for system, items in self.systems.items():
-            requests = sum(name not in SEARCHES for item in items for name in item.evidence.records)
+            requests = sum(name not in SEARCHES for item in items for name in item.evidence.asked)
             for name in CONDITIONS:
-                records = [item for item in items if name in item.evidence.records]
+                records = [item for item in items if name in item.evidence.asked]
                 if not records:
                     continue
                 values = [value for item in records if (value := _succeeded(item, name)) is not None]
@@ -242,6 +248,18 @@ class _DiagnosisTables(TableWriter):
             rows.append(row(*self._key(system), self.words["requests"], f"{requests / len(items):.1f}", ""))
         columns = self._columns("condition", "asked_count", "right")
         return self._table("conditions", columns, rows, self.words["conditions_note"])
+
+    def withdrawn(self) -> Table:
+        """The conditions that did not take effect, why, and what it would take."""
+        rows = [
+            row(*self._key(system), self.words[f"condition_{one.condition}"], f"{len(one.cases)}/{one.asked}",
+                reason_of(one, language=self.language),
+                remedy_of(one, self.specs.get(system, {}), language=self.language), _ids(one.cases))
+            for system, items in self.systems.items()
+            for one in withdrawals([item.evidence for item in items])
+        ]  # fmt: skip
+        columns = self._columns("condition", "withdrawn", "meaning", "remedy", "ids")
+        return self._table("withdrawn", columns, rows, self.words["withdrawn_note"])
 
 
 def _succeeded(item: Diagnosed, condition: str) -> float | None:

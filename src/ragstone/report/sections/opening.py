@@ -46,15 +46,15 @@ def opening_html(
 
 def block_of(
     sentences: Sequence[str], pictures: Sequence[Markup], actions: Sequence[tuple[str, Sequence[tuple[str, str]]]],
-    *, heading: str, notes: str = "", charts: bool = False,
+    *, heading: str, notes: str = "", charts: bool = False, alarms: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Sentences with their pictures and what to do: a text with its links as (address, name). Beside `charts` only the
-    first sentence stands as a heading."""
+    first sentence stands as a heading. `alarms` stand above everything else."""
     charts = charts and bool(pictures)
     heads = 1 if charts else len(sentences)
     return {
         "heads": sentences[:heads], "lines": sentences[heads:], "pictures": pictures, "actions": actions,
-        "charts": charts, "heading": heading, "notes": notes,
+        "charts": charts, "heading": heading, "notes": notes, "alarms": alarms,
     }  # fmt: skip
 
 
@@ -84,6 +84,7 @@ def _block(
     return block_of(
         sentences, pictures, actions, heading=view.words[heading_of([summary for *_, summary in numbered])],
         notes=" ".join(note for *_, summary in numbered for note in summary.notes), charts=charts,
+        alarms=[alarm for *_, summary in numbered for alarm in summary.alarms],
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class Asked:
             )
         texts = {passage.text for passage in given}
         returned = tuple(passage for passage in response.passages if passage.text in texts)
-        return self.recorder.response(msgspec.structs.replace(response, passages=returned))
+        return self.recorder.response(msgspec.structs.replace(response, passages=returned), given=True)
 
     def with_k(self, retriever: T, *, cuts: bool = False) -> T:
         """The retriever, or a copy of it that finds as many passages as the question asks for. `cuts`: it is a ranker,
