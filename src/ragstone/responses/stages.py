@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.responses.outputs import passages_of, probe, usage_of
-from ragstone.text.folding import letters_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
 STAGES = ("fetch", "rerank", "prompt")
@@ -137,7 +136,7 @@ def _in_prompts(passages: Sequence[Passage], prompts: Sequence[str]) -> list[Pas
     beginnings = [probe(passage) for passage in passages]
     places = _places(beginnings, prompts)
     if None in places and prompts:
-        places = _places([letters_of(text) for text in beginnings], [letters_of(prompt) for prompt in prompts])
+        places = _places([_letters(text) for text in beginnings], [_letters(prompt) for prompt in prompts])
     found = [(place, number) for number, place in enumerate(places) if place is not None]
     return [passages[number] for _, number in sorted(found)]
 
@@ -148,3 +147,7 @@ def _places(texts: Sequence[str], prompts: Sequence[str]) -> list[tuple[int, int
         next(((n, at) for n, prompt in enumerate(prompts) if (at := prompt.find(text)) >= 0), None) if text else None
         for text in texts
     ]
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
