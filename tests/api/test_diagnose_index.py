@@ -15,6 +15,7 @@ from ragstone.benchmarks.interventions.details import details
 from ragstone.errors import RunMismatch
 from ragstone.retrieval.corpus import Corpus, read_corpus
 from ragstone.systems.http import HttpTarget
+from ragstone.systems.rag import RagTarget
 
 
 @pytest.fixture
@@ -71,6 +72,12 @@ def test_it_is_named_of_rag_over_the_index(fault: str, tmp_path: Path, truth: Co
     right = expected(fault)
     assert Counter(found.get(name) == cause for name, cause in right.items())[True] >= 0.9 * len(right), found
     assert not set(found.values()) & {"not_retrieved", "contradiction"}
+
+
+def test_the_index_of_a_pipeline_with_documents_of_its_own_are_these(tmp_path: Path, truth: Corpus) -> None:
+    indexed = Corpus("indexed", tuple(index_of("missing", "whole")), "of a test")
+    result = diagnose(QUESTIONS, RagTarget(indexed), corpus=truth, run=tmp_path / "own.run")
+    assert failed(result) == expected("missing")
 
 
 def test_without_an_index_nothing_is_said_to_be_missing(tmp_path: Path, truth: Corpus) -> None:

@@ -314,7 +314,7 @@ async def diagnose_async(
         system = rag_target(system, listed or corpus or NO_CORPUS)
     planned = plan_diagnosis(
         read_data(questions, mapping=mapping, limit=limit, sample=sample, seed=seed, references=references),
-        asked_system(system, retriever, corpus),
+        asked_system(system, retriever, listed or (corpus if isinstance(system, str) else None)),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         corpus=corpus,

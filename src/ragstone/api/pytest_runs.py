@@ -172,9 +172,9 @@ def diagnose_system(
         evaluator.check(metrics)
     target = asked_system(system, trusted=True)
     data = _read(questions, options)
-    asked = asked_system(target, retriever, corpus)
     calling = asking(timeout, concurrency, cache=evaluator.options.cache)
     listed = None if index is None else evaluator.wait(read_index(index, calling))
+    asked = asked_system(target, retriever, listed or (corpus if isinstance(system, str) else None))
     plan = plan_diagnosis(data, asked, metrics or None, evaluator.judging, corpus=corpus, index=listed, **options)
     digest = "" if listed is None else listed.sha256
     settings = [plan.data.sha256, system_settings(plan.system), _identity(target, test), metrics, digest]
