@@ -265,3 +265,19 @@ def test_a_state_without_one_answer_says_how_to_name_it(written: dict[str, Any],
         state_response({**QUESTION, **written}, QUESTION)
     assert caught.value.kind == "no_answer"
     assert "Name the answer `answer` in the state" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "empty"),
+    [
+        ({"answer": "x", "contexts": []}, True),
+        ({"answer": "x", "documents": [], "question": "q"}, True),
+        ({"answer": "x", "stages": {"fetch": []}}, True),
+        ({"answer": "x", "contexts": ["a"]}, False),
+        ({"answer": "x", "contexts": [], "stages": {"fetch": ["a"]}}, False),
+        ({"answer": "x"}, False),
+        ("x", False),
+    ],
+)
+def test_an_empty_list_of_passages_is_a_search_that_found_nothing(value: Any, empty: bool) -> None:
+    assert response_of(value).empty_retrieval is empty

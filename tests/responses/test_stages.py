@@ -30,3 +30,22 @@ def test_what_is_returned_in_the_same_order_is_no_stage_of_its_own() -> None:
     response = recorder.response(Response("A", (Passage("other", "One.", score=0.5),)))
     assert [step.name for step in response.steps] == ["fetch"]
     assert [passage.id for passage in response.passages] == ["a"]
+
+
+def test_a_retriever_that_returned_nothing_is_a_search_that_found_nothing() -> None:
+    recorder = StageRecorder("why?")
+    recorder.fetch([])
+    response = recorder.response(Response("I do not know."))
+    assert (response.empty_retrieval, passages_at(response, "fetch"), response.passages) == (True, (), ())
+    unseen = StageRecorder("why?").response(Response("I do not know."))
+    assert (unseen.empty_retrieval, passages_at(unseen, "fetch")) == (False, None)
+
+
+def test_a_stage_that_leaves_every_passage_out_is_seen_where_the_system_says_that_it_has_none() -> None:
+    recorder = StageRecorder("why?", prompts=["Answer: why?"])
+    recorder.fetch([Passage("a", "The first text.")])
+    response = recorder.response(Response("I do not know.", empty_retrieval=True))
+    assert (passages_at(response, "rerank"), response.passages, response.empty_retrieval) == ((), (), True)
+    silent = StageRecorder("why?")
+    silent.fetch([Passage("a", "The first text.")])
+    assert [one.id for one in silent.response(Response("I do not know.")).passages] == ["a"]

@@ -118,9 +118,17 @@ def _read(value: Any) -> Response:
             f"The system returned {type(value).__name__} without an answer (fields: {known}). Return text, or a dict "
             f"with `answer` and `contexts`.",
         )
-    passages = _first_passages([source, *_inner(source), fields, *_inner(fields)])
+    sources = [source, *_inner(source), fields, *_inner(fields)]
+    passages = _first_passages(sources)
     steps, last = _stages(fields.get("stages"), passages)
-    return Response(answer, passages or last, steps=steps, usage=_usage(fields))
+    found = passages or last
+    nothing = not found and (bool(steps) or any(_is_empty_list(part, name) for part in sources for name in _PASSAGES))
+    return Response(answer, found, steps=steps, usage=_usage(fields), empty_retrieval=nothing)
+
+
+def _is_empty_list(fields: Mapping[str, Any], name: str) -> bool:
+    """Whether a field of passages says that there are none."""
+    return isinstance(value := fields.get(name), list | tuple) and not value
 
 
 def _stages(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Step, ...], tuple[Passage, ...]]:

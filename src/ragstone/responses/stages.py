@@ -70,9 +70,11 @@ class StageRecorder:
     usage: Usage | None = None
     fetch_seconds: float | None = None
     rerank_seconds: float | None = None
+    searched: bool = False  # a retriever returned, if only nothing
 
     def fetch(self, passages: Sequence[Passage], seconds: float | None = None) -> None:
         """Adds what a retriever returned. Several retrievers report the same passages more than once."""
+        self.searched = True
         self.fetched = list(passages_of([*self.fetched, *self._named(passages)]))
         if seconds is not None:
             self.fetch_seconds = (self.fetch_seconds or 0.0) + seconds
@@ -95,30 +97,36 @@ class StageRecorder:
 
     def response(self, response: Response, *, given: bool = False) -> Response:
         """The response with these stages. Its passages are those of the last known stage; if it names passages itself
-        and no prompt was seen, they are what was given to the model. `given`: the application was given its passages.
-        A prompt in which none of its passages was found is a stage without passages, with the prompt as its input."""
+        and no prompt was seen, they are what was given to the model. If it names none although some were fetched
+        (`empty_retrieval`), a later stage left all of them out, unless a prompt shows otherwise. `given`: the
+        application was given its passages. A prompt in which none of its passages was found is a stage without
+        passages, with the prompt as its input."""
         returned = self._named(response.passages)
         fetched = self.fetched or returned
         steps: list[Step] = []
         rewritten = [query for query in dict.fromkeys(self.queries) if query.strip() not in ("", self.question.strip())]
         if rewritten:
             steps.append(Step("rewrite", input=self.question, output=rewritten))
-        if fetched:
+        if fetched or self.searched:
             query = self.queries[-1] if self.queries else self.question
             steps.append(stage_step("fetch", fetched, query=query, seconds=self.fetch_seconds))
         reranked = self.reranked or (returned if _ids(returned) != _ids(fetched) else [])
-        if reranked:
+        dropped = response.empty_retrieval and bool(fetched)
+        if reranked or dropped:
+            reranked = [] if dropped else reranked
             steps.append(stage_step("rerank", reranked, seconds=self.rerank_seconds))
-        candidates = reranked or fetched
-        prompted = _in_prompts(candidates, self.prompts)
+        candidates = reranked or ([] if dropped else fetched)
+        prompted = _in_prompts(reranked or fetched, self.prompts)
         if prompted:
             steps.append(stage_step("prompt", prompted))
-        elif self.prompts and (given or candidates):
+        elif self.prompts and (given or candidates or dropped):
             steps.append(stage_step("prompt", (), query=max(self.prompts, key=len)[:_LONGEST_PROMPT]))
-        passages = prompted or returned or reranked or fetched
+        passages = prompted or returned or candidates
+        nothing = not passages and (response.empty_retrieval or self.searched)
         return replace(
-            response, passages=tuple(passages), steps=(*steps, *response.steps), usage=response.usage or self.usage
-        )
+            response, passages=tuple(passages), steps=(*steps, *response.steps), usage=response.usage or self.usage,
+            empty_retrieval=nothing,
+        )  # fmt: skip
 
     def search(self, query: Query, found: Sequence[Passage]) -> Response:
         """The response to a query that asks for passages alone."""

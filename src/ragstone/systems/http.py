@@ -155,7 +155,9 @@ class HttpSystem:
             rest = {key: value for key, value in reply.items() if key != "answer"} if isinstance(reply, dict) else {}
             response = response_of({"answer": answer, **rest})
         if self.target.contexts:
-            response = replace(response, passages=self._passages(reply))
+            found = self._passages(reply)
+            nothing = not found and isinstance(self._contexts(reply), list)
+            response = replace(response, passages=found, empty_retrieval=nothing)
         if self.target.usage and isinstance(counts := self._usage(reply), Mapping):
             response = replace(response, usage=response_of({"answer": "", "usage": counts}).usage or Usage())
         if response.passages:

@@ -72,7 +72,7 @@ TABLE: Final = (
     _row("units", alone="wrong", reread="unit"),
     _row("guard", alone=(*_WRONG, MISSING), guarded="yes"),
     _row("prompt_cut", alone="right", moved="right", cut="yes"),
-    _row("position", alone="right", moved="right"),
+    _row("position", alone="right", prompted=_NOT_NO, moved="right"),
     _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
     _row("noise", alone="right", added="wrong"),
     _row("noise", alone=_WRONG, prompted="yes", own="right"),

@@ -294,8 +294,9 @@ class Evidence:
         reranked = first is not None and passages_at(first, "rerank") is not None
         if first is None or self._fetched() != "yes" or not reranked:
             return "no"
-        rank = rank_of(fetched_of(first), self.gold, self.slots)
-        return "yes" if rank is not None and rank <= len(first.passages) else "no"
+        fetched = fetched_of(first)
+        rank = rank_of(fetched, self.gold, self.slots)
+        return "yes" if rank is not None and rank <= (len(first.passages) or len(fetched)) else "no"
 
     def _lowered(self) -> str | None:
         """Whether the question as asked ranks the gold where the prompt has room for it, unlike the rewritten one."""
