@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.benchmarks.interventions.conditions import StandIns
+from ragstone.benchmarks.interventions.stand_ins import StandIns
 from ragstone.types import Sample
 
 

@@ -5,8 +5,6 @@ passages alone; "repeat": it can be asked again, unlike recorded answers) and of
 answer). A condition that cannot be made, or that equals another one, is left out.
 """
 
-import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,10 +13,11 @@ from msgspec.structs import replace
 from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces, states
 from ragstone.benchmarks.interventions.prompts import fillers, open_question
 from ragstone.benchmarks.interventions.requests import explicit_question, neutral_question
+from ragstone.benchmarks.interventions.stand_ins import exchanged, number_of
 from ragstone.benchmarks.interventions.statements import letters
 from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.responses.stages import passages_at, stage_step
-from ragstone.text import detect, find_answer, fold
+from ragstone.text import detect, fold
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
 REPEATS = ("again", "again_2", "again_3")
@@ -86,12 +85,6 @@ def _split(question: Question, first: Response) -> tuple[list[Passage], list[Pas
     own = list(first.passages)
     held = [item for item in own if any(holds(item, one, slots) for one in question.gold)]
     return [*held, *lacking(own, question.gold, slots)], [item for item in own if item not in held]
-
-
-def _number(sample: Sample, what: str, size: int) -> int:
-    """A number below `size` that depends on the question only."""
-    digest = hashlib.sha256(f"{sample.id}\0{what}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") % size if size else 0
 
 
 def _given(question: Question, passages: Sequence[Passage]) -> Query:
@@ -205,7 +198,7 @@ def _gold_added(question: Question, first: Response) -> Query | None:
 def _with(question: Question, passages: list[Passage], more: Sequence[Passage]) -> list[Passage]:
     """These passages with some more, each at a place by chance."""
     for one in more:
-        passages.insert(_number(question.sample, one.id, len(passages) + 1), one)
+        passages.insert(number_of(question.sample, one.id, len(passages) + 1), one)
     return passages
 
 
@@ -260,10 +253,6 @@ def _changed_to(question: Question, first: Response, passages: Sequence[Passage]
     return None if same or not passages else _given(question, passages)
 
 
-def _best_first(question: Question, first: Response) -> Query | None:
-    return _changed_to(question, first, _ranked(first))
-
-
 def _fewer(question: Question, first: Response) -> Query | None:
     """The better half of its own passages, in its own order."""
     kept = {id(passage) for passage in _ranked(first)[: (len(first.passages) + 1) // 2]}
@@ -293,53 +282,10 @@ def _counterfactual(question: Question, first: Response) -> Query | None:
     """The gold passages with another answer in place of the right one."""
     if not question.stand_in:
         return None
-    changed = [replace(one, text=_with_other_answer(one.text, question)) for one in question.gold]
+    slots = question.sample.references
+    changed = [replace(one, text=exchanged(one.text, slots, question.stand_in)) for one in question.gold]
     unchanged = all(new.text == old.text for new, old in zip(changed, question.gold, strict=True))
     return None if unchanged else _given(question, changed)
-
-
-def _with_other_answer(text: str, question: Question) -> str:
-    spans = {span for slot in question.sample.references for alias in slot for span in find_answer(alias, text)}
-    end = len(text)
-    for start, stop in sorted(spans, reverse=True):
-        if stop <= end:
-            text, end = text[:start] + question.stand_in + text[stop:], start
-    return text
-
-
-_YEAR, _NUMERAL = re.compile(r"(1[5-9]|20)\d\d年?"), re.compile(r"[^\w]*[\d一二三四五六七八九十百千万亿]")
-
-
-def _kind(answer: str) -> str:
-    """The kind of an answer: a year, a number or date, or a name."""
-    return "year" if _YEAR.fullmatch(answer) else "number" if _NUMERAL.match(answer) else "name"
-
-
-class StandIns:
-    """The answers of all questions by language and kind, to find one that may stand in place of another."""
-
-    def __init__(self, samples: Sequence[Sample]) -> None:
-        answers = {(sample.language, right[0]) for sample in samples if (right := _one_answer(sample))}
-        self._pools: dict[tuple[str, str], list[str]] = {}
-        for language, answer in sorted(answers):
-            self._pools.setdefault((language, _kind(answer)), []).append(answer)
-
-    def of(self, sample: Sample) -> str:
-        """The answer of another question of the same language and kind, by chance; "" if there is none."""
-        right = _one_answer(sample)
-        pool = self._pools.get((sample.language, _kind(right[0])), []) if right else []
-        start = _number(sample, "stand-in", len(pool))
-        others = (pool[(start + n) % len(pool)] for n in range(len(pool)))
-        return next((other for other in others if not _overlap(other, right)), "")
-
-
-def _one_answer(sample: Sample) -> Sequence[str]:
-    """The wordings of the reference; () if it has several parts or is empty."""
-    return [alias for alias in sample.references[0] if alias.strip()] if len(sample.references) == 1 else ()
-
-
-def _overlap(answer: str, right: Sequence[str]) -> bool:
-    return any(find_answer(answer, alias) or find_answer(alias, answer) for alias in right)
 
 
 def _more(times: int) -> "Build":
@@ -433,7 +379,7 @@ _ALL = (
     Condition("counterfactual", "passages", _counterfactual),
     Condition("gold_explicit", "passages", _reworded(_explicit)),
     Condition("gold_neutral", "passages", _reworded(lambda sample: neutral_question(sample.question))),
-    Condition("best_first", "passages", _best_first),
+    Condition("best_first", "passages", lambda question, first: _changed_to(question, first, _ranked(first))),
     Condition("fewer", "passages", _fewer),
     Condition("unranked", "passages", _unranked),
     Condition("unrewritten", "passages", _unrewritten),

@@ -30,16 +30,13 @@ from ragstone.benchmarks.interventions.gold import covered, holds, labelled, ran
 from ragstone.benchmarks.interventions.packed import without
 from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of
 from ragstone.benchmarks.interventions.requests import explicit
-from ragstone.benchmarks.interventions.rereading import is_error_message, reread
+from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reread
 from ragstone.benchmarks.interventions.searching import barrier, crowded, excluded
 from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
-from ragstone.metrics.refusal import refusal_spans
 from ragstone.responses.stages import passages_at
-from ragstone.systems._cues import stop_words
-from ragstone.text import words
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Record, Response, Sample
 
@@ -360,7 +357,7 @@ class Evidence:
         if message_of(read) in self.shared.fixed:
             return "no"  # what many questions get is no knowledge
         known = [self.sample.question, *(f"{item.title}\n{item.text}" for item in self.gold)]
-        claims, others = (_claims(response.answer, known) for response in (by_heart, read))
+        claims, others = (claims_of(response.answer, known) for response in (by_heart, read))
         numbers, others_numbers = ({word for word in some if any(map(str.isdigit, word))} for some in (claims, others))
         if numbers or others_numbers:
             return "yes" if numbers == others_numbers else "no"
@@ -391,17 +388,7 @@ class Evidence:
         "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
         "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
         _indexed, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled, "partial": _partial,
-        "in_doubt": _in_doubt, "reread": reread,
-        "crowded": crowded, "excluded": excluded, "barrier": barrier, "own": own, "split": split,
-        "sentence": sentence, "explicit": explicit, "cut": cut,
-        "guarded": guarded,
+        "in_doubt": _in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded, "barrier": barrier,
+        "own": own, "split": split, "sentence": sentence, "explicit": explicit, "cut": cut, "guarded": guarded,
     }  # fmt: skip
     """How each of FIELDS is read."""
-
-
-def _claims(answer: str, known: Sequence[str]) -> set[str]:
-    """The words by which an answer says something that neither the question nor a passage says; none in a refusal."""
-    if refusal_spans(answer):
-        return set()
-    said = {word for text in known for word in words(text)}
-    return {*words(answer)} - said - stop_words()

@@ -2,13 +2,14 @@
 is it right in other words, or right in another unit?"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics.answer_match import is_denied
 from ragstone.metrics.refusal import refusal_spans
+from ragstone.systems._cues import stop_words
 from ragstone.text import find_answer, words
 from ragstone.text.folding import fold_characters
 from ragstone.text.measures import same_in_other_form
@@ -102,3 +103,11 @@ def _in_other_form(evidence: "Evidence", condition: str) -> bool:
         return False
     lacking = [slot for slot in evidence.slots if not any(find_answer(alias, response.answer) for alias in slot)]
     return bool(lacking) and all(any(same_in_other_form(alias, response.answer) for alias in slot) for slot in lacking)
+
+
+def claims_of(answer: str, known: Sequence[str]) -> set[str]:
+    """The words by which an answer says something that neither the question nor a passage says; none in a refusal."""
+    if refusal_spans(answer):
+        return set()
+    said = {word for text in known for word in words(text)}
+    return {*words(answer)} - said - stop_words()

@@ -8,12 +8,12 @@ several questions show it: a system that ignores what it is given answers as if 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import comb
 
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, REPEATS
 from ragstone.benchmarks.interventions.effect import Alarm, Effect, Verified, effect_of, says
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.stats import mcnemar_exact
+from ragstone.stats.intervals import beta_quantile
 
 GIVEN = tuple(name for name, known in CONDITIONS.items() if known.takes == "passages" and name != "closed_book")
 """The conditions under which a system is given passages."""
@@ -196,12 +196,13 @@ class _Noise:
         by themselves one is enough."""
         if not n or (not self.changed and self.asked >= _FEW):
             return n > 0
-        return _tail(n, total, (self.changed + 1) / (self.asked + 2)) < _CHANCE
+        return _unlikely(n, total, (self.changed + 1) / (self.asked + 2))
 
 
-def _tail(n: int, total: int, rate: float) -> float:
-    """How likely at least `n` of `total` are, each with this chance."""
-    return sum(comb(total, m) * rate**m * (1 - rate) ** (total - m) for m in range(n, total + 1))
+def _unlikely(n: int, total: int, rate: float) -> bool:
+    """Whether at least `n` of `total` come by chance in less than 5% of cases, each at this rate: the binomial tail is
+    a share of a beta distribution, which is quick for any number of questions."""
+    return n > 0 and beta_quantile(_CHANCE, n, total - n + 1) > rate
 
 
 def _never(seen: Collection[Seen], verified: Verified) -> Iterator[str]:
@@ -229,7 +230,7 @@ def _alarms(outcomes: Sequence[Mapping[str, str]]) -> Iterator[Alarm]:
             yield Alarm("only_refusals", name, len(changed), len(pairs))
     worse, better, total = _changes(outcomes, "as_given")
     *turned, again = _changes(outcomes, "again")
-    if _tail(worse + better, total, (sum(turned) + 1) / (again + 2)) < _CHANCE:
+    if _unlikely(worse + better, total, (sum(turned) + 1) / (again + 2)):
         yield Alarm("not_neutral", "as_given", worse + better, total)
     worse, better, total = _changes(outcomes, "again")
     if mcnemar_exact(worse, better) < _SURE:
