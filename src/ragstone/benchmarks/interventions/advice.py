@@ -22,6 +22,7 @@ _SHOWN_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(LOST, ("gold_added", "gold_only")), "stale": ("gold_only",),
     "chunking": ("evidence_only", "gold_only"), "k_too_small": ("k2", "k4"),
     "position": ("gold_first", "gold_last"), "unstable": ("again", "again_2", "again_3"), "memory": ("gold_only",),
+    "cached_answer": ("reworded", "reworded_2"),
     **dict.fromkeys(("noise", "refused_wrongly", "integration", "reading", "duplicates"), ("gold_only",)),
 }  # fmt: skip
 """The conditions whose answers speak for the advice against a cause; one that is not here is seen in the answer as

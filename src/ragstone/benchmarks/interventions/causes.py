@@ -62,6 +62,7 @@ TABLE: Final = (
     _row("unknown", as_is="unscored"),
     _row("metric", as_is="wrong", reread="right"),
     _row("unstable", as_is=_WRONG, again="right"),
+    _row("cached_answer", as_is=_WRONG, stuck="yes", reworded="right"),
     _row("should_have_refused", answerable="no"),
     _row("units", as_is="wrong", reread="unit"),
     _row("unknown", gold=MISSING),

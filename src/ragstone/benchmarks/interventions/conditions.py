@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces, states
 from ragstone.benchmarks.interventions.prompts import fillers, open_question
+from ragstone.benchmarks.interventions.remembering import in_other_words
 from ragstone.benchmarks.interventions.requests import explicit_question, neutral_question
 from ragstone.benchmarks.interventions.stand_ins import exchanged, number_of
 from ragstone.benchmarks.interventions.statements import letters
@@ -93,6 +94,10 @@ def _given(question: Question, passages: Sequence[Passage]) -> Query:
 
 def _repeated(number: int) -> "Build":
     return lambda question, first: replace(question.query, repeat=number)
+
+
+def _framed(number: int) -> "Build":
+    return lambda question, first: replace(question.query, question=in_other_words(question.sample.question, number))
 
 
 def _reworded(ask: Callable[[Sample], str]) -> "Build":
@@ -359,6 +364,8 @@ class Condition:
 _ALL = (
     Condition("as_is", "", lambda question, first: question.query),
     *(Condition(name, "repeat", _repeated(number)) for number, name in enumerate(REPEATS, 1)),
+    Condition("reworded", "repeat", _framed(0)),
+    Condition("reworded_2", "repeat", _framed(1)),
     Condition("closed_book", "passages", lambda question, first: _given(question, ())),
     Condition("as_given", "passages", _as_given),
     Condition("gold_only", "passages", _gold_only),

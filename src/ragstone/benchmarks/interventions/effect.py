@@ -63,8 +63,9 @@ class Verified:
 def effect_of(condition: str, record: Record, as_is: Response) -> Effect:
     """What one record shows by itself. "unknown": nothing was recorded that would tell."""
     response = record.response
-    if response is None:
-        return Effect("unknown", "nothing")
+    if response is None:  # an application of a framework that did not ask its retriever
+        ignored = (record.error or "").startswith("ignored_passages")
+        return Effect("no", "no_prompt") if ignored else Effect("unknown", "nothing")
     return _BY_NEED[CONDITIONS[condition].takes](condition, record, response, as_is)
 
 

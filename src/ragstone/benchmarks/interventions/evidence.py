@@ -29,6 +29,7 @@ from ragstone.benchmarks.interventions.conditions import (
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
 from ragstone.benchmarks.interventions.packed import without
 from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of
+from ragstone.benchmarks.interventions.remembering import reworded, stuck
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reread
 from ragstone.benchmarks.interventions.searching import barrier, crowded, excluded
@@ -77,6 +78,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "crowded": ("yes", "no", MISSING),
     "excluded": ("yes", "no", MISSING),
     "barrier": ("yes", "no", MISSING),
+    "stuck": ("yes", "no", MISSING),
+    "reworded": ("right", "wrong", MISSING),
 }
 """Each field and its values; `docs/diagnosis.md` says what they mean."""
 
@@ -90,6 +93,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "own": ("chunk_only",), "split": ("search_reference",), "sentence": ("evidence_only",),
     "explicit": ("gold_explicit", "gold_neutral"), "cut": ("padded_last", "short_last"),
     "guarded": ("gold_open", "counterfactual"),
+    "stuck": ("gold_only", "closed_book", "counterfactual"), "reworded": ("reworded", "reworded_2"),
 }  # fmt: skip
 """The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
 
@@ -390,5 +394,6 @@ class Evidence:
         _indexed, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled, "partial": _partial,
         "in_doubt": _in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded, "barrier": barrier,
         "own": own, "split": split, "sentence": sentence, "explicit": explicit, "cut": cut, "guarded": guarded,
+        "stuck": stuck, "reworded": reworded,
     }  # fmt: skip
     """How each of FIELDS is read."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ragstone.benchmarks.interventions.effect import Verified
 from ragstone.benchmarks.interventions.prompts import message_of
+from ragstone.benchmarks.interventions.remembering import asked_model
 from ragstone.benchmarks.interventions.searching import foreign
 
 if TYPE_CHECKING:
@@ -21,35 +22,48 @@ _MOSTLY, _SELDOM = 0.8, 0.5
 class Shared:
     """`barrier`: of the questions in the language of their documents the search finds most, of those in another it does
     not. `fixed`: wrong answers that several questions with different references got word for word.
-    `verified`: which conditions took effect; None where nothing was asked under any."""
+    `prompts`: of most answers the prompt was recorded. `repeated`: answers, hashed, that questions with different
+    references got, one of them rightly. `verified`: which conditions took effect; None where nothing was asked under
+    any."""
 
     barrier: bool = False
     fixed: frozenset[str] = frozenset()
+    prompts: bool = False
+    repeated: frozenset[int] = frozenset()
     verified: Verified | None = None
 
 
 class Facts(NamedTuple):
     """What one question adds: whether it is in another language than its documents and the search finds them (None: not
-    known), and a short wrong answer with its references."""
+    known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right, and
+    whether its prompt was recorded (None: no answer)."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
     references: int = 0
+    answer: int | None = None
+    right: bool = False
+    prompt: bool | None = None
 
 
 def facts_of(evidence: "Evidence") -> Facts:
     """The facts of a question."""
     known = evidence.gold and evidence.value("in_index") != "no" and evidence.value("fetched") in ("yes", "no")
     language = (foreign(evidence) == "yes", evidence.value("fetched") == "yes") if known else None
-    first = evidence.first
-    if first is None or not evidence.slots or evidence.value("as_is") not in ("wrong", "refused"):
-        return Facts(language)
-    message = message_of(first)
-    return Facts(language, message if len(message) <= _LONGEST_MESSAGE else "", hash(tuple(map(tuple, evidence.slots))))
+    first, outcome = evidence.first, evidence.value("as_is")
+    if first is None or not evidence.slots:
+        return Facts(language, prompt=None if first is None else asked_model(first))
+    wrong, message = outcome in ("wrong", "refused"), message_of(first)
+    return Facts(
+        language, message if wrong and len(message) <= _LONGEST_MESSAGE else "",
+        hash(tuple(map(tuple, evidence.slots))), None if outcome in ("refused", "error") else hash(message),
+        outcome == "right", asked_model(first),
+    )  # fmt: skip
 
 
 def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Shared:
     """What these questions of one system tell together, and what was verified of it."""
+    facts = list(facts)
     found: dict[bool, list[bool]] = {False: [], True: []}
     references: dict[str, set[int]] = {}
     for fact in facts:
@@ -57,8 +71,17 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
             found[fact.language[0]].append(fact.language[1])
         if fact.message:
             references.setdefault(fact.message, set()).add(fact.references)
+    answers: dict[int, set[int]] = {}
+    right: set[int] = set()
+    for fact in facts:
+        if fact.answer is not None:
+            answers.setdefault(fact.answer, set()).add(fact.references)
+            right.update({fact.answer} if fact.right else ())
+    repeated = frozenset(answer for answer, several in answers.items() if len(several) > 1 and answer in right)
+    prompts = [fact.prompt for fact in facts if fact.prompt is not None]
+    known = len(prompts) >= _FEWEST and 2 * sum(prompts) > len(prompts)
     own, others = found[False], found[True]
     enough = min(len(own), len(others)) >= _FEWEST
     barrier = enough and sum(own) >= _MOSTLY * len(own) and sum(others) <= _SELDOM * len(others)
     fixed = [message for message, several in references.items() if len(several) >= _FEWEST_MESSAGES]
-    return Shared(barrier, frozenset(fixed), verified)
+    return Shared(barrier, frozenset(fixed), known, repeated, verified)

@@ -18,6 +18,7 @@ from ragstone.benchmarks.interventions.verification import Seen, seen_of, withdr
 CHANGES: Mapping[str, tuple[str, ...]] = {
     "k_too_small": ("k2", "k4"), "reranking": ("unranked",), "rewriting": ("unrewritten",),
     "position": ("best_first", "reordered", "fewer"), "noise": ("fewer",), "duplicates": ("distinct",),
+    "cached_answer": ("reworded",),
 }  # fmt: skip
 """The conditions that are changes of a system which its owner can make, by the cause that they may lift, in the order
 in which they are tried."""
