@@ -12,9 +12,11 @@ from tests.api.planted import SIZE, Planted, documents, questions
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.api.gates import check_gates
+from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.errors import UsageError
+from ragstone.report.named_run import named_run
 from ragstone.runs import open_run
 from ragstone.types import Passage, Query, Response
 
@@ -362,3 +364,17 @@ def test_a_row_of_pandas_for_each_question(tmp_path: Path, corpus: Path) -> None
     assert (row["cause"], row["lost"], row["as_is"], row["gold_added"]) == (
         "filtered", "filtered", "refused", "right"
     )  # fmt: skip
+
+
+def test_a_system_under_a_short_label_is_diagnosed_as_by_its_id(tmp_path: Path) -> None:
+    """Terminal and page show `app.py:ask` as `app:ask`; what the system takes is known by its id."""
+    system = Planted(frozenset({"k"}), concerned=range(4), id="app.py:ask")
+    result = diagnose(labelled()[:6], system, run=tmp_path / "d.run")
+    with open_run(tmp_path / "d.run") as run:
+        benchmark, shown = Interventions.from_meta(run.meta), named_run(run)
+        (label,) = shown.systems
+        items = {name: benchmark.diagnosed(found, name) for name, found in ((result.system, run), (label, shown))}
+    assert label == "app:ask"
+    seen = [[(item.evidence.takes, item.cause.name, item.untried) for item in found] for found in items.values()]
+    assert "passages" in seen[0][0][0]
+    assert seen[0] == seen[1]

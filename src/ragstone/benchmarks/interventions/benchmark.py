@@ -206,10 +206,14 @@ class Interventions(BaseBenchmark):
         known, items = self._read.get((id(run), system, True), (None, []))
         if known is run:
             return items
-        takes = self.takes.get(system, frozenset())
-        items = diagnosed(run, system, takes=takes, gates=self.gates, sure=sure)
+        items = diagnosed(run, system, takes=self.taken_by(run, system), gates=self.gates, sure=sure)
         self._read[id(run), system, sure] = run, items
         return items
+
+    def taken_by(self, run: Run | None, system: str) -> frozenset[str]:
+        """What a system of a run takes; a run that shows its systems under labels has `ids` by label."""
+        ids: Mapping[str, str] = getattr(run, "ids", {})
+        return self.takes.get(ids.get(system, system), frozenset())
 
     def shared(self, run: Run, system: str) -> Shared:
         """What all questions of a system tell together."""

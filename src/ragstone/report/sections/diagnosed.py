@@ -84,7 +84,7 @@ def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record
         return Markup()
     page, system = _page(canvas), records["as_is"].system_id
     shared = None if run is None else benchmark.shared(run, system)
-    takes = benchmark.takes.get(system, frozenset())
+    takes = benchmark.taken_by(run, system)
     (item,) = of_questions([records], takes=takes, gates=benchmark.gates, sure=False, shared=shared)
     luck = item.cause.name == "healthy"
     why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
