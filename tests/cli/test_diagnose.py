@@ -45,6 +45,13 @@ def test_failures_of_the_system_are_named_and_exit_3(ragstone: Any) -> None:
     assert "no such tenant" in ended.err
 
 
+def test_notes_about_the_system_are_in_the_language_of_the_command(ragstone: Any) -> None:
+    Path("app.py").write_text("def ask(question):\n    return 'none'\n", "utf-8")
+    ended = ragstone("diagnose", QUESTIONS, "--system", "app.py:ask", "--limit", "2", "--quiet", "--language", "zh")
+    assert "The system" not in ended.err
+    assert "系统" in ended.err
+
+
 def test_a_dry_run_counts_and_asks_nothing(ragstone: Any) -> None:
     told = ragstone("diagnose", QUESTIONS, "--corpus", DOCS, "--dry-run", "--json")
     document = json.loads(told.out)

@@ -91,6 +91,7 @@ async def test_code_is_listed_in_a_process_of_its_own(tmp_path: Path) -> None:
     [
         ([], "it has no passage with text"), (["", " "], r"its items \(str\) have no text"),
         ([{"vector": [1]}], r"its items \(dict\) have no text"), (7, "it is an int"), (lambda: None, "it is None"),
+        ("http://127.0.0.1:9/x", "an address has no list"), ("qdrant://127.0.0.1:9/c", "an address has no list"),
         ("/nowhere/chunks.jsonl", "there is no such file or folder"), ("bm25(k1=1)", "is no engine: name one of"),
         ("qdrant(http://127.0.0.1:9)", "name the collection to list with collection=NAME"),
     ],

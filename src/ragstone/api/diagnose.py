@@ -204,8 +204,9 @@ async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> Diag
         stack.enter_context(how.shell.staying())
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
+        query, spoken = _query(plan.rows[0]), how.shell.language
         takes, notes = (
-            ({system.id: frozenset[str]()}, ()) if plan.recorded else await _allowed(system, path, _query(plan.rows[0]))
+            ({system.id: frozenset[str]()}, ()) if plan.recorded else await _allowed(system, path, query, spoken)
         )  # fmt: skip
         benchmark = dataclasses.replace(benchmark, takes=takes, warnings=(*plan.warnings, *notes))
         if _has_begun(path):
@@ -237,7 +238,9 @@ def _has_begun(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-async def _allowed(system: System, path: Path, query: Query) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
+async def _allowed(
+    system: System, path: Path, query: Query, language: str | None
+) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
     """What each system of the run takes, with this one: tried once with at most five questions, and a note on what it
     does not take. The run remembers it."""
     known: dict[str, frozenset[str]] = {}
@@ -248,7 +251,7 @@ async def _allowed(system: System, path: Path, query: Query) -> tuple[dict[str, 
             return known, ()
     probes = await probe_interventions(system, query)
     names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown")]
-    texts = messages(__name__, preferred_language())
+    texts = messages(__name__, language or preferred_language())
     notes = [texts[f"{name}_{probes[name].outcome}"] for name in _TRIED if name not in names]
     shown = {SHOWN} if probes["passages"].outcome == "works" else set()
     takes = frozenset({*names, *shown, "repeat", *(accepts_of(system) & {"history", "language"})})

@@ -52,6 +52,8 @@ async def read_index(source: Any, options: ModelOptions | None = None) -> Corpus
         passages = await _of_code(source, options)
     elif isinstance(source, str) and _ENGINE.fullmatch(source.strip()):
         passages = await _of_engine(source, options)
+    elif isinstance(source, str) and "://" in source:
+        raise _unlistable(name, "an address has no list; an engine is qdrant(ADDRESS,collection=NAME)")
     elif isinstance(source, str | Path):
         passages = passages_of(map(_unwrapped, _of_path(Path(source))))
     else:

@@ -76,6 +76,15 @@ def test_a_change_that_takes_as_much_as_it_gives_is_no_advice() -> None:
     assert "Tried, without a gain: reverse the order of the passages, best last (0 points" in text
 
 
+def test_of_two_changes_that_gain_the_larger_gain_is_advised_and_the_other_is_not_called_without_a_gain() -> None:
+    moved = {**_MOVED, "gold_last": "right", "reordered": "wrong", "fewer": "right"}
+    both = {**moved, "reordered": "right"}
+    items = items_of(both, *[moved] * 2, *[{**_RIGHT, "reordered": "right", "fewer": "right"}] * 2)
+    fix = fixes(items)[0]
+    assert (fix.change, [effect.condition for effect in fix.failed]) == ("fewer", [])
+    assert "without a gain" not in action(items)
+
+
 def test_what_no_answer_shows_is_no_advice_but_what_would_measure_it() -> None:
     asked = {"as_is": "refused", "again": "refused"}
     refused = items_of(asked, *[{"as_is": "right", "again": "right"}] * 3, takes=frozenset({"repeat"}))

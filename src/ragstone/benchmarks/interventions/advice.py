@@ -120,8 +120,8 @@ def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
 
 def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> Fix:
     ids, tried = tuple(item.id for item in mine), list(_tried(cause, mine, known))
-    best = next((effect for effect in tried if effect.gain is not None and (effect.gain.value or 0.0) > 0), None)
-    failed = tuple(effect for effect in tried if effect is not best)
+    best = max((effect for effect in tried if _value(effect) > 0), key=_value, default=None)
+    failed = tuple(effect for effect in tried if _value(effect) <= 0)
     shown = tuple(effect for name in _SHOWN_BY.get(cause, ("as_is",)) if (effect := _effect(name, mine)).wrong)
     sizes = {item.size for item in known}
     size = sizes.pop() if len(sizes) == 1 else 0
@@ -156,6 +156,10 @@ def _effect(name: str, items: Sequence[Diagnosed]) -> Effect:
     righted = tuple(one for one, now, then in asked if not now and then)
     broke = tuple(one for one, now, then in asked if now and not then)
     return Effect(name, sum(not now for _, now, _ in asked), righted, sum(bool(now) for _, now, _ in asked), broke)
+
+
+def _value(effect: Effect) -> float:
+    return 0.0 if effect.gain is None else effect.gain.value or 0.0
 
 
 def _change(cause: str, item: Diagnosed) -> float | None:
