@@ -102,6 +102,8 @@ def _listed(
     if index is None or not gold or not all(one.text.strip() for one in gold):
         return None, ()
     listed, lacking = index.lists(gold, sample)
+    if listed == "cut":  # what is left of a sentence is no other version of it
+        return listed, ()
     versions = {passage.id: passage for one in lacking for passage in index.versions(one, sample, truth())}
     return listed, tuple(versions.values())
 

@@ -37,6 +37,7 @@ STAGES: Final = (
     # What lost the gold, whether the answer is right or wrong.
     _row("stale", in_index=("no", MISSING), alone="right", indexed="wrong"),
     _row("contradiction", alone="right", contradicted="yes"),
+    _row("stale", in_index="no", dated="yes", indexed=(*_WRONG, MISSING)),
     _row("chunking", prompted="no", split="yes", own=("wrong", MISSING)),
     _row("not_in_index", in_index="no"),
     _row("rewriting", fetched="no", asked="yes"),
@@ -49,6 +50,7 @@ STAGES: Final = (
     _row("prompt_cut", fetched="yes", prompted="no", alone="right", cut="yes"),
     _row("ranking", fetched="yes", prompted="no", by_reference="no"),
     _row("k_too_small", prompted="no", reach="yes"),
+    _row("reranking", fetched="yes", prompted="no", left_out="yes"),
     _row("not_retrieved", fetched="no"),
     _row("ranking", fetched="yes", prompted="no"),
     _row("chunking", alone="right", prompted="yes", own="wrong"),

@@ -15,7 +15,7 @@ _OUTCOMES: Mapping[str, str] = {"right": "right", "wrong": "wrong", "refused": "
 def own(evidence: "Evidence") -> str | None:
     """Whether the answer is right from the system's own chunks of the gold alone. Chunks that are the labelled texts
     are told by these, and those that were all of the prompt by the answer as is."""
-    if (outcome := evidence.told("chunk_only")) is not None:
+    if (outcome := evidence.settled("chunk_only")) is not None:
         return _OUTCOMES.get(outcome, "missing")
     chunks, first = evidence.own_chunks, evidence.first
     if not chunks or first is None or evidence.open_conditions("own"):
@@ -30,6 +30,8 @@ def split(evidence: "Evidence") -> str | None:
     """Whether chunk borders cut the gold: the index has it in parts and not as a whole. A search for its own words
     would return the whole one first; where none can be asked, what was fetched tells."""
     first, gold, slots = evidence.first, evidence.gold, evidence.slots
+    if evidence.sample.meta.get("in_index") == "cut":
+        return "yes"  # the list of the index has the parts next to each other
     seen = [response for name in ("as_is", *SEARCHES) if (response := evidence.response(name)) is not None]
     if first is None or not is_split([item for one in seen for item in fetched_of(one)], gold, slots):
         return "no"

@@ -5,7 +5,7 @@ passages alone; "repeat": it can be asked again, unlike recorded answers) and of
 answer). A condition that cannot be made, or that equals another one, is left out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -22,6 +22,11 @@ from ragstone.text import detect, fold
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
 REPEATS = ("again", "again_2", "again_3")
+ASKED_AGAIN: Mapping[str, tuple[str, ...]] = {
+    name: (f"{name}_2", f"{name}_3")
+    for name in ("gold_only", "chunk_only", "gold_added", "without_rivals", "padded_last")
+}
+"""The conditions of which a wrong answer decides, and those that ask it again where answers change by themselves."""
 FOUND_BY_ITSELF = 5
 """Among so many passages a gold one should be if its own words are searched for."""
 _TRANSLATIONS = ("question_en", "question_zh", "question_translated")  # columns
@@ -401,6 +406,23 @@ _ALL = (
     Condition("search_control", "retrieve", _search(_control_words, least=FOUND_BY_ITSELF)),
     Condition("search_translated", "retrieve", _search(translation_of)),
 )
-CONDITIONS: Mapping[str, Condition] = {condition.name: condition for condition in _ALL}
+
+
+def _with_repeats() -> Iterator[Condition]:
+    for condition in _ALL:
+        yield condition
+        for number, name in enumerate(ASKED_AGAIN.get(condition.name, ()), 1):
+            yield Condition(name, condition.takes, _again(condition.build, number))
+
+
+def _again(build: Build, number: int) -> Build:
+    def again(question: Question, first: Response) -> Query | None:
+        query = build(question, first)
+        return None if query is None else replace(query, repeat=number)
+
+    return again
+
+
+CONDITIONS: Mapping[str, Condition] = {condition.name: condition for condition in _with_repeats()}
 SEARCHES = tuple(condition.name for condition in _ALL if condition.takes == "retrieve")
 """The conditions that only search; no answer is asked for."""

@@ -14,6 +14,7 @@ import msgspec
 from ragstone.benchmarks.interventions.chunking import own, sentence, split
 from ragstone.benchmarks.interventions.conditions import (
     ASKED,
+    ASKED_AGAIN,
     CONDITIONS,
     FOUND_BY_ITSELF,
     REFERENCE,
@@ -27,12 +28,13 @@ from ragstone.benchmarks.interventions.conditions import (
     rivals,
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
+from ragstone.benchmarks.interventions.index import dated
 from ragstone.benchmarks.interventions.packed import without
 from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of
 from ragstone.benchmarks.interventions.remembering import reworded, stuck
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reread
-from ragstone.benchmarks.interventions.searching import barrier, crowded, excluded
+from ragstone.benchmarks.interventions.searching import barrier, crowded, demoted, excluded, left_out
 from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.statements import Part
 
 MISSING = "missing"
+_REPEATED = {again: name for name, repeats in ASKED_AGAIN.items() for again in repeats}
 _NOT_REFUSED = {"right": "right", "wrong": "wrong", "refused": "wrong", MISSING: MISSING}
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -59,6 +62,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "asked": ("yes", "no", MISSING),
     "lowered": ("yes", "no", MISSING),
     "demoted": ("yes", "no", MISSING),
+    "left_out": ("yes", "no"),
     "by_reference": ("yes", "no", MISSING),
     "reach": ("yes", "no", MISSING),
     "alone": ("right", "wrong", "refused", MISSING),
@@ -66,6 +70,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "contradicted": ("yes", "no", MISSING),
     "own": ("right", "wrong", MISSING),
     "split": ("yes", "no"),
+    "dated": ("yes", "no"),
     "sentence": ("right", "wrong", MISSING),
     "moved": ("right", "wrong", MISSING),
     "recalled": ("yes", "no", MISSING),
@@ -109,8 +114,8 @@ def question_of(sample: Sample, row: int = 0) -> Question:
 class Evidence:
     """The records of one question by condition. `takes`: what the system accepts. `gates`: thresholds by metric that
     decide what is right. `unstable_system`: some answer changed when it was asked for again, so a wrong one is asked
-    for three times. `shared`: what the questions of the run tell together. `withdrawn`: the conditions that did not
-    take effect, with the reason; they count as not asked (`verification`)."""
+    for three times, as are wrong ones under `ASKED_AGAIN`. `shared`: what the questions of the run tell together.
+    `withdrawn`: the conditions that did not take effect, with the reason; they count as not asked (`verification`)."""
 
     records: Mapping[str, Record]
     takes: frozenset[str] = frozenset()
@@ -192,9 +197,28 @@ class Evidence:
         outcome = self.outcome(condition)
         return MISSING if outcome in ("error", "unscored") else outcome
 
+    def settled(self, condition: str) -> str | None:
+        """The outcome under a condition of which a wrong one decides: right if any of its answers is, as the answer as
+        is has as many tries where answers change by themselves. None while it can be asked again."""
+        names = (condition, *ASKED_AGAIN[condition])
+        if any(self.told(name) == "right" for name in names):
+            return "right"
+        return None if any(name not in self.records and self.can(name) for name in names) else self.told(condition)
+
+    def _is_doubted(self, condition: str) -> bool:
+        """Whether a wrong answer under a condition may be one of those that change by themselves."""
+        wrong = ("wrong", "refused")
+        names = (condition, *ASKED_AGAIN[condition])
+        return (
+            self.unstable_system and self._as_is() in wrong and self.told(condition) in wrong
+            and not any(self.told(name) == "right" for name in names)
+        )  # fmt: skip
+
     def can(self, condition: str) -> bool:
         """Whether this condition can be asked of the system and of this question."""
         known = CONDITIONS[condition]
+        if condition in _REPEATED and not self._is_doubted(_REPEATED[condition]):
+            return False
         if self.basis is None or (known.takes and known.takes not in self.takes):
             return False
         verified = self.shared.verified
@@ -215,8 +239,8 @@ class Evidence:
         sources = SOURCES[name]
         if name == "again" and self.unstable_system and self._as_is() != "right":
             sources = REPEATS
-        asked = [condition for condition in sources if condition not in self.records and self.can(condition)]
-        return asked[:1]
+        wanted = [one for condition in sources for one in (condition, *ASKED_AGAIN.get(condition, ()))]
+        return [condition for condition in wanted if condition not in self.records and self.can(condition)][:1]
 
     def told_by(self, name: str, *, otherwise: str = MISSING) -> str | None:
         """None if a condition of this field can still be asked, else `otherwise`."""
@@ -247,13 +271,13 @@ class Evidence:
     def needs_every(self) -> bool:
         """Whether the gold passages that the prompt lacks are needed besides those that it has: adding them rights the
         answer."""
-        return self._as_is() != "right" and self.outcome("gold_added") == "right"
+        return self._as_is() != "right" and self.settled("gold_added") == "right"
 
     def has_gold(self, passages: Sequence[Passage]) -> str:
         """Whether these passages hold the gold."""
         if not self.gold:
             return MISSING
-        enough: Sequence[Part] = ("whole", "value") if self.outcome("chunk_only") == "right" else ("whole",)
+        enough: Sequence[Part] = ("whole", "value") if self.settled("chunk_only") == "right" else ("whole",)
         return "yes" if covered(passages, self.gold, self.slots, every=self.needs_every, enough=enough) else "no"
 
     @cached_property
@@ -283,21 +307,11 @@ class Evidence:
         return MISSING if self._fetched() == MISSING or self.first is None else self.has_gold(self.first.passages)
 
     def _added(self) -> str | None:
-        return self.told_by("added") if (outcome := self.told("gold_added")) is None else _NOT_REFUSED[outcome]
+        return self.told_by("added") if (outcome := self.settled("gold_added")) is None else _NOT_REFUSED[outcome]
 
     def _asked(self) -> str | None:
         response = self.response("search_asked")
         return self.told_by("asked") if response is None else self.has_gold(response.passages)
-
-    def _demoted(self) -> str:
-        """Whether the gold was fetched at a rank that the prompt has room for, so that the reranker lost it."""
-        first = self.first
-        reranked = first is not None and passages_at(first, "rerank") is not None
-        if first is None or self._fetched() != "yes" or not reranked:
-            return "no"
-        fetched = fetched_of(first)
-        rank = rank_of(fetched, self.gold, self.slots)
-        return "yes" if rank is not None and rank <= (len(first.passages) or len(fetched)) else "no"
 
     def _lowered(self) -> str | None:
         """Whether the question as asked ranks the gold where the prompt has room for it, unlike the rewritten one."""
@@ -326,13 +340,13 @@ class Evidence:
         if prompts or self.open_conditions("reach"):
             return self.told_by("reach", otherwise="no")
         first = self.first  # k cannot be changed: what was fetched beyond the prompt tells
-        if first is None or self._fetched() != "yes":
+        if first is None or self._fetched() != "yes" or self.value("left_out") == "yes":
             return MISSING
         rank = rank_of(fetched_of(first), self.gold, self.slots)
         return "yes" if rank is not None and rank <= 4 * len(first.passages) else "no"
 
     def _alone(self) -> str | None:
-        return self.told_by("alone") if (outcome := self.told("gold_only")) is None else outcome
+        return self.told_by("alone") if (outcome := self.settled("gold_only")) is None else outcome
 
     def _indexed(self) -> str | None:
         return self.told_by("indexed") if (outcome := self.told("indexed_only")) is None else outcome
@@ -342,7 +356,7 @@ class Evidence:
         them alone it is wrong."""
         if self.first is None or self._as_is() != "wrong" or not rivals(self.question, self.first):
             return "no"
-        without, alone = self.told("without_rivals"), self.told("indexed_only")
+        without, alone = self.settled("without_rivals"), self.told("indexed_only")
         if without not in (None, "right") or alone not in (None, "wrong"):
             return MISSING if MISSING in (without, alone) else "no"
         return self.told_by("contradicted") if without is None or alone is None else "yes"
@@ -390,10 +404,10 @@ class Evidence:
     _READERS: ClassVar[Mapping[str, Callable[["Evidence"], str | None]]] = {
         "as_is": _as_is, "again": _again, "answerable": _answerable, "gold": _gold, "in_index": _in_index,
         "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
-        "demoted": _demoted, "by_reference": _by_reference, "reach": _reach, "alone": _alone, "indexed":
-        _indexed, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled, "partial": _partial,
-        "in_doubt": _in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded, "barrier": barrier,
-        "own": own, "split": split, "sentence": sentence, "explicit": explicit, "cut": cut, "guarded": guarded,
-        "stuck": stuck, "reworded": reworded,
+        "demoted": demoted, "left_out": left_out, "by_reference": _by_reference, "reach": _reach, "alone": _alone,
+        "indexed": _indexed, "dated": dated, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled,
+        "partial": _partial, "in_doubt": _in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded,
+        "barrier": barrier, "own": own, "split": split, "sentence": sentence, "explicit": explicit, "cut": cut,
+        "guarded": guarded, "stuck": stuck, "reworded": reworded,
     }  # fmt: skip
     """How each of FIELDS is read."""

@@ -10,17 +10,29 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.gold import evidence_of, holds, part_of
-from ragstone.benchmarks.interventions.statements import UNKNOWN_SLOT, Part, Statement, is_another_version, letters
+from ragstone.benchmarks.interventions.statements import (
+    UNKNOWN_SLOT,
+    Part,
+    Statement,
+    has_another_value,
+    is_another_version,
+    letters,
+)
 from ragstone.benchmarks.source_attribution import content_words
 from ragstone.text import detect, sentences
 from ragstone.types import Passage, Sample
 
-Listed: TypeAlias = Literal["yes", "part", "no"]
+if TYPE_CHECKING:
+    from ragstone.benchmarks.interventions.evidence import Evidence
+
+Listed: TypeAlias = Literal["yes", "part", "cut", "no"]
 """Whether an index has the evidence of a question: all of it; that of each part of the answer, and not of every other
-gold passage; or less."""
+gold passage; some of it only in passages that stand next to each other, cut by their borders; or less."""
 _NEAREST = 20  # passages that are compared with a sentence
 _RAREST = 8  # words of it by which they are looked up
 _COMMON = 2000  # passages with a word, beyond which the word does not look up any
@@ -45,7 +57,9 @@ class SystemIndex:
         lacking = [item for item, slots, has in zip(gold, wanted, found, strict=True) if not slots <= has]
         known = set[int]().union(*wanted) - {UNKNOWN_SLOT}
         if not set[int]().union(*found) >= (known or {UNKNOWN_SLOT}):
-            return "no", lacking
+            joined = [has | self._slots(item, sample, joined=True) for item, has in zip(gold, found, strict=True)]
+            whole = set[int]().union(*joined) >= (known or {UNKNOWN_SLOT})
+            return "cut" if whole else "no", lacking
         others = [has for slots, has in zip(wanted, found, strict=True) if slots == {UNKNOWN_SLOT}]
         return "yes" if all(others) else "part", lacking
 
@@ -71,13 +85,16 @@ class SystemIndex:
             if letters(sentence)
         )
 
-    def _slots(self, gold: Passage, sample: Sample) -> set[int]:
-        """The parts of the answer whose evidence in a gold passage the index has."""
+    def _slots(self, gold: Passage, sample: Sample, *, joined: bool = False) -> set[int]:
+        """The parts of the answer whose evidence in a gold passage the index has. `joined`: in passages together with
+        those that stand next to them in its list."""
         found: set[int] = set()
         for one in evidence_of(gold, sample.references):
             if one.slot in found:
                 continue
-            near = self._nearest({*_words(one.alone), *_words(gold.text)} if not one.value else _words(one.alone))
+            near = self._nearest(
+                {*_words(one.alone), *_words(gold.text)} if not one.value else _words(one.alone), joined=joined
+            )
             parts: list[tuple[Passage, Part]] = [
                 (passage, part_of(passage, gold, sample.references, one.slot)) for passage in near
             ]
@@ -85,8 +102,9 @@ class SystemIndex:
                 found.add(one.slot)
         return found
 
-    def _nearest(self, words: Iterable[str]) -> list[Passage]:
-        """The passages that share most with the rarest of these words, by weight."""
+    def _nearest(self, words: Iterable[str], *, joined: bool = False) -> list[Passage]:
+        """The passages that share most with the rarest of these words, by weight. `joined`: each as one text with the
+        one before it, and with the one behind it."""
         rarest = sorted((word for word in words if word in self._places), key=lambda one: (len(self._places[one]), one))
         shares: dict[int, float] = {}
         for word in rarest[:_RAREST]:
@@ -96,7 +114,16 @@ class SystemIndex:
             for place in self._places[word]:
                 shares[place] = shares.get(place, 0.0) + weight
         best = sorted(shares, key=lambda place: (-shares[place], place))[:_NEAREST]
+        if joined:
+            return [
+                self._joined(at) for at in dict.fromkeys(at for place in best for at in (place - 1, place)) if at >= 0
+            ]
         return [self.passages[place] for place in best]
+
+    def _joined(self, place: int) -> Passage:
+        """A passage and the next one of the list as one text."""
+        first, *more = self.passages[place : place + 2]
+        return replace(first, text="".join(item.text for item in (first, *more)))
 
     def _weight(self, word: str) -> float:
         return math.log1p(len(self.passages) / (1 + len(self._places.get(word, ()))))
@@ -115,6 +142,21 @@ def _is_version(passage: Passage, evidence: Sequence[Statement]) -> bool:
         one.value and is_another_version(one, passage.text) and all(letters(word) in text for word in one.about)
         for one in evidence
     )
+
+
+def is_old(passage: Passage, statement: Statement) -> bool:
+    """Whether a passage has the sentence of a statement with another value in its place, and the question's words in
+    it and for what it is about: another version, whatever a system makes of it."""
+    text = letters(_whole(passage))
+    return has_another_value(statement, passage.text) and all(
+        letters(word) in text for word in (*statement.about, *statement.needed)
+    )
+
+
+def dated(evidence: "Evidence") -> str:
+    """Whether the index has a sentence of the evidence with another value, about the same."""
+    sought = [one for item in evidence.gold for one in evidence_of(item, evidence.slots)]
+    return "yes" if any(is_old(item, one) for item in evidence.question.indexed for one in sought) else "no"
 
 
 def _is_chunk(passage: Passage, gold: Passage) -> bool:

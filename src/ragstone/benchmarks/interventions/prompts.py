@@ -43,7 +43,7 @@ def open_question(question: str) -> str:
 def cut(evidence: "Evidence") -> str | None:
     """Whether the prompt is cut at its length: behind long passages that say nothing the answer from the gold is wrong,
     behind as many short ones it is right."""
-    long = evidence.told("padded_last")
+    long = evidence.settled("padded_last")
     if long in (None, _MISSING):
         return evidence.told_by("cut") if long is None else _MISSING
     if long == "right":

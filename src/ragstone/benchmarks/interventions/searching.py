@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.conditions import control_of, fetched_of, lost_gold
-from ragstone.benchmarks.interventions.gold import holds
+from ragstone.benchmarks.interventions.gold import holds, rank_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, sentences
 from ragstone.text.folding import fold_characters
@@ -81,6 +81,27 @@ def excluded(evidence: "Evidence") -> str | None:
 
 def _found(sought: Passage, passages: Sequence[Passage], slots: Sequence[Sequence[str]]) -> bool:
     return any(holds(passage, sought, slots) for passage in passages)
+
+
+def demoted(evidence: "Evidence") -> str:
+    """Whether the gold was fetched at a rank that the prompt has room for, so that the reranker lost it."""
+    first = evidence.first
+    if first is None or evidence.value("fetched") != "yes" or passages_at(first, "rerank") is None:
+        return "no"
+    fetched = fetched_of(first)
+    rank = rank_of(fetched, evidence.gold, evidence.slots)
+    return "yes" if rank is not None and rank <= (len(first.passages) or len(fetched)) else "no"
+
+
+def left_out(evidence: "Evidence") -> str:
+    """Whether something between search and prompt dropped the gold, and not a cut at k, which drops the last ones: it
+    kept a passage of a lower rank, or none."""
+    first = evidence.first
+    if first is None or evidence.value("fetched") != "yes" or evidence.value("prompted") != "no":
+        return "no"
+    fetched, kept = fetched_of(first), {item.text for item in first.passages}
+    rank = rank_of(fetched, evidence.gold, evidence.slots)
+    return "yes" if rank is not None and (not kept or any(one.text in kept for one in fetched[rank:])) else "no"
 
 
 def foreign(evidence: "Evidence") -> str:

@@ -8,7 +8,7 @@ in the same sentence, or with the same number in another sentence, does not stat
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -33,6 +33,7 @@ _ENDS, _BEGINS = tuple(".!?。！？；:：|#"), tuple("#|*•>-–—0123456789
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n\s*(?=[a-z])")
 _SECTION, _MARKS = re.compile(r"\n(?=#)"), re.compile(r"[.!?。!?;；]\s|[。！？；\n]")
 _WORD, _HAN_RUN = re.compile(rf"[^\W_{HAN}]+(?:[.,]\d+)*"), re.compile(rf"[{HAN}]+")
+_JOINTS = re.compile(rf"\s+(?:and|&|as well as)\s+|[;；、]|,\s|(?<=[{HAN}\d])(?:以及|和|与|及|，)")
 _COMMON = 1000  # sentences with a word from which on it tells nothing about one of them
 _HAN_BORDER = re.compile(rf"(?<=[{HAN}，、]) (?=[{HAN}])")
 
@@ -133,7 +134,7 @@ def statements_of(
     frequency = Counter(word for found in asked for word in found)
     weights = [sum(1 / frequency[word] for word in found) for found in asked]
     found: list[Statement] = []
-    for slot, aliases in enumerate(slots):
+    for slot, aliases in _stated_slots(slots, parts):
         stating = [(n, value) for n, part in enumerate(parts) if (value := _value(part.text, aliases))]
         best = max((weights[n] for n, _ in stating), default=0.0)
         places = sorted((-weights[n], n, value) for n, value in stating if weights[n] >= _NEARLY * best)
@@ -142,6 +143,20 @@ def statements_of(
             context = _context(parts, n, title, about)
             found.append(Statement(slot, parts[n].text, value, tuple(sorted(asked[n])), about, context))
     return tuple(found)
+
+
+def _stated_slots(slots: Sequence[Sequence[str]], places: Sequence["_Place"]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The parts of the answer with their wordings. One that stands nowhere as it is, but whose items ("16 weeks and 10
+    weeks") all do, is as many parts, each with a number of its own."""
+    for slot, aliases in enumerate(slots):
+        if not any(_value(place.text, aliases) for place in places):
+            listed = ([item.strip() for item in _JOINTS.split(alias)] for alias in aliases)
+            for items in listed:
+                if len(items) > 1 and all(any(_value(one.text, [item]) for one in places) for item in items):
+                    yield from ((slot + number * len(slots), [item]) for number, item in enumerate(items, 1))
+                    break
+            continue
+        yield slot, aliases
 
 
 class _Place(Frozen, frozen=True):
@@ -256,6 +271,23 @@ def is_another_version(statement: Statement, text: str) -> bool:
     before, _, after = letters(statement.text).partition(letters(statement.value))
     rest = max(before, after, key=len)
     return len(rest) >= _OVERLAP and rest in letters(text) and not _kept(statement, text)
+
+
+def has_another_value(statement: Statement, text: str) -> bool:
+    """Whether a text has both sides of a statement around something else of about the size of its value."""
+    value = letters(statement.value)
+    before, _, after = letters(statement.text).partition(value)
+    if not value or len(before) + len(after) < _OVERLAP or not is_another_version(statement, text):
+        return False
+    whole, size = letters(text), 2 * len(value) + _OVERLAP
+    at = whole.find(before)
+    while at >= 0:
+        start = at + len(before)
+        end = whole.find(after, start + 1) if after else min(start + 1, len(whole))
+        if start < end <= start + size:
+            return True
+        at = whole.find(before, at + 1) if before else -1
+    return False
 
 
 def _shared(label: str, text: str) -> Part:
