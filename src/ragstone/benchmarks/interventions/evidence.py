@@ -39,7 +39,6 @@ from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
-from ragstone.responses.stages import passages_at
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Record, Response, Sample
 
