@@ -4,6 +4,7 @@ import pytest
 
 from ragstone.benchmarks.interventions.gold import evidence_of, with_evidence
 from ragstone.benchmarks.interventions.index import SystemIndex, is_old
+from ragstone.benchmarks.interventions.statements import Statement
 from ragstone.types import Passage, Sample
 
 _EN = ("How much does the Belka pump weigh?", "317 kg", "The Belka pump in hall 3 weighs 317 kg without its oil.")
@@ -36,6 +37,7 @@ def test_another_value_in_the_same_sentence_is_an_old_version_and_the_rest_of_a_
     assert is_old(Passage("old", old), statement)
     assert not is_old(Passage("cut", old[: old.index("295")]), statement)
     assert not is_old(Passage("same", text), statement)
+    assert not is_old(Passage("old", old), Statement(-1, text, ""))  # nobody knows where its value stands
     other = old.replace("Belka", "Strelka").replace("贝尔卡", "斯特列卡")
     assert not is_old(Passage("other", other), statement)
 

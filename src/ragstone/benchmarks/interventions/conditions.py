@@ -23,9 +23,10 @@ from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
 REPEATS = ("again", "again_2", "again_3")
 ASKED_AGAIN: Mapping[str, tuple[str, ...]] = {
-    name: (f"{name}_2", f"{name}_3")
-    for name in ("gold_only", "chunk_only", "gold_added", "without_rivals", "padded_last")
-}
+    "gold_only": ("gold_only_2", "gold_only_3"), "chunk_only": ("chunk_only_2", "chunk_only_3"),
+    "gold_added": ("gold_added_2", "gold_added_3"), "without_rivals": ("without_rivals_2", "without_rivals_3"),
+    "padded_last": ("padded_last_2", "padded_last_3"),
+}  # fmt: skip
 """The conditions of which a wrong answer decides, and those that ask it again where answers change by themselves."""
 FOUND_BY_ITSELF = 5
 """Among so many passages a gold one should be if its own words are searched for."""

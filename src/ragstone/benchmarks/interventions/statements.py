@@ -275,10 +275,9 @@ def is_another_version(statement: Statement, text: str) -> bool:
 
 def has_another_value(statement: Statement, text: str) -> bool:
     """Whether a text has both sides of a statement around something else of about the size of its value."""
-    value = letters(statement.value)
-    before, _, after = letters(statement.text).partition(value)
-    if not value or len(before) + len(after) < _OVERLAP or not is_another_version(statement, text):
+    if not (value := letters(statement.value)) or not is_another_version(statement, text):
         return False
+    before, _, after = letters(statement.text).partition(value)
     whole, size = letters(text), 2 * len(value) + _OVERLAP
     at = whole.find(before)
     while at >= 0:

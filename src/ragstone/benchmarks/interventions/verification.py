@@ -202,7 +202,7 @@ class _Noise:
 def _unlikely(n: int, total: int, rate: float) -> bool:
     """Whether at least `n` of `total` come by chance in less than 5% of cases, each at this rate: the binomial tail is
     a share of a beta distribution, which is quick for any number of questions."""
-    return n > 0 and beta_quantile(_CHANCE, n, total - n + 1) > rate
+    return 0 < n <= total and beta_quantile(_CHANCE, n, total - n + 1) > rate
 
 
 def _never(seen: Collection[Seen], verified: Verified) -> Iterator[str]:
