@@ -12,12 +12,8 @@ from tests.api.planted import SIZE, Planted, documents, questions
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.api.gates import check_gates
-<<<<<<< HEAD
 from ragstone.benchmarks.interventions.benchmark import Interventions
-from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
-=======
 from ragstone.benchmarks.interventions.conditions import ASKED_AGAIN, CONDITIONS, SEARCHES
->>>>>>> f1b4594a (What decides is asked again where answers change by themselves; an index that has the evidence in two pieces, or with another value, is read without asking; a step that keeps worse passages dropped the gold; a reference of several items has evidence for each)
 from ragstone.benchmarks.interventions.details import details
 from ragstone.errors import UsageError
 from ragstone.report.named_run import named_run
