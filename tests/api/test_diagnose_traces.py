@@ -25,7 +25,7 @@ def runs(question: str, reference: str, prompt: str) -> list[dict[str, Any]]:
     [
         ("What does a ticket cost?", "2.40", "ferry.md", "k_too_small", ("yes", "yes", "no")),
         ("What does a ticket cost?", "2.40", "prices.md", "generation", ("yes", "yes", "yes")),
-        ("When does the pool open?", "9", "ferry.md", "not_retrieved", ("yes", "no", "no")),
+        ("When does the pool open?", "9", "ferry.md", "not_retrieved", ("missing", "no", "no")),
         ("When does the ferry leave?", "8", "ferry.md", "healthy", ("yes", "yes", "yes")),
     ],
 )

@@ -61,7 +61,7 @@ def test_answers_that_depend_on_the_order_are_counted(tmp_path: Path, corpus: Pa
 def test_refusals_have_their_reasons(tmp_path: Path, corpus: Path) -> None:
     _, result = run(tmp_path, corpus, "lost")
     (found,) = refusals(result.questions)
-    assert (found.name, dict(found.reasons), found.share.n) == ("refused_wrongly", {"not_retrieved": 6}, SIZE)
+    assert (found.name, dict(found.reasons), found.share.n) == ("refused_wrongly", {"filtered": 6}, SIZE)
     assert found.cases == CONCERNED
     _, result = run(tmp_path, corpus, "never_refuses", "always_refuses", name="both.run")
     should, wrongly = refusals(result.questions)
@@ -70,7 +70,8 @@ def test_refusals_have_their_reasons(tmp_path: Path, corpus: Path) -> None:
 
 
 @pytest.mark.parametrize(("language", "refusal", "behaviour"), [
-    ("en", "search did not find it (6)", "followed the document"), ("zh", "检索未找到 (6)", "采纳文档中的答案"),
+    ("en", "kept out of every search (filter) (6)", "followed the document"),
+    ("zh", "被检索过滤掉 (6)", "采纳文档中的答案"),
 ])  # fmt: skip
 def test_tables_show_them_in_both_languages(
     language: str, refusal: str, behaviour: str, tmp_path: Path, corpus: Path
