@@ -18,7 +18,8 @@ STAGE_OF: Mapping[str, str] = {
     "ranking": "ranking", "reranking": "ranking", "duplicates": "ranking",
     "position": "answer", "noise": "answer", "memory": "answer", "integration": "answer", "reading": "answer",
     "generation": "answer", "refused_wrongly": "answer", "unstable": "answer",
-    "units": "answer", "instruction": "answer", "guard": "answer", "cached_answer": "answer", "prompt_cut": "ranking",
+    "units": "answer", "instruction": "answer", "guard": "answer",
+    "cached_answer": "answer", "history": "ranking", "prompt_cut": "ranking",
     "metric": "reference", "reference_in_doubt": "reference",
     "should_have_refused": "refusal", "error": "error",
 }  # fmt: skip

@@ -65,3 +65,37 @@ def test_a_model_that_errs_by_itself_is_no_answer_cache(errs: str, language: str
     causes = {cause.name for cause in result.causes().values()} - {"healthy"}
     assert causes
     assert "cached_answer" not in causes
+
+
+@LANGUAGES
+def test_an_earlier_question_that_leaks_is_named_by_the_order_of_questions(language: str, tmp_path: Path) -> None:
+    world, said = World(language), [""]
+
+    def ask(question: str, passages: list[str] | None = None) -> Any:
+        texts = world.found(question) if passages is None else passages
+        leaks = (world.number(question) or 0) % 3 == 0 and said[-1]
+        said.append(said[-1] if leaks else world.read(question, texts))
+        return {"answer": said[-1], "contexts": texts}
+
+    result = diagnose(rows(language), ask, run=tmp_path / "leaks.run", concurrency=4)
+    causes = {name: cause.name for name, cause in result.causes().items() if cause.name != "healthy"}
+    assert causes
+    assert {*causes.values()} == {"history"}
+
+
+@LANGUAGES
+def test_a_history_of_the_row_is_named_where_the_answer_is_right_without_it(language: str, tmp_path: Path) -> None:
+    world = World(language)
+    data = rows(language)
+    for row in data[::3]:
+        turns = (("user", "?"), ("assistant", "7"), ("user", row["question"]))
+        row["question"] = [{"role": role, "content": text} for role, text in turns]
+
+    def ask(question: str, history: list[Any] | None = None, passages: list[str] | None = None) -> Any:
+        texts = world.found(question) if passages is None else passages
+        return {"answer": "7" if history else world.read(question, texts), "contexts": texts}
+
+    result = diagnose(data, ask, run=tmp_path / "history.run")
+    causes = {name: cause.name for name, cause in result.causes().items()}
+    assert [name for name, cause in causes.items() if cause == "history"] == [row["id"] for row in data[::3]]
+    assert {*causes.values()} == {"history", "healthy"}

@@ -22,6 +22,7 @@ _SHOWN_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(LOST, ("gold_added", "gold_only")), "stale": ("gold_only",),
     "chunking": ("evidence_only", "gold_only"), "k_too_small": ("k2", "k4"),
     "position": ("gold_first", "gold_last"), "unstable": ("again", "again_2", "again_3"), "memory": ("gold_only",),
+    "history": ("after_1", "after_2", "no_history"),
     "cached_answer": ("reworded", "reworded_2"),
     **dict.fromkeys(("noise", "refused_wrongly", "integration", "reading", "duplicates"), ("gold_only",)),
 }  # fmt: skip

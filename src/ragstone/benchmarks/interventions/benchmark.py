@@ -15,6 +15,7 @@ from ragstone.benchmarks.interventions import comparison, summary, tables
 from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS, REFERENCE, SEARCHES, Question, basis_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.remembering import ORDERED
 from ragstone.benchmarks.interventions.shared import Shared, shared_of
 from ragstone.benchmarks.interventions.standing import Standing, next_change, standing_of, with_change
 from ragstone.benchmarks.interventions.verification import SHOWN, proofs, verified_of
@@ -129,7 +130,7 @@ class Interventions(BaseBenchmark):
 
     @property
     def size(self) -> int:
-        return len(self.questions) + sum(len(one.wanted) for one in self.standings.values())
+        return len(self.questions) + sum(map(len, self._now().values()))
 
     @property
     def waiting(self) -> bool:
@@ -139,14 +140,37 @@ class Interventions(BaseBenchmark):
     def cases(self) -> Iterator[Case]:
         with ExitStack() as stack:
             run = None if self.answers is None else stack.enter_context(open_run(self.answers[0]))
+            now = self._now()
             for start in range(0, len(self.questions), _AT_ONCE):
                 some = self.questions[start : start + _AT_ONCE]
-                wanted = {question.row: one.wanted for question in some
-                          if (one := self.standings.get(question.row)) is not None}  # fmt: skip
+                wanted = {question.row: now[question.row] for question in some if question.row in now}
                 answers = {} if run is None else self._answers(run, wanted)
-                for question in some:
+                for at, question in enumerate(some, start):
                     yield Case(f"{row_name(question.row)}/as_is", question.sample, _named("as_is"), question.query)
-                    yield from _cases(question, wanted.get(question.row, ()), answers)
+                    names = wanted.get(question.row, ())
+                    others = self._others(at) if "before_1" in names else ()
+                    yield from _cases(question, names, answers, others)
+
+    def _now(self) -> dict[int, Sequence[str]]:
+        """By row what may be asked in this round: what needs the system for itself waits for everything else."""
+        busy = any(one.soon for one in self.standings.values())
+        return {
+            row: [name for name in one.wanted if not busy or name not in one.ordered]
+            for row, one in self.standings.items()
+        }
+
+    def _others(self, at: int) -> list[Question]:
+        """Two other questions that were answered rightly, with references of their own; fewer if there are none."""
+        found, known = list[Question](), [self.questions[at].sample.references]
+        for distance in range(1, len(self.questions)):
+            other = self.questions[(at + distance) % len(self.questions)]
+            one = self.standings.get(other.row)
+            if one is not None and one.right.get("as_is") and other.sample.references not in known:
+                found.append(other)
+                known.append(other.sample.references)
+            if len(found) == 2:
+                break
+        return found
 
     def _answers(self, run: RunReader, wanted: Mapping[int, Sequence[str]]) -> dict[str, Response]:
         """Case id → the answers of these rows from which conditions are made."""
@@ -240,8 +264,10 @@ class Interventions(BaseBenchmark):
         return replace(diagnosis.explain(record, language=language, gates=self.gates), group=condition)
 
 
-def _cases(question: Question, wanted: Sequence[str], answers: Mapping[str, Response]) -> Iterator[Case]:
-    """The cases of a question besides as is, made of its first answers."""
+def _cases(
+    question: Question, wanted: Sequence[str], answers: Mapping[str, Response], others: Sequence[Question]
+) -> Iterator[Case]:
+    """The cases of a question besides as is, made of its first answers. `others`: what is asked right before it."""
     row = row_name(question.row)
     first = answers.get(f"{row}/as_is")
     if first is None:
@@ -249,7 +275,12 @@ def _cases(question: Question, wanted: Sequence[str], answers: Mapping[str, Resp
     basis = basis_of(first, {name: answers.get(f"{row}/{name}") for name in (ASKED, REFERENCE)})
     for name in wanted:
         query = CONDITIONS[name].build(question, basis)
-        if query is not None:
+        if query is not None and name in ORDERED:
+            number, before = ORDERED.index(name) // 2, name.startswith("before")
+            asked = others[number] if before and number < len(others) else question
+            query = replace(query, question=asked.query.question, history=asked.history)
+            yield Case(f"{row}/{name}", asked.sample, _named(name), query, lane="ordered")
+        elif query is not None:
             yield Case(f"{row}/{name}", question.sample, _named(name), query)
 
 

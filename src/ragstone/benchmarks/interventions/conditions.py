@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, pieces, states
 from ragstone.benchmarks.interventions.prompts import fillers, open_question
-from ragstone.benchmarks.interventions.remembering import in_other_words
+from ragstone.benchmarks.interventions.remembering import ORDERED, in_other_words
 from ragstone.benchmarks.interventions.requests import explicit_question, neutral_question
 from ragstone.benchmarks.interventions.stand_ins import exchanged, number_of
 from ragstone.benchmarks.interventions.statements import letters
@@ -100,6 +100,10 @@ def _given(question: Question, passages: Sequence[Passage]) -> Query:
 
 def _repeated(number: int) -> "Build":
     return lambda question, first: replace(question.query, repeat=number)
+
+
+def _without_history(question: Question, first: Response) -> Query | None:
+    return replace(question.query, history=()) if question.history else None
 
 
 def _framed(number: int) -> "Build":
@@ -370,6 +374,8 @@ class Condition:
 _ALL = (
     Condition("as_is", "", lambda question, first: question.query),
     *(Condition(name, "repeat", _repeated(number)) for number, name in enumerate(REPEATS, 1)),
+    Condition("no_history", "history", _without_history),
+    *(Condition(name, "repeat", _repeated(len(REPEATS) + number)) for number, name in enumerate(ORDERED, 1)),
     Condition("reworded", "repeat", _framed(0)),
     Condition("reworded_2", "repeat", _framed(1)),
     Condition("closed_book", "passages", lambda question, first: _given(question, ())),

@@ -154,5 +154,5 @@ _DETAILS: Mapping[str, _Details] = {
     "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
     "not_retrieved": _missing, "filtered": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
     "error": _replies("replies"), "metric": _replies("wordings"), "units": _replies("wordings"),
-    "cached_answer": _replies("kept"),
+    "cached_answer": _replies("kept"), "history": _replies("leaked"),
 }  # fmt: skip

@@ -5,7 +5,7 @@ table of causes and the plan of what to ask next read nothing else.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,7 +31,7 @@ from ragstone.benchmarks.interventions.gold import covered, holds, labelled, ran
 from ragstone.benchmarks.interventions.index import dated
 from ragstone.benchmarks.interventions.packed import without
 from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of
-from ragstone.benchmarks.interventions.remembering import reworded, stuck
+from ragstone.benchmarks.interventions.remembering import ORDERED, carried, reworded, stuck, unburdened
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reread
 from ragstone.benchmarks.interventions.searching import barrier, crowded, demoted, excluded, left_out
@@ -84,6 +84,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "barrier": ("yes", "no", MISSING),
     "stuck": ("yes", "no", MISSING),
     "reworded": ("right", "wrong", MISSING),
+    "carried": ("yes", "no", MISSING),
+    "unburdened": ("right", "wrong", MISSING),
 }
 """Each field and its values; `docs/diagnosis.md` says what they mean."""
 
@@ -98,6 +100,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "explicit": ("gold_explicit", "gold_neutral"), "cut": ("padded_last", "short_last"),
     "guarded": ("gold_open", "counterfactual"),
     "stuck": ("gold_only", "closed_book", "counterfactual"), "reworded": ("reworded", "reworded_2"),
+    "carried": ORDERED, "unburdened": ("no_history",),
 }  # fmt: skip
 """The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
 
@@ -129,7 +132,7 @@ class Evidence:
 
     @cached_property
     def question(self) -> Question:
-        return question_of(self.sample)
+        return replace(question_of(self.sample), history=self.records["as_is"].case.query.history)
 
     @property
     def gold(self) -> tuple[Passage, ...]:
@@ -239,7 +242,8 @@ class Evidence:
         if name == "again" and self.unstable_system and self._as_is() != "right":
             sources = REPEATS
         wanted = [one for condition in sources for one in (condition, *ASKED_AGAIN.get(condition, ()))]
-        return [condition for condition in wanted if condition not in self.records and self.can(condition)][:1]
+        asked = [condition for condition in wanted if condition not in self.records and self.can(condition)]
+        return asked if name == "carried" else asked[:1]
 
     def told_by(self, name: str, *, otherwise: str = MISSING) -> str | None:
         """None if a condition of this field can still be asked, else `otherwise`."""
@@ -407,6 +411,6 @@ class Evidence:
         "indexed": _indexed, "dated": dated, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled,
         "partial": _partial, "in_doubt": _in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded,
         "barrier": barrier, "own": own, "split": split, "sentence": sentence, "explicit": explicit, "cut": cut,
-        "guarded": guarded, "stuck": stuck, "reworded": reworded,
+        "guarded": guarded, "stuck": stuck, "reworded": reworded, "carried": carried, "unburdened": unburdened,
     }  # fmt: skip
     """How each of FIELDS is read."""

@@ -1,8 +1,10 @@
 """What a system keeps from one question to the next: an answer cache that returns an older answer, or another
-question's.
+question's, and the history of an earlier question that leaks into this one.
 
 A cache is seen where the answer stays the same whatever the system is given, or comes without the model; it is shown by
-the same question in other words around it, which its key does not match, and which is answered rightly.
+the same question in other words around it, which its key does not match, and which is answered rightly. A leak is shown
+by asking the question right after another one, and after yet another, with no other question in between: its answer is
+the other one's, each time.
 """
 
 import hashlib
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
 
 _MISSING = "missing"
+ORDERED = ("before_1", "after_1", "before_2", "after_2")
+"""Another question and this one, twice: asked in this order, one at a time, while nothing else is asked."""
 # Words before and after a question, others for each: keys are made of its beginning, its end, or all of its words.
 _FRAMES = {
     "en": (
@@ -68,3 +72,23 @@ def reworded(evidence: "Evidence") -> str | None:
         if outcome != "right":
             return evidence.told_by("reworded") if outcome is None else outcome if outcome == _MISSING else "wrong"
     return "right"
+
+
+def carried(evidence: "Evidence") -> str | None:
+    """Whether the answer is that of the question asked before, whichever that is. Only an answer that another question
+    got, too, makes it worth asking."""
+    given = [one for name in ("as_is", "again") if (one := evidence.response(name)) is not None]
+    shared = any(hash(message_of(one)) in evidence.shared.repeated for one in given)
+    if not shared or evidence.value("as_is") not in ("wrong", "refused"):
+        return "no"
+    answers = [one.answer for name in ORDERED if (one := evidence.response(name)) is not None]
+    if len(answers) < len(ORDERED):
+        return evidence.told_by("carried")
+    before, after, other_before, other_after = answers
+    return "yes" if before == after != other_after == other_before else "no"
+
+
+def unburdened(evidence: "Evidence") -> str | None:
+    """Whether the question is answered rightly without the history that its row has."""
+    outcome = evidence.told("no_history")
+    return evidence.told_by("unburdened") if outcome is None else outcome if outcome in ("right", _MISSING) else "wrong"

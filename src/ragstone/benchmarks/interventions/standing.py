@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_conditions
 from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS
 from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.remembering import ORDERED
 from ragstone.benchmarks.interventions.shared import Facts, facts_of
 from ragstone.benchmarks.interventions.verification import Seen, seen_of, withdraw
 
@@ -33,7 +34,8 @@ class Standing:
     as is; `new`: some of them are. `failed`: an answer is an error, which the next round asks again. `right` by
     condition, where it is known. `changed`: asked again it is right where it was wrong, or the other way round.
     `usable`: the changes against its cause that would change its prompt; `shown`: those of them that something asked
-    already speaks for. `facts`: what it adds to `Shared`. `seen`: what its conditions show."""
+    already speaks for. `ordered`: conditions that wait until nothing else is to be asked, `soon`: other
+    new ones. `facts`: what it adds to `Shared`. `seen`: what its conditions show."""
 
     wanted: tuple[str, ...]
     new: bool
@@ -43,6 +45,8 @@ class Standing:
     changed: bool | None
     usable: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
+    ordered: frozenset[str] = frozenset()
+    soon: bool = False
     facts: Facts = field(default_factory=Facts)
     seen: Seen | None = None
 
@@ -58,15 +62,17 @@ def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> S
     if cause == "position":  # both places are asked, so that the better one is known
         more = [*more, *(name for name in ("gold_first", "gold_last") if evidence.can(name))]
     names = {*known, *more} - {"as_is"}
+    waiting = frozenset(names.difference(evidence.asked))
     right = {name: value == "right" for name in evidence.records
              if (value := evidence.told(name)) in ("right", "wrong", "refused")}  # fmt: skip
     pair = [right[name] for name in ("as_is", "again") if name in right]
     usable = frozenset(name for name in CHANGES.get(cause, ()) if evidence.can(name))
     return Standing(
-        tuple(name for name in CONDITIONS if name in names), bool(names.difference(evidence.asked)),
+        tuple(name for name in CONDITIONS if name in names), bool(waiting),
         any(one.response is None for one in evidence.records.values()), cause, right,
         pair[0] != pair[1] if len(pair) == 2 else None, usable,
-        frozenset(name for name in usable if _speaks_for(name, evidence)), facts_of(evidence), seen,
+        frozenset(name for name in usable if _speaks_for(name, evidence)), waiting.intersection(ORDERED),
+        not waiting <= {*ORDERED}, facts_of(evidence), seen,
     )  # fmt: skip
 
 
@@ -85,7 +91,7 @@ def with_change(standing: Standing, change: str) -> Standing:
     if change in standing.wanted:
         return standing
     names = {*standing.wanted, change, *({_NEEDS[change]} if change in _NEEDS else ())}
-    return replace(standing, wanted=tuple(name for name in CONDITIONS if name in names), new=True)
+    return replace(standing, wanted=tuple(name for name in CONDITIONS if name in names), new=True, soon=True)
 
 
 def untried(evidence: Evidence) -> frozenset[str]:

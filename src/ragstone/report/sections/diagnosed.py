@@ -43,6 +43,7 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     "language": (*_ADDED[:1], "gold_explicit", *_ALONE),
     **dict.fromkeys(("duplicates", "reranking", "ranking"), _ADDED),
     "prompt_cut": ("short_last", "gold_first", *_ADDED),
+    "history": ("no_history", "after_1", "after_2"),
     "cached_answer": ("reworded", "reworded_2"),
     "guard": ("gold_open", "counterfactual", *_ALONE),
     "position": ("gold_first", "gold_last", "gold_middle"),
