@@ -77,9 +77,10 @@ def reworded(evidence: "Evidence") -> str | None:
 def carried(evidence: "Evidence") -> str | None:
     """Whether the answer is that of the question asked before, whichever that is. Only an answer that another question
     got, too, makes it worth asking."""
-    given = [one for name in ("as_is", "again") if (one := evidence.response(name)) is not None]
-    shared = any(hash(message_of(one)) in evidence.shared.repeated for one in given)
-    if not shared or evidence.value("as_is") not in ("wrong", "refused"):
+    outcome, together = evidence.value("as_is"), evidence.shared
+    said = [message_of(one) for name in ("as_is", "again") if (one := evidence.response(name)) is not None]
+    shared = any(hash(one) in together.repeated or (outcome == "wrong" and one in together.fixed) for one in said)
+    if not shared or outcome not in ("wrong", "refused"):
         return "no"
     answers = [one.answer for name in ORDERED if (one := evidence.response(name)) is not None]
     if len(answers) < len(ORDERED):
