@@ -56,7 +56,8 @@ def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> S
     seen = seen_of(evidence)
     withdraw(evidence, evidence.shared.verified, seen)
     before = {*wanted, *evidence.asked} - {"as_is"}
-    more = [name for name in CONDITIONS if evidence.can(name)] if full else list(next_conditions(evidence))
+    every = [name for name in CONDITIONS if name not in ORDERED and evidence.can(name)] if full else []
+    more = [*every, *next_conditions(evidence)]
     known = {name for name in before if name in evidence.asked or evidence.can(name) or _waits(name, evidence)}
     cause = cause_of(evidence).name
     if cause == "position":  # both places are asked, so that the better one is known
