@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from bench.diagnosis.heldout.faults import Case, cases
-from bench.diagnosis.heldout.judging import run
-from bench.diagnosis.heldout.planting import answers, build, planted
+from bench.diagnosis.heldout.judging import answers, build, planted, run
 from bench.diagnosis.heldout.world import right, world
 
 

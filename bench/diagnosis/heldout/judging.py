@@ -1,10 +1,11 @@
 """Run `ragstone diagnose` on cases as a user would, and compare what it names with what was planted."""
 
 import json
+import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,9 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.diagnosis.heldout.faults import Case
-from bench.diagnosis.heldout.plain import serving
-from bench.diagnosis.heldout.planting import answers, build, literal, planted, references
-from bench.diagnosis.heldout.world import right, world, write_index
+from bench.diagnosis.heldout.langs import build_chain, build_graph
+from bench.diagnosis.heldout.llama import build_engine
+from bench.diagnosis.heldout.parts import Setup
+from bench.diagnosis.heldout.plain import build_plain, serving
+from bench.diagnosis.heldout.reader import Reader
+from bench.diagnosis.heldout.world import Question, World, right, share, shifted, world, write_index
 
 import ragstone
 
@@ -30,6 +34,58 @@ STAGES = {
 }
 STAGE = {cause: stage for stage, causes in STAGES.items() for cause in causes.split()}
 HEALTHY = ("", "healthy")
+
+
+def build(case: Case, planted: bool, seed: int = 1) -> tuple[Any, Callable[[str], str]]:
+    """The application of a case, with or without its fault, as an object and as a function of a question."""
+    faults = frozenset({case.fault} if planted else ())
+    texts = world(case.lang)
+    setup = Setup(texts, texts.chunks(case.chunking, case.scheme, faults), faults, Reader(texts, faults, seed))
+    if case.app in ("plain", "http"):
+        ask = build_plain(setup)
+        return ask, lambda question: str(ask(question)["answer"])
+    if case.app == "engine":
+        engine = build_engine(setup)
+        return engine, lambda question: str(engine.query(question))
+    if case.app == "chain":
+        chain = build_chain(setup)
+        return chain, lambda question: str(chain.invoke(question))
+    graph = build_graph(setup)
+    return graph, lambda question: str(graph.invoke({"question": question})["answer"])
+
+
+def references(case: Case) -> dict[str, str]:
+    """The wrong references of the fault of the references, by question."""
+    if case.fault != "reference":
+        return {}
+    texts = world(case.lang)
+    picked = [q for q in texts.questions if q.facts and share(q.text, "reference") < 0.3]
+    return {q.text: shifted(texts.reference(q)) for q in picked}
+
+
+def literal(case: Case, question: Question, answer: str) -> bool:
+    """Whether the answer holds the reference as it is written."""
+    if not question.facts:
+        return right(question, answer)
+    texts = world(case.lang)
+    return references(case).get(question.text, texts.reference(question)).casefold() in answer.casefold()
+
+
+def planted(case: Case, with_fault: dict[str, str], without: dict[str, str]) -> set[str]:
+    """The questions that are wrong with the fault and right without it."""
+    found = set()
+    for q in world(case.lang).questions:
+        before, after = right(q, without[q.text]), right(q, with_fault[q.text])
+        if case.expected.stage == "reference":
+            before, after = after, after and literal(case, q, with_fault[q.text])
+        if before and not after:
+            found.add(q.text)
+    return found
+
+
+def answers(ask: Callable[[str], str], texts: World) -> dict[str, str]:
+    """What an application answers, by question."""
+    return {q.text: ask(q.text) for q in texts.questions}
 
 
 @dataclass
@@ -54,6 +110,7 @@ class Row:
     truth: float = 0.0
     seconds: float = 0.0
     error: str = ""
+    crashed: str = ""  # what stopped the first attempt, if the second was made around it
 
     @property
     def covered(self) -> bool | None:
@@ -83,6 +140,7 @@ class Report:
             f"cause {percent(sum(r.cause for r in rows), sum(r.planted for r in rows))}, "
             f"false alarms {percent(sum(r.alarms for r in rows), sum(r.healthy for r in rows))}, "
             f"gains covered {percent(sum(bounds), len(bounds))}"
+            f"; {sum(bool(r.crashed) for r in rows)} crashed at first"
             f"; {sum(r.covered is None for r in rows)} first advices without an interval, {len(rows)} cases"
         )
 
@@ -190,13 +248,25 @@ def run(chosen: Iterable[Case], out: Path) -> Report:
         start = time.monotonic()
         expected = "/".join((case.expected.stage, " or ".join(case.expected.causes)))
         row = Row(case.name, case.fault, case.app, expected)
-        with TemporaryDirectory() as folder:
-            try:
-                judge(case, row, diagnose(case, Path(folder)))
-            except Exception as problem:
-                row.error = f"{type(problem).__name__}: {problem}".replace("\n", " ")[:300]
-                traceback.print_exc()
+        time.__dict__.pop("__file__", None)
+        for last in (False, True):
+            with TemporaryDirectory() as folder:
+                try:
+                    judge(case, row, diagnose(case, Path(folder)))
+                    break
+                except Exception as problem:
+                    text = f"{type(problem).__name__}: {problem}".replace("\n", " ")[:300]
+                    if "__file__" in text and not last:  # applications that use `time`: give the module a file
+                        row.crashed = text
+                        time.__dict__["__file__"] = "<built-in>"
+                        continue
+                    traceback.print_exc()
+                    row.error = text
+                    made = [answers(build(case, fault)[1], world(case.lang)) for fault in (True, False)]
+                    row.planted = len(planted(case, *made))
+                    break
         row.seconds = time.monotonic() - start
         report.rows.append(row)
         report.save(out)
+        print(f"{row.case} {row.seconds:.0f} s | {report.first_line()}", file=sys.stderr, flush=True)
     return report
