@@ -11,6 +11,7 @@ from tests.systems.test_http import serving
 
 from ragstone import diagnose, run
 from ragstone.api.questions import run_async
+from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.errors import AllowanceSpent
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
@@ -97,3 +98,18 @@ async def test_an_open_system_that_is_opened_again_counts_once_and_searches_are_
         await twice.answer(Query("How much does the Arvo pump weigh?", retrieve_only=True))
     assert allowance is not None
     assert allowance.spent.requests == 1
+
+
+@pytest.mark.parametrize("system", ["scripted/{}", "rag(model=scripted/{}, k=2)"])
+def test_an_answer_of_a_model_counts_once_in_a_diagnosis(system: str, tmp_path: Path, corpus: Path) -> None:
+    script = tmp_path / "script.jsonl"
+    script.write_text('{"default": "I do not know."}\n', "utf-8")
+    allowance = Allowance.of(10**6, None, Price(1.0, 1.0))
+    assert allowance is not None
+    options = ModelOptions(cache=None, allowance=allowance)
+    result = diagnose(
+        labelled()[:2], system.format(script), corpus=corpus, run=tmp_path / "d.run", model_options=options, plan="full"
+    )
+    asked = [name for item in result.questions for name in (*item.evidence.records, *item.evidence.withdrawn)]
+    answers = sum(CONDITIONS[name].takes != "retrieve" for name in asked)
+    assert 0 < answers <= allowance.spent.requests <= answers + 5  # and the probes

@@ -36,5 +36,7 @@ def counted_system(system: System, allowance: Allowance | None) -> System:
 
 
 def _is_counted(system: object) -> bool:
-    """Whether answers are counted somewhere inside: an open system may be opened again, or stand in another."""
-    return isinstance(system, Counted) or (hasattr(system, "inner") and _is_counted(system.inner))
+    """Whether answers are counted somewhere inside, where their requests are sent: an open system may be opened again,
+    or stand in another."""
+    inside = hasattr(system, "inner") and _is_counted(system.inner)
+    return isinstance(system, Counted) or getattr(system, "counted", False) is True or inside

@@ -116,6 +116,7 @@ class RagSystem:
     instead. Its stages are `rewrite` and `rerank` where the retriever does that, `fetch` and `prompt`."""
 
     accepts = frozenset(ACCEPTED)
+    counted = True  # by its reader and its retriever
 
     def __init__(self, target: RagTarget, corpus: Corpus, retriever: Retriever, reader: System) -> None:
         self.target, self.corpus, self._retriever, self._reader = target, corpus, retriever, reader

@@ -16,6 +16,7 @@ class Reader:
     """
 
     accepts = frozenset({"passages", "history", "language"})
+    counted = True  # by its model
 
     def __init__(
         self,
