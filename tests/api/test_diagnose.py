@@ -15,6 +15,7 @@ from ragstone.api.gates import check_gates
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.conditions import ASKED_AGAIN, CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
+from ragstone.benchmarks.interventions.remembering import ORDERED
 from ragstone.errors import UsageError
 from ragstone.report.named_run import named_run
 from ragstone.runs import open_run
@@ -138,6 +139,7 @@ def test_the_adaptive_plan_asks_little_and_finds_what_the_full_plan_finds(tmp_pa
     assert sum(not query.retrieve_only for query in full_system.asked) > requests
     asked = {name for item in full.questions for name in item.evidence.records}
     inapplicable = {"again_2", "again_3", "indexed_only", "without_rivals", "chunk_only", "evidence_only"}
+    inapplicable |= {"no_history", *ORDERED}  # its rows have no history, and no answer is another question's
     inapplicable |= {"best_first", "unranked", "unrewritten", "distinct"}  # its reranker and rewriter do nothing
     inapplicable |= {name for names in ASKED_AGAIN.values() for name in names}  # its answers do not change
     assert asked >= {*CONDITIONS} - inapplicable - {"search_rewritten", "search_translated"}

@@ -32,7 +32,7 @@ _FRAMES = {
     ),
 }
 _CODE = ("BCDFGHKMPRTVWX", "0123456789") * 2  # a mark that no document has
-_OTHERWISE = ("gold_only", "closed_book", "counterfactual")
+_OTHERWISE = ("again", "gold_only", "closed_book", "counterfactual")
 """What an answer stays the same under that is made of nothing that was given."""
 
 
@@ -58,11 +58,13 @@ def stuck(evidence: "Evidence") -> str | None:
         return "yes"
     if evidence.withdrawn.get("gold_only") == "no_prompt" or hash(message_of(first)) in evidence.shared.repeated:
         return "yes"
+    if evidence.gold and "gold_only" not in evidence.records and not evidence.can("gold_only"):
+        return _MISSING
     answers = {name: one.answer for name in _OTHERWISE if (one := evidence.response(name)) is not None}
     if any(answer != first.answer for answer in answers.values()):
         return "no"
     told = "gold_only" in answers or not evidence.gold
-    return evidence.told_by("stuck", otherwise="yes" if told and answers.keys() - {"gold_only"} else _MISSING)
+    return evidence.told_by("stuck", otherwise="yes" if told and answers.keys() - {"again", "gold_only"} else _MISSING)
 
 
 def reworded(evidence: "Evidence") -> str | None:
