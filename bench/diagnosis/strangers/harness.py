@@ -73,7 +73,7 @@ class Found:
     @property
     def misled(self) -> bool:
         """Whether the first advice is about another stage than the fault's."""
-        return STAGE_OF.get(self.advice, "") not in BY_NAME[self.fault].stages
+        return bool(self.advice) and STAGE_OF.get(self.advice, "") not in BY_NAME[self.fault].stages
 
 
 def names_index(case: Case) -> bool:
