@@ -145,11 +145,12 @@ class Interventions(BaseBenchmark):
                 some = self.questions[start : start + _AT_ONCE]
                 wanted = {question.row: now[question.row] for question in some if question.row in now}
                 answers = {} if run is None else self._answers(run, wanted)
+                asked = {} if run is None else self._ordered(run, wanted)
                 for at, question in enumerate(some, start):
                     yield Case(f"{row_name(question.row)}/as_is", question.sample, _named("as_is"), question.query)
                     names = wanted.get(question.row, ())
                     others = self._others(at) if "before_1" in names else ()
-                    yield from _cases(question, names, answers, others)
+                    yield from (asked.get(case.id, case) for case in _cases(question, names, answers, others))
 
     def _now(self) -> dict[int, Sequence[str]]:
         """By row what may be asked in this round: what needs the system for itself waits for everything else."""
@@ -171,6 +172,13 @@ class Interventions(BaseBenchmark):
             if len(found) == 2:
                 break
         return found
+
+    def _ordered(self, run: RunReader, wanted: Mapping[int, Sequence[str]]) -> dict[str, Case]:
+        """Case id → what was asked in order before: in a part of the data other questions came before it."""
+        assert self.answers is not None
+        names = [f"{row_name(row)}/{name}" for row, more in wanted.items() for name in more if name in ORDERED]
+        found = run.find([(self.answers[1], name) for name in names])
+        return {one.case.id: one.case for one in found if one is not None}
 
     def _answers(self, run: RunReader, wanted: Mapping[int, Sequence[str]]) -> dict[str, Response]:
         """Case id → the answers of these rows from which conditions are made."""
