@@ -281,3 +281,15 @@ def test_what_an_application_takes_follows_from_its_retrievers() -> None:
 
 def test_rankings_are_put_together_from_the_top() -> None:
     assert interleaved([["a", "b", "c"], [], ["d", "e"]]) == ["a", "d", "b", "e", "c"]
+
+
+def test_a_function_that_uses_a_module_without_a_file_is_looked_through() -> None:
+    held = Search(1, None)
+
+    def chain(question: str) -> str:
+        import time
+
+        time.sleep(0)
+        return str(held)
+
+    assert objects_in(chain, Search) == [held]

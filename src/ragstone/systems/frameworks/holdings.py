@@ -95,4 +95,7 @@ def _modules(function: types.FunctionType, names: set[str]) -> list[types.Module
     package = str(function.__globals__.get("__package__") or "")
     found = [function.__globals__.get(name) for name in names]
     found += [sys.modules.get(place) for name in names for place in (name, f"{package}.{name}")]
-    return [item for item in found if isinstance(item, types.ModuleType) and is_users_file(item.__file__ or "<")]
+    modules = [item for item in found if isinstance(item, types.ModuleType)]
+    return [
+        item for item in modules if is_users_file(getattr(item, "__file__", None) or "<")
+    ]  # built-in ones have none
