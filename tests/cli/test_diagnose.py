@@ -30,6 +30,27 @@ def test_the_causes_as_json_and_a_gate_on_one(ragstone: Any) -> None:
     assert again.code == 0
 
 
+_NO_PASSAGES = "def ask(question):\n    return {'answer': 'I do not know.', 'contexts': ['Nothing.']}\n"
+
+
+def test_a_system_with_a_short_label_is_told_to_take_passages_not_to_be_named_again(ragstone: Any) -> None:
+    """Pages and the terminal show app.py:ask as app:ask; what the run says that it accepts still applies to it."""
+    Path("app.py").write_text(_NO_PASSAGES, "utf-8")
+    arguments = ("--system", "app.py:ask", "--corpus", DOCS, "--limit", "3", "--run", "d.run", "--quiet")
+    for told in (ragstone("diagnose", QUESTIONS, *arguments), ragstone("show", "d.run")):
+        assert "app:ask answers" in told.out
+        assert "give the system a parameter `passages`" in " ".join(told.out.split())
+        assert "--system, so that it can be asked" not in " ".join(told.out.split())
+
+
+def test_gates_of_the_project_on_metrics_that_a_diagnosis_does_not_score_are_skipped(ragstone: Any) -> None:
+    Path("ragstone.toml").write_text("[gates]\nanswer_match = 0.1\ntoken_f1 = 0.3\n", "utf-8")
+    told = ragstone("diagnose", QUESTIONS, "--corpus", DOCS, "--limit", "3", "--quiet")
+    assert told.code == 0
+    assert "gate not checked: token_f1" in told.err
+    assert "answer_match" in told.out.split("Run file:")[1]  # the gate on what is scored is checked
+
+
 def test_a_diagnosis_that_asks_nothing_says_so(ragstone: Any) -> None:
     arguments = ("diagnose", QUESTIONS, "--corpus", DOCS, "--limit", "3", "--run", "d.run", "--quiet")
     first, second = ragstone(*arguments), ragstone(*arguments)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
     from ragstone.api.trials import Trials
     from ragstone.retrieval.corpus import Corpus
-    from ragstone.types import Usage
+    from ragstone.types import Run, Usage
 
 
 @click.command(name="diagnose")
@@ -208,8 +208,9 @@ def _print(
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
         view, failures = run.benchmark.view(run.run), failures_of(run)
+        scored = _scored(view, result.system)
         if values["as_json"]:
-            code, gates = report_gates(view, values, system=result.system, language=language)
+            code, gates = report_gates(view, values, scored=scored, system=result.system, language=language)
             causes = {name: {"cause": cause.name, "also": list(cause.also), "lost": cause.lost,
                              "missing": cause.missing} for name, cause in result.causes().items()}  # fmt: skip
             document = {
@@ -225,9 +226,17 @@ def _print(
             if trials is not None:
                 say_text(table_text(trials_table(trials, language=language), language=language))
                 say_text(config_diff(trials, plan))
-            code, _ = report_gates(view, values, system=result.system, language=language, run_file=result.run)
+            code, _ = report_gates(
+                view, values, scored=scored, system=result.system, language=language, run_file=result.run
+            )
     if not plan.recorded:
         say_reused(outcome, result.run, language)
     if not outcome.complete:
         say_unfinished(outcome, failures, language)
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3
+
+
+def _scored(view: "Run", system: str) -> set[str] | None:
+    """The metrics of a system's answers; None if nothing is scored yet. The gates of a project may be on others, which
+    `ragstone run` scores and a diagnosis does not need."""
+    return {name for record in view.records(system=system, texts=False) for name in record.scores} or None
