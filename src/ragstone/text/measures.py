@@ -47,10 +47,28 @@ class Measure(NamedTuple):
         return re.sub(r"\D", "", self.text).strip("0")
 
 
+def _money() -> list[tuple[list[str], list[str]]]:
+    """The signs and the words of each currency."""
+    lines = [" | ".join(line).split(" => ") for line in equivalents("quantity.money")]
+    return [(signs.split(" | "), names.split(" | ")) for signs, names in lines]
+
+
+@lru_cache(maxsize=1)
+def _currencies() -> frozenset[str]:
+    return frozenset(names[0] for _, names in _money())
+
+
+@lru_cache(maxsize=1)
+def _signs() -> dict[str, str]:
+    """The word of each sign of money, longer signs first. ¥ is that of two."""
+    found = {sign: names[0] for signs, names in _money() for sign in signs if sign != "¥"}
+    return {sign: found[sign] for sign in sorted(found, key=len, reverse=True)}
+
+
 @lru_cache(maxsize=1)
 def _spellings() -> dict[str, str]:
     known = {line[0]: line for line in equivalents("quantity.units")}
-    money = [" | ".join(line).split(" => ")[1].split(" | ") for line in equivalents("quantity.money")]
+    money = [names for _, names in _money()]
     spellings = {word.removeprefix("~"): line[0] for line in money for word in line}
     return spellings | {word.removeprefix("~"): name for name, line in known.items() for word in line}
 
@@ -65,7 +83,7 @@ def measures(text: str) -> tuple[Measure, ...]:
 def _measures(folded: str) -> Iterator[Measure]:
     for match in _NUMBER.finditer(folded):
         number = match.group()
-        unit = _unit(folded[match.end() : match.end() + _LONGEST_UNIT])
+        unit = _unit(folded[match.end() : match.end() + _LONGEST_UNIT]) or _sign(folded[: match.start()])
         plain = number.replace(",", "")
         if plain.count(".") <= 1:
             yield Measure(float(plain), unit, plain)
@@ -75,7 +93,23 @@ def _measures(folded: str) -> Iterator[Measure]:
 
 def _unit(after: str) -> str:
     """The unit that a text begins with, the longest that fits."""
-    rest = after.lstrip(" -个")
+    for rest in dict.fromkeys((after.lstrip(" -"), after.lstrip(" -个"))):
+        if unit := _first_unit(rest):
+            return unit
+    return ""
+
+
+def _sign(before: str) -> str:
+    """The sign of money that a text ends with, as the word that stands behind an amount."""
+    rest = before.rstrip(" ")
+    for sign, word in _signs().items():
+        begins = not sign[0].isascii() or not sign[0].isalpha() or not rest[: -len(sign)][-1:].isalpha()
+        if rest.endswith(sign) and begins:
+            return word
+    return ""
+
+
+def _first_unit(rest: str) -> str:
     if rest.startswith("%"):
         return "%"
     for word in sorted(_spellings(), key=len, reverse=True):
@@ -114,6 +148,8 @@ def _changed(a: Measure, b: Measure) -> bool:
         return False
     comparable = a.unit == b.unit or not (a.unit and b.unit)
     known = a.unit in _FACTORS and b.unit in _FACTORS and _FACTORS[a.unit][0] == _FACTORS[b.unit][0]
+    if {a.unit, b.unit} <= _currencies() and a.unit != b.unit:
+        return math.isclose(a.value, b.value, rel_tol=_EXACT)
     if not comparable and not known:
         return {a.unit, b.unit} <= {"%", ""} and math.isclose(a.value, b.value, rel_tol=_EXACT)
     if a.digits == b.digits:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.benchmarks.interventions.evidence import examined
+from tests.benchmarks.interventions.evidence import evidence_of, examined
 
 from ragstone.benchmarks.interventions.causes import cause_of
 from ragstone.benchmarks.interventions.shared import Shared, facts_of, shared_of
@@ -115,3 +115,38 @@ def test_a_message_is_fixed_that_questions_with_different_references_got() -> No
     assert shared("Blocked.", "blocked. ", "Blocked.").fixed == {"blocked."}
     assert not shared("Blocked.", "Blocked.", "It is 5.").fixed
     assert not shared("It is 000 kg.", "It is 100 kg.", "It is 200 kg.").fixed
+
+
+@pytest.mark.parametrize("message", [
+    "This reply was withheld by the content filter.", "Your request has been blocked by our safety policy.",
+    "该回复已被内容安全策略拦截。", "回答包含敏感信息，无法显示。",
+])  # fmt: skip
+def test_a_message_that_a_reply_was_withheld_is_a_guard_unless_the_documents_say_it(message: str) -> None:
+    answers = dict.fromkeys(("as_is", "again", "gold_only"), message)
+    assert cause_of(evidence_of("How much?", ["317 kg"], answers, gold=["It weighs 317 kg."])).name == "guard"
+    quoted = evidence_of("How much?", ["317 kg"], answers, gold=[f"It shows: {message} It weighs 317 kg."])
+    assert cause_of(quoted).name != "guard"
+
+
+@pytest.mark.parametrize(("question", "reference", "gold", "answer"), [
+    ("How heavy is the pump?", "317 kg", "The pump weighs 317 kg.", "It is a moderate amount, as usual."),
+    ("水泵有多重？", "317公斤", "水泵重317公斤。", "数量适中，与惯例相符。"),
+])  # fmt: skip
+def test_words_that_many_questions_get_and_that_say_nothing_are_an_instruction_and_a_repeated_value_is_not(
+    question: str, reference: str, gold: str, answer: str
+) -> None:
+    def cause(said: str, shared: Shared) -> str:
+        answers = {"as_is": said, "again": said, "gold_only": said, "closed_book": said}
+        evidence = evidence_of(question, [reference], answers, gold=[gold])
+        evidence.shared = shared
+        return cause_of(evidence).name
+
+    def shared(said: str) -> Shared:
+        every = [(reference,), ("Anna Lind",), ("5 May",)]
+        samples = [Sample(f"q{number}", question, (slot,)) for number, slot in enumerate(every)]
+        return shared_of(facts_of(examined(sample, lambda _: Response(said), takes="")) for sample in samples)
+
+    assert cause(answer, shared(answer)) == "instruction"
+    assert cause(answer, Shared()) != "instruction"
+    for value in ("12 kg", "It was Anna Lind."):  # a number, and what another question's reference says
+        assert cause(value, shared(value)) != "instruction"

@@ -26,6 +26,12 @@ def test_a_message_of_an_error_and_an_empty_reply_are_no_answers(message: str) -
     assert cause("三百公斤", message) == "error"
 
 
+@pytest.mark.parametrize(("question", "reference"), [("How heavy is it?", "317 kg"), ("它有多重？", "317公斤")])
+def test_an_answer_that_only_repeats_the_question_is_none(question: str, reference: str) -> None:
+    assert cause(reference, question, question=question) == "error"
+    assert cause(reference, f"{question} 12", question=question) != "error"
+
+
 @pytest.mark.parametrize(
     "answer",
     [

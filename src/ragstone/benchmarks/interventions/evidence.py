@@ -27,10 +27,11 @@ from ragstone.benchmarks.interventions.conditions import (
     rewritten_of,
     rivals,
 )
-from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
+from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of
 from ragstone.benchmarks.interventions.index import dated
 from ragstone.benchmarks.interventions.packed import without
-from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of
+from ragstone.benchmarks.interventions.parts import in_doubt, stated_parts
+from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of, stock
 from ragstone.benchmarks.interventions.remembering import ORDERED, carried, reworded, stuck, unburdened
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reread
@@ -39,7 +40,6 @@ from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
-from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Record, Response, Sample
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "explicit": ("detail", "form", "language", "no"),
     "cut": ("yes", "no", MISSING),
     "guarded": ("yes", "no", MISSING),
+    "stock": ("yes", "no"),
     "crowded": ("yes", "no", MISSING),
     "excluded": ("yes", "no", MISSING),
     "barrier": ("yes", "no", MISSING),
@@ -387,7 +388,12 @@ class Evidence:
     def _partial(self) -> str:
         """Whether the answer from the gold has some parts of the answer and lacks others."""
         record = self.records.get("gold_only") or self.records["as_is"]
-        if record.response is None or len(self.slots) < 2:
+        if record.response is None:
+            return "no"
+        stated = stated_parts(self.slots, record.response.answer)
+        if any(stated) and not all(stated):
+            return "yes"
+        if len(self.slots) < 2:
             return "no"
         match = AnswerMatch().score(record.case, record.response)
         evidence: Any = match.evidence
@@ -396,21 +402,14 @@ class Evidence:
         in_part = any(found) and not all(found)
         return "yes" if in_part or (not any(found) and any(0.25 < value < 1 for value in scores)) else "no"
 
-    def _in_doubt(self) -> str:
-        """Whether the gold passages state the answer that was given, but not the reference."""
-        response = self.response("gold_only")
-        if response is None or not self.gold or any(states(item, self.slots) for item in self.gold):
-            return "no"
-        answer = response.answer.strip().rstrip(".。")
-        return "yes" if answer and any(find_quote(answer, item.text) for item in self.gold) else "no"
-
     _READERS: ClassVar[Mapping[str, Callable[["Evidence"], str | None]]] = {
         "as_is": _as_is, "again": _again, "answerable": _answerable, "gold": _gold, "in_index": _in_index,
         "fetched": _fetched, "prompted": _prompted, "added": _added, "asked": _asked, "lowered": _lowered,
         "demoted": demoted, "left_out": left_out, "by_reference": _by_reference, "reach": _reach, "alone": _alone,
         "indexed": _indexed, "dated": dated, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled,
-        "partial": _partial, "in_doubt": _in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded,
+        "partial": _partial, "in_doubt": in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded,
         "barrier": barrier, "own": own, "split": split, "sentence": sentence, "explicit": explicit, "cut": cut,
-        "guarded": guarded, "stuck": stuck, "reworded": reworded, "carried": carried, "unburdened": unburdened,
+        "guarded": guarded, "stock": stock, "stuck": stuck, "reworded": reworded, "carried": carried,
+        "unburdened": unburdened,
     }  # fmt: skip
     """How each of FIELDS is read."""

@@ -5,12 +5,19 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragstone.benchmarks.source_attribution import content_words
+from ragstone.metrics._phrases import phrases
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.text import detect, find_answer, words
+from ragstone.text.folding import fold_characters
+from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Response
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
+
+LONGEST_MESSAGE = 400
+"""Characters of a message in place of an answer; a longer one says more."""
 
 _MISSING = "missing"
 _FILLERS = {"en": "This page was left blank on purpose. ", "zh": "此页特意留空。"}
@@ -53,9 +60,12 @@ def cut(evidence: "Evidence") -> str | None:
 
 
 def guarded(evidence: "Evidence") -> str | None:
-    """Whether a fixed message replaces the answer from the gold: many questions get it, and the model's own reply is
-    recorded and right, or another question about the same passages, or another answer in them, is let through."""
+    """Whether a fixed message replaces the answer from the gold: it says itself that a reply was withheld; or many
+    questions get it, and the model's own reply is recorded and right, or another question about the same passages, or
+    another answer in them, is let through."""
     response = evidence.response("gold_only") or (evidence.first if evidence.value("prompted") == "yes" else None)
+    if any(one is not None and _is_withheld(evidence, one.answer) for one in (response, evidence.first)):
+        return "yes"
     if response is None or message_of(response) not in evidence.shared.fixed:
         return "no"
     if any(_replies_rightly(evidence, name) for name in ("gold_only", "as_is")):
@@ -71,6 +81,32 @@ def guarded(evidence: "Evidence") -> str | None:
     if other is None:
         return evidence.told_by("guarded", otherwise="no")
     return "yes" if find_answer(evidence.question.stand_in, other.answer) else "no"
+
+
+def _is_withheld(evidence: "Evidence", answer: str) -> bool:
+    """Whether an answer is a message that a reply was withheld. What the question or the gold says is no message."""
+    folded = fold_characters(answer).text
+    if len(folded) > LONGEST_MESSAGE:
+        return False
+    found = next((match for one in ("en", "zh") if (match := phrases(f"withheld.{one}").search(folded))), None)
+    known = [evidence.sample.question, *(item.text for item in evidence.gold)]
+    return found is not None and not any(find_quote(found.group(), text) for text in known)
+
+
+def stock(evidence: "Evidence") -> str:
+    """Whether the answer, from the gold alone where that was asked, is one that other questions with other references
+    got word for word, and says nothing: no number, nothing that a reference says, no word of the gold that the question
+    has not. No refusal."""
+    responses = [one for name in ("as_is", "gold_only") if (one := evidence.response(name)) is not None]
+    for response in responses:
+        if message_of(response) not in evidence.shared.stock or refusal_spans(response.answer):
+            return "no"
+        if _is_withheld(evidence, response.answer):
+            return "no"
+        known = content_words(" ".join(f"{item.title} {item.text}" for item in evidence.gold), "")
+        if (content_words(response.answer, "") - content_words(evidence.sample.question, "")) & known:
+            return "no"
+    return "yes" if responses else "no"
 
 
 def message_of(response: Response) -> str:

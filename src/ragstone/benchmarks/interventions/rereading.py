@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragstone.benchmarks.interventions.parts import parts_of
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics.answer_match import is_denied
@@ -33,13 +34,15 @@ _ORDERED = re.compile(
 
 
 def is_error_message(record: Record) -> bool:
-    """Whether the answer of a record is empty, or a message that something failed. What the question or a passage says,
-    too, is no message."""
+    """Whether the answer of a record is empty, repeats the question (what a framework hands back whose last step said
+    nothing), or is a message that something failed. What the question or a passage says, too, is no message."""
     response = record.response
     if response is None or response.finish_reason == NO_ANSWER:
         return False
     answer = response.answer.strip()
     if not any(map(str.isalnum, answer)) or answer.strip("\"'` .").lower() in _NOTHING:
+        return True
+    if answer == record.case.sample.question.strip():
         return True
     folded = fold_characters(answer).text
     if len(folded) > _LONGEST_MESSAGE:
@@ -102,7 +105,14 @@ def _in_other_form(evidence: "Evidence", condition: str) -> bool:
     if response is None or evidence.outcome(condition) != "wrong":
         return False
     lacking = [slot for slot in evidence.slots if not any(find_answer(alias, response.answer) for alias in slot)]
-    return bool(lacking) and all(any(same_in_other_form(alias, response.answer) for alias in slot) for slot in lacking)
+    return bool(lacking) and all(any(_other_form(alias, response.answer) for alias in slot) for slot in lacking)
+
+
+def _other_form(reference: str, answer: str) -> bool:
+    """Whether the quantity of a reference stands in the answer in another form; of a list some, and the others as they
+    are."""
+    changed = [part for part in parts_of(reference) or (reference,) if not find_answer(part, answer)]
+    return bool(changed) and all(same_in_other_form(part, answer) for part in changed)
 
 
 def claims_of(answer: str, known: Sequence[str]) -> set[str]:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ragstone.benchmarks.interventions.effect import Verified
-from ragstone.benchmarks.interventions.prompts import message_of
+from ragstone.benchmarks.interventions.prompts import LONGEST_MESSAGE, message_of
 from ragstone.benchmarks.interventions.remembering import asked_model
 from ragstone.benchmarks.interventions.searching import foreign
+from ragstone.text import find_answer
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
 
-_LONGEST_MESSAGE = 400  # characters
 _FEWEST_MESSAGES = 3  # questions that get the same message
 _FEWEST = 5  # questions of each kind
 _MOSTLY, _SELDOM = 0.8, 0.5
@@ -21,13 +21,14 @@ _MOSTLY, _SELDOM = 0.8, 0.5
 @dataclass(frozen=True)
 class Shared:
     """`barrier`: of the questions in the language of their documents the search finds most, of those in another it does
-    not. `fixed`: wrong answers that several questions with different references got word for word.
-    `prompts`: of most answers the prompt was recorded. `repeated`: answers, hashed, that questions with different
-    references got, one of them rightly. `verified`: which conditions took effect; None where nothing was asked under
-    any."""
+    not. `fixed`: wrong answers that several questions with different references got word for word; `stock`: those of
+    them without a number or the reference of any question. `prompts`: of most answers the prompt was recorded.
+    `repeated`: answers, hashed, that questions with different references got, one of them rightly. `verified`: which
+    conditions took effect; None where nothing was asked under any."""
 
     barrier: bool = False
     fixed: frozenset[str] = frozenset()
+    stock: frozenset[str] = frozenset()
     prompts: bool = False
     repeated: frozenset[int] = frozenset()
     verified: Verified | None = None
@@ -35,8 +36,8 @@ class Shared:
 
 class Facts(NamedTuple):
     """What one question adds: whether it is in another language than its documents and the search finds them (None: not
-    known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right, and
-    whether its prompt was recorded (None: no answer)."""
+    known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right,
+    whether its prompt was recorded (None: no answer), and the wordings of its references."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
@@ -44,6 +45,7 @@ class Facts(NamedTuple):
     answer: int | None = None
     right: bool = False
     prompt: bool | None = None
+    wordings: tuple[str, ...] = ()
 
 
 def facts_of(evidence: "Evidence") -> Facts:
@@ -55,9 +57,9 @@ def facts_of(evidence: "Evidence") -> Facts:
         return Facts(language, prompt=None if first is None else asked_model(first))
     wrong, message = outcome in ("wrong", "refused"), message_of(first)
     return Facts(
-        language, message if wrong and len(message) <= _LONGEST_MESSAGE else "",
+        language, message if wrong and len(message) <= LONGEST_MESSAGE else "",
         hash(tuple(map(tuple, evidence.slots))), None if outcome in ("refused", "error") else hash(message),
-        outcome == "right", asked_model(first),
+        outcome == "right", asked_model(first), tuple(alias for slot in evidence.slots for alias in slot),
     )  # fmt: skip
 
 
@@ -84,4 +86,9 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
     enough = min(len(own), len(others)) >= _FEWEST
     barrier = enough and sum(own) >= _MOSTLY * len(own) and sum(others) <= _SELDOM * len(others)
     fixed = [message for message, several in references.items() if len(several) >= _FEWEST_MESSAGES]
-    return Shared(barrier, frozenset(fixed), known, repeated, verified)
+    plain = [message for message in fixed if not any(map(str.isdigit, message))]
+    wordings = {alias for fact in facts for alias in fact.wordings} if plain else set()
+    stock = [
+        message for message in plain if not any(find_answer(alias, message) for alias in wordings if alias.strip())
+    ]
+    return Shared(barrier, frozenset(fixed), frozenset(stock), known, repeated, verified)

@@ -105,8 +105,8 @@ def verified_of(seen: Collection[Seen], *, shown: bool) -> Verified:
         or noise.exceeded_by(sum(not one.follows.isdisjoint(GIVEN) for one in asked), len(asked))
     )
     closed = [one.effects["closed_book"].took for one in seen if "closed_book" in one.effects]
-    lacking = sum("closed_book" in one.follows for one in seen)
-    closed_book = "yes" in closed or noise.exceeded_by(lacking, len(closed))
+    known = [one for one in seen if "closed_book" in one.effects and one.outcomes.get("as_is") == "right"]
+    closed_book = "yes" in closed or noise.exceeded_by(sum("closed_book" in one.follows for one in known), len(known))
     verified = Verified(given, closed_book, prompts)
     alarms = tuple(_alarms([_kept(one, verified) for one in seen]))
     verified = replace(verified, alarms=alarms, discredited=any(alarm.name in _DISCREDITS for alarm in alarms))

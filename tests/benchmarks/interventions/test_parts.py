@@ -1,0 +1,64 @@
+"""Answers of two parts, references that the documents contradict, and the sign of money, in English and Chinese."""
+
+import pytest
+from tests.benchmarks.interventions.evidence import evidence_of
+
+from ragstone.benchmarks.interventions.causes import cause_of
+from ragstone.benchmarks.interventions.parts import parts_of
+from ragstone.text.measures import same_in_other_form
+
+
+def cause(question: str, reference: str, answer: str, gold: str) -> str:
+    """The cause of this answer, given from the gold alone, too."""
+    answers = {"as_is": answer, "again": answer, "gold_only": answer, "closed_book": "?"}
+    return cause_of(evidence_of(question, [reference], answers, gold=[gold])).name
+
+
+LEAVE = (
+    "For how long is leave paid, and when must it be requested?",
+    "Leave is paid for 16 weeks. Leave must be requested 10 weeks ahead. Lunch costs 9 EUR.",
+)
+LEAVE_ZH = ("育儿假发放多久，须提前多久申请？", "育儿假发放16周。育儿假须提前10周申请。午餐9元。")
+
+
+@pytest.mark.parametrize(("world", "reference", "answer", "name"), [
+    (LEAVE, "16 weeks and 10 weeks", "16 weeks.", "integration"),
+    (LEAVE, "16 weeks and 10 weeks", "It is 16 weeks, and 12 weeks ahead.", "integration"),
+    (LEAVE, "16 weeks and 10 weeks", "It is 18 weeks and 12 weeks.", "reading"),
+    (LEAVE, "16 weeks and 10 weeks", "It is 16 months and 10 weeks.", "units"),
+    (LEAVE, "18 weeks and 12 weeks", "It is 16 weeks and 10 weeks.", "reference_in_doubt"),
+    (LEAVE, "18 weeks and 12 weeks", "It costs 9 EUR.", "reading"),
+    (LEAVE_ZH, "16周和10周", "16周。", "integration"),
+    (LEAVE_ZH, "16周和10周", "18周和12周。", "reading"),
+    (LEAVE_ZH, "16周和10周", "16个月和10个月。", "units"),
+    (LEAVE_ZH, "18周和12周", "是16周，提前10周。", "reference_in_doubt"),
+    (LEAVE_ZH, "18周和12周", "是9元。", "reading"),
+])  # fmt: skip
+def test_half_an_answer_a_wrong_unit_and_a_reference_that_the_documents_contradict_are_told_from_misreading(
+    world: tuple[str, str], reference: str, answer: str, name: str
+) -> None:
+    assert cause(world[0], reference, answer, world[1]) == name
+
+
+def test_a_name_is_no_list() -> None:
+    assert parts_of("16 weeks and 10 weeks") == ("16 weeks", "10 weeks")
+    assert parts_of("16周和10周") == ("16周", "10周")
+    for name in ("Anderson", "共和国", "和平路", "Anna Lind"):
+        assert parts_of(name) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("EUR 340", "USD 340", True),
+        ("340 euros", "$340", True),
+        ("340元", "是340美元。", True),
+        ("16周", "16个月", True),
+        ("EUR 340", "USD 350", False),
+        ("EUR 340", "340 EUR", False),
+        ("340元", "是340元。", False),
+        ("340 days", "USD 340", False),
+    ],
+)
+def test_an_amount_in_another_currency_is_a_wrong_unit(one: str, other: str, same: bool) -> None:
+    assert same_in_other_form(one, other) is same
