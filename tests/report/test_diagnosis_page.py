@@ -293,7 +293,8 @@ def test_what_nobody_measured_is_a_hatched_bar_with_these_words_on_page_terminal
     language: str, words: str, tmp_path: Path
 ) -> None:
     plain = Planted(frozenset({"lost"}), concerned=range(4), accepts=frozenset())
-    result = diagnose(labelled(), plain, run=tmp_path / "d.run")
+    with ThreadPoolExecutor() as pool:  # a synchronous Playwright holds the event loop of this thread open
+        result = pool.submit(diagnose, labelled(), plain, run=tmp_path / "d.run").result()
     bars = page_of(result, tmp_path, language).split('<ol class="fall">')[1].split("</ol>")[0].split("<li ")[1:]
     (search,) = [bar for bar in bars if 'href="#search"' in bar]
     assert search.startswith('class="unmeasured"')

@@ -139,7 +139,11 @@ def in_other_form(one: str, other: str) -> bool:
 def _any_changed(sought: Sequence[Measure], one: str, other: str) -> bool:
     """A number that is left without its scale or unit (2.2 of 2.2 billion) is not in another form."""
     written = {number.replace(",", "") for number in _NUMBER.findall(fold_characters(one).text)}
-    said = [measure for measure in measures(other) if measure.unit or measure.text not in written]
+    units = {measure.unit for measure in measures(one)} - {""}
+    said = [
+        measure for measure in measures(other)
+        if measure.text not in written or (measure.unit and units and measure.unit not in units)
+    ]  # fmt: skip
     return any(_changed(a, b) for a in sought for b in said)
 
 
