@@ -149,6 +149,7 @@ def test_thresholds_of_a_project_are_read_from_the_nearest_file_upward(tmp_path:
     )
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "x"\n')
     gates, settings = project_gates(inner)
     assert gates == [Gate("faithfulness", 0.8), Gate("ragchecker.hallucination", 0.1, "over")]

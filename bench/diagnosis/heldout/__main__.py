@@ -5,6 +5,7 @@ python -m bench.diagnosis.heldout [--only PART] [--quick] [--check] [--json] [--
 
 import argparse
 import json
+import tempfile
 import time
 from pathlib import Path
 
@@ -33,7 +34,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="each fault once")
     parser.add_argument("--check", action="store_true", help="only whether the faults plant failures")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--out", type=Path, default=Path("/tmp/holdout"), help="folder of the report")
+    parser.add_argument(
+        "--out", type=Path, default=Path(tempfile.gettempdir()) / "ragstone-heldout", help="folder of the report"
+    )
     args = parser.parse_args()
     chosen = [case for case in cases(args.quick) if args.only in case.name]
     if args.check:

@@ -55,7 +55,7 @@ def test_langchain_history_rewritten_query_and_two_of_three_in_the_prompt() -> N
 
 def test_llamaindex_retrievals_are_counted_once_though_each_has_two_spans() -> None:
     item = items("llamaindex.txt")[0]
-    assert stages(item) == {"fetch": ["4.md", "5.md", "6.md"], "prompt": ["4.md", "5.md"]}
+    assert stages(item) == {"fetch": ["4.md", "5.md", "6.md"], "prompt": ["5.md", "4.md"]}
     assert item.response is not None
     assert item.response.answer == "Item 5 costs 105 crowns. 第5号商品的价格是105克朗。"
     assert item.response.model == "quoting"
