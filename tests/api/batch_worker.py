@@ -31,7 +31,7 @@ from ragstone.models.batches.message_batches import MessageBatches
 from ragstone.runs import RunFile
 
 STEPS = (
-    (BatchStore, ("seal", "update", "end", "forget", "forget_collected")),
+    (BatchStore, ("seal", "update", "end", "use", "forget_collected")),
     (FileBatches, ("upload", "create", "status", "find")),
     (MessageBatches, ("upload", "create", "status", "find")),
     (Lane, ("reply_of",)),

@@ -79,7 +79,7 @@ class Lane:
             return await self.direct.generate(request)
         key = reply_key(self.identity, request)
         entry = self.round.store.get(key)
-        if entry is not None and (entry.state == "settled" or self._exhausted(entry)):
+        if entry is not None and (entry.settled or self._exhausted(entry)):
             completion = self._read(key, entry, request)
             if completion is not None:
                 return completion
@@ -151,16 +151,16 @@ class Lane:
             if form is None:
                 raise
             self.client.negotiator.unsettle(form)
-            self.round.store.forget([key])
+            self.round.store.forget(key)
             return None
         except RefusedParameter as error:
             if not self.client.forgo(error.parameter):
                 raise
-            self.round.store.forget([key])
+            self.round.store.forget(key)
             return None
         if form is not None and request.schema is not None and ignored(form, request.schema, reply):
             self.client.negotiator.unsettle(form)
-            self.round.store.forget([key])
+            self.round.store.forget(key)
             return None
         return msgspec.structs.replace(reply.completion, seconds=None)
 

@@ -74,7 +74,7 @@ class Batches:
         self.expected = 0.0
         try:
             yield
-            self._store.forget(self.used)
+            self._store.use(self.used)
             self.used.clear()
         finally:
             self.active = False
@@ -88,7 +88,7 @@ class Batches:
 
     async def work(self, stop: asyncio.Event | None = None) -> bool:
         """Submits what was collected in this round, and waits until every batch with a reply that is wanted has ended.
-        False if nothing is wanted. Raises `Unfinished` if batches remain, with `leave` or once `stop` is set."""
+        False if nothing is left to read. Raises `Unfinished` if batches remain, with `leave` or once `stop` is set."""
         for lane in self._lanes.values():
             self.store.seal(
                 lane.name, provider=lane.client.provider.name, model=lane.id, base_url=lane.client.base_url,
@@ -97,7 +97,7 @@ class Batches:
         wanted = [batch.id for batch in self.store.wanted()]
         if wanted:
             await self._wait(wanted, stop or asyncio.Event())
-        return bool(wanted)
+        return bool(wanted) or self.store.answered()
 
     async def _wait(self, numbers: list[int], stop: asyncio.Event) -> None:
         pause, failures = _FIRST_PAUSE, 0

@@ -7,6 +7,7 @@ one at the same time. The requests themselves are in a file beside it until the 
 
 import contextlib
 import hashlib
+import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from ragstone.errors import UsageError
 from ragstone.storage import Layout, connect, storage_errors, transaction
+from ragstone.storage.database import result_code
 
 OVER = ("ended", "failed", "cancelled")
+_SETTLED = ("settled", "used")
 
 _LAYOUT = Layout(
     what="list of batches",
@@ -30,7 +33,8 @@ _LAYOUT = Layout(
             " failed INTEGER NOT NULL DEFAULT 0, since REAL NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,"
             " base_url TEXT NOT NULL)"
         ),
-        # state: asked, settled (there is a reply or a final error), again (to be asked in another batch).
+        # state: asked, settled (there is a reply or a final error), used (a command that has ended has read it), again
+        # (to be asked in another batch).
         (
             "CREATE TABLE requests (key BLOB PRIMARY KEY, batch INTEGER NOT NULL, attempt INTEGER NOT NULL, "
             "state TEXT NOT NULL, status INTEGER NOT NULL DEFAULT 0, reply TEXT NOT NULL DEFAULT '') WITHOUT ROWID"
@@ -44,6 +48,7 @@ _COLLECTED = (
     "WITHOUT ROWID"
 )
 _KEPT_SECONDS = 30 * 86_400.0  # how long an ended batch is listed
+_LOCK_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,10 @@ class Entry:
     status: int
     reply: str
 
+    @property
+    def settled(self) -> bool:
+        return self.state in _SETTLED
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -97,7 +106,10 @@ class Reply:
 
 
 class BatchStore:
-    """The file `batches.sqlite` in `folder`, and the files of requests beside it. For one thread."""
+    """The file `batches.sqlite` in `folder`, and the files of requests beside it. For one thread.
+
+    A reply that a command has read stays until no other command has the list open: one that waits for the same batch,
+    and looks less often, finds it, too."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -109,9 +121,35 @@ class BatchStore:
                 f"{error} It lists your batches at providers: move it away to begin a new list, which has none of them."
             ) from error
         self._connection.execute(_COLLECTED)
+        self._presence = self._present()
 
     def close(self) -> None:
+        self._presence.close()
+        self._forget_used()
         self._connection.close()
+
+    def _present(self) -> sqlite3.Connection:
+        """A lock that all commands with this list share; the operating system ends it when a process dies."""
+        self._forget_used()
+        with storage_errors(self.path):
+            lock = sqlite3.connect(self.folder / "open.lock", timeout=_LOCK_SECONDS, isolation_level=None)
+            lock.execute("BEGIN")
+            lock.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return lock
+
+    def _forget_used(self) -> None:
+        """Deletes the replies that were used, if no command has this list open."""
+        with (
+            storage_errors(self.path),
+            contextlib.closing(sqlite3.connect(self.folder / "open.lock", timeout=0.0, isolation_level=None)) as lock,
+        ):
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if result_code(error) != sqlite3.SQLITE_BUSY:
+                    raise
+                return
+            self._connection.execute("DELETE FROM requests WHERE state = 'used'")
 
     # --- collecting --------------------------------------------------------------------------------------------
 
@@ -202,8 +240,14 @@ class BatchStore:
         """The batches that have the collected requests, oldest first."""
         return self._select(
             "WHERE id IN (SELECT r.batch FROM requests r JOIN collected c ON c.key = r.key "
-            "WHERE r.state <> 'settled') ORDER BY id"
+            f"WHERE r.state NOT IN {_SETTLED}) ORDER BY id"
         )
+
+    def answered(self) -> bool:
+        """Whether a collected request has a reply by now: another command had asked for it, too."""
+        with storage_errors(self.path):
+            query = "SELECT r.state FROM requests r JOIN collected c ON c.key = r.key"
+            return any(state in _SETTLED for (state,) in self._connection.execute(query))
 
     def all(self) -> list[Batch]:
         """Every batch, oldest first."""
@@ -249,10 +293,15 @@ class BatchStore:
             self._connection.execute("DELETE FROM requests WHERE batch = ?", (number,))
             self._set(number, {"state": "failed"})
 
-    def forget(self, keys: Iterable[bytes]) -> None:
-        """Deletes replies that have been used, and batches that ended long ago."""
+    def forget(self, key: bytes) -> None:
+        """Deletes a reply, so that the request is sent again."""
+        with storage_errors(self.path):
+            self._connection.execute("DELETE FROM requests WHERE key = ?", (key,))
+
+    def use(self, keys: Iterable[bytes]) -> None:
+        """Marks replies as used, and deletes batches that ended long ago."""
         with self._transaction():
-            self._connection.executemany("DELETE FROM requests WHERE key = ?", ((key,) for key in keys))
+            self._connection.executemany("UPDATE requests SET state = 'used' WHERE key = ?", ((key,) for key in keys))
             self._connection.execute(
                 f"DELETE FROM batches WHERE since < ? AND state IN {OVER} AND id NOT IN (SELECT batch FROM requests)",
                 (time.time() - _KEPT_SECONDS,),
