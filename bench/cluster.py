@@ -108,6 +108,8 @@ def nodes(count: int, cpus: int, folder: Path, gpus: int = 0) -> Iterator[Any]:
     has."""
     from ray.cluster_utils import Cluster as Nodes  # noqa: PLC0415
 
+    # Ray notes the cluster's address here, and makes the folder only for a cluster without a folder of its own.
+    Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray").mkdir(exist_ok=True)
     store: Any = {"object_store_memory": 200 * 2**20, "include_dashboard": False}
     cluster: Any = Nodes(initialize_head=True, head_node_args={"num_cpus": 0, "temp_dir": str(folder / "ray"), **store})
     try:
