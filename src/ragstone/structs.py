@@ -77,3 +77,19 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
     strict: dict[str, Any] = inline(schema)
     return strict
+
+
+class Itself:
+    """A key for what has no hash, such as a list out of JSON: equal only to that of the same object. `lru_cache` keeps
+    by it what was read of the object, and the object, so that nothing else gets its identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)

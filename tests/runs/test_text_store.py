@@ -17,7 +17,7 @@ from tests.runs.doubles import Echo, Length, case, new_file, records
 
 from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.runs import open_run, run_cases
-from ragstone.runs.schema import LAYOUT
+from ragstone.runs.schema import LAYOUT, decode_fast
 from ragstone.runs.text_store import LARGEST_PACK, SHORTEST, intern, load, references, unpacked
 from ragstone.storage import connect
 from ragstone.structs import to_json
@@ -106,6 +106,21 @@ def test_a_short_text_stays_where_it_is() -> None:
     assert texts == {}
     intern(to_json({"text": "x" * (SHORTEST + 1)}), texts, {})
     assert len(texts) == 1
+
+
+def test_texts_of_stages_and_notes_are_read_as_fast_as_those_of_passages() -> None:
+    stages = (
+        Step("fetch", "A pump?", to_plain((chunk(1), chunk(2)))),
+        Step("prompt", {"text": LONG.replace("\ud800", "")}),
+    )
+    response = Response("The mill.", (Passage("1", "the mill " * 40),), stages)
+    response = json.loads(to_json(response).replace("\\ud800", ""))
+    texts: dict[str, str] = {}
+    payload = intern(to_json(response), texts, {})
+    known = {digest: json.loads(text) for digest, text in texts.items()}
+    assert len(known) == 4
+    assert "the mill by" not in payload
+    assert to_plain(decode_fast(payload, Response, known)) == response
 
 
 async def test_a_text_that_many_cases_and_responses_hold_is_in_the_file_once(tmp_path: Path) -> None:

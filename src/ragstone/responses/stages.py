@@ -7,12 +7,14 @@ model's prompt contains.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ragstone.responses.outputs import passages_of, probe, usage_of
+from ragstone.structs import Itself
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
 STAGES = ("fetch", "rerank", "prompt")
@@ -43,7 +45,12 @@ def stage_step(
 def passages_at(response: Response, stage: str) -> tuple[Passage, ...] | None:
     """The passages of a response at a stage: those of its last step of that name; None if it has no such step."""
     steps = [step for step in response.steps if step.name == stage and isinstance(step.output, list)]
-    return tuple(msgspec.convert(steps[-1].output, list[Passage])) if steps else None
+    return _passages(Itself(steps[-1].output)) if steps else None
+
+
+@lru_cache(maxsize=64)
+def _passages(output: Itself) -> tuple[Passage, ...]:
+    return msgspec.convert(output.value, tuple[Passage, ...])
 
 
 def search_response(

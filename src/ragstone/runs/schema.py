@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.metrics.judge.record import parted
-from ragstone.runs.text_store import LONGEST_INTEGER, TEXT_MARK, fill, load, plain_json
+from ragstone.runs.text_store import LONGEST_INTEGER, TEXT_MARK, fill, fill_plain, load, plain_json
 from ragstone.storage import Layout
 from ragstone.structs import to_json
 from ragstone.types import Case, Passage, Response, Score
@@ -114,14 +114,17 @@ def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str
 
 def decode_fast(text: object, kind: type[T], texts: Mapping[str, str] | None) -> T:
     """The payload as `decode` reads it, several times as fast. ValueError if it cannot be read this way: it is
-    damaged, has lone surrogates or endless numbers, or refers to texts at an unusual place."""
+    damaged, has lone surrogates or endless numbers, or refers to texts at an unusual place. Where passages have them,
+    in what steps returned, and in notes is usual."""
     if not isinstance(text, str) or _is_endless(text):
         raise ValueError("not a usual payload")
     value: T = _decoder(kind)(text)  # type: ignore[arg-type]
     if kind is not Case:  # which has no figures
         check_numbers(value)
-    if texts is not None and (count := text.count(TEXT_MARK)) != (fill(passages_of(value), texts) if count else 0):
-        raise ValueError("a reference at another place")
+    if texts is not None and (count := text.count(TEXT_MARK)):
+        count -= fill(passages_of(value), texts)
+        if count != (fill_plain(_plain_of(value), texts) if count else 0):
+            raise ValueError("a reference at another place")
     return value
 
 
@@ -144,6 +147,15 @@ def passages_of(value: object) -> Iterator[Passage]:
     elif isinstance(value, Case):
         yield from value.sample.passages
         yield from value.query.passages or ()
+
+
+def _plain_of(value: object) -> Iterator[object]:
+    """What a case or a response has as plain JSON: notes, and what went into steps and came out of them."""
+    if isinstance(value, Response):
+        yield from (part for step in value.steps for part in (step.input, step.output))
+    elif isinstance(value, Case):
+        yield value.sample.meta
+    yield from (passage.meta for passage in passages_of(value))
 
 
 def converted(value: object, kind: type[T], path: object, what: str) -> T:

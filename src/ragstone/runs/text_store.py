@@ -142,6 +142,23 @@ def fill(passages: Iterable[Passage], texts: Mapping[str, str]) -> int:
     return count
 
 
+def fill_plain(values: Iterable[object], texts: Mapping[str, str]) -> int:
+    """The same for plain JSON that was decoded just now: every "text" of a dict in it."""
+    count, waiting = 0, [*values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            reference = value.get("text")
+            if isinstance(reference, str) and reference.startswith(_MARK):
+                value["text"] = _text(reference, texts)
+                count += 1
+            value = value.values()
+        elif not isinstance(value, list):
+            continue
+        waiting += [part for part in value if isinstance(part, list | dict)]
+    return count
+
+
 def _text(reference: str, texts: Mapping[str, str]) -> str:
     digest = reference.rpartition(":")[2]
     if digest not in texts:

@@ -18,7 +18,7 @@ from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.remembering import ORDERED
 from ragstone.benchmarks.interventions.shared import Shared, shared_of
 from ragstone.benchmarks.interventions.standing import Standing, next_change, standing_of, with_change
-from ragstone.benchmarks.interventions.verification import SHOWN, proofs, verified_of
+from ragstone.benchmarks.interventions.verification import SHOWN, is_changed, proofs, verified_of
 from ragstone.benchmarks.interventions.view import AsIsRun
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.row_names import row_name, row_number
@@ -200,13 +200,16 @@ class Interventions(BaseBenchmark):
         before = _together(self.standings, takes)
         standings = {**self.standings, **self._read_standings(run, system, rows, *before)}
         if (after := _together(standings, takes)) != before:  # what all questions tell decides on each wrong one
-            every = after[1].verified != before[1].verified  # what may be asked has changed
-            some = [row for row, one in standings.items() if every or not one.right.get("as_is")]
+            verified = before[1].verified, after[1].verified
+            some = [
+                row for row, one in standings.items()
+                if not one.right.get("as_is") or one.seen is None or is_changed(one.seen, *verified)
+            ]  # fmt: skip
             standings |= self._read_standings(run, system, some, *after)
-        if len(standings) == len(self.questions) and (verified := after[1].verified) is not None:
+        if len(standings) == len(self.questions) and after[1].verified is not None:
             shown = {row: one.seen for row, one in sorted(standings.items()) if one.seen is not None}
             asked = {row: one.wanted for row, one in standings.items()}
-            for row, names in proofs(shown, verified, asked).items():
+            for row, names in proofs(shown, after[1].verified, asked).items():
                 for name in names:
                     standings[row] = with_change(standings[row], name)
         tried = self.tried

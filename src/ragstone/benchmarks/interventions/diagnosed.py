@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -11,7 +12,6 @@ from ragstone.benchmarks.interventions.causes import Cause, cause_of, lost_stage
 from ragstone.benchmarks.interventions.conditions import SEARCHES
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.labels import labels_of
-from ragstone.benchmarks.interventions.packed import PackedRecords
 from ragstone.benchmarks.interventions.shared import Shared, facts_of, shared_of
 from ragstone.benchmarks.interventions.standing import untried
 from ragstone.benchmarks.interventions.verification import SHOWN, seen_of, verified_of, withdraw
@@ -37,9 +37,9 @@ class Diagnosed:
 
     @property
     def id(self) -> str:
-        return self.evidence.sample.id
+        return self.evidence.id
 
-    @property
+    @cached_property
     def found(self) -> str:
         """How its gold passages were found."""
         return str(self.evidence.sample.meta.get("gold_found", ""))
@@ -103,37 +103,43 @@ def of_questions(
     """The same for questions that are given as their records by condition: all of a system, as some conditions are
     shown to take effect by the answers to other questions. Answers that nobody asked for here are taken as they are.
     `shared`: what all questions of the run tell together, where these are not all."""
-    evidences, seen = [], []
+    evidences, seen, facts, gates = [], [], [], dict(gates or {})
     for records in questions:
-        evidence = Evidence(records, takes, dict(gates or {}))
+        evidence = Evidence(records, takes, gates)
         seen.append(seen_of(evidence) if takes else None)
-        evidences.append(_packed(evidence))
+        facts.append(facts_of(evidence))
+        for name in evidence.records:
+            evidence.outcome(name)
+        evidence.pack()
+        evidences.append(evidence)
     verified = None if shared is None else shared.verified
     if shared is None and takes:
         verified = verified_of([one for one in seen if one is not None], shown=SHOWN in takes)
-    for evidence, one in zip(evidences, seen, strict=True):
+    for place, (evidence, one) in enumerate(zip(evidences, seen, strict=True)):
         withdraw(evidence, verified, one)
+        if shared is None and evidence.withdrawn:
+            facts[place] = facts_of(evidence)
+            evidence.pack()
     rate = change_rate(evidences)
+    together = shared_of(facts, verified) if shared is None else shared
+    del facts, seen
     found = []
-    together = shared_of(map(facts_of, evidences), verified) if shared is None else shared
     for evidence in evidences:
         evidence.unstable_system, evidence.shared = rate > 0, together
         cause = cause_of(evidence)
         share = _confidence(evidence, cause, rate) if sure and rate else 1.0
         size = 0 if evidence.first is None else len(evidence.first.passages)
         lost, labels = lost_stage(evidence), labels_of(evidence, cause)
-        found.append(Diagnosed(evidence, cause, lost, labels, share, size, untried(evidence)))
+        item = Diagnosed(evidence, cause, lost, labels, share, size, untried(evidence))
+        _read(item)
+        found.append(item)
     return found
 
 
-def _packed(evidence: Evidence) -> Evidence:
-    """The evidence with what tables ask of every question read from its texts, and these packed."""
-    facts_of(evidence)
-    for name in evidence.records:
-        evidence.outcome(name)
-    evidence.records = PackedRecords(evidence.records)
-    vars(evidence).pop("question", None)
-    return evidence
+def _read(item: Diagnosed) -> None:
+    """Reads what tables ask of every question from its texts, and packs these."""
+    item.found, item.id, item.evidence.value("gold")
+    item.evidence.pack()
 
 
 def change_rate(evidences: list[Evidence]) -> float:

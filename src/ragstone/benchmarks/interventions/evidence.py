@@ -29,7 +29,7 @@ from ragstone.benchmarks.interventions.conditions import (
 )
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of
 from ragstone.benchmarks.interventions.index import dated
-from ragstone.benchmarks.interventions.packed import without
+from ragstone.benchmarks.interventions.packed import PackedRecords, without
 from ragstone.benchmarks.interventions.parts import in_doubt, stated_parts
 from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of, stock
 from ragstone.benchmarks.interventions.remembering import ORDERED, carried, reworded, stuck, unburdened
@@ -40,6 +40,7 @@ from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
+from ragstone.structs import Itself
 from ragstone.types import Passage, Record, Response, Sample
 
 if TYPE_CHECKING:
@@ -128,6 +129,11 @@ class Evidence:
     withdrawn: dict[str, str] = field(default_factory=dict)
 
     @cached_property
+    def id(self) -> str:
+        """The question's id in the data."""
+        return self.sample.id
+
+    @cached_property
     def sample(self) -> Sample:
         return self.records["as_is"].case.sample
 
@@ -148,7 +154,7 @@ class Evidence:
         """The answer as is."""
         return self.records["as_is"].response
 
-    @property
+    @cached_property
     def basis(self) -> Response | None:
         """The answer as is, as conditions are made of it."""
         return (
@@ -166,7 +172,15 @@ class Evidence:
         """Forgets the record under a condition, and what was read of it."""
         self.records, self.withdrawn[condition] = without(self.records, condition), why
         self._outcomes.pop(condition, None)
-        vars(self).pop("_values", None)
+        for name in ("_values", "basis", "_possible"):
+            vars(self).pop(name, None)
+
+    def pack(self) -> None:
+        """Keeps the texts in few bytes, and lets go of what was read of them."""
+        if not isinstance(self.records, PackedRecords):
+            self.records = PackedRecords(self.records)
+        for name in ("sample", "question", "basis", "own_chunks", "_possible", "_held"):
+            vars(self).pop(name, None)
 
     def response(self, condition: str) -> Response | None:
         record = self.records.get(condition)
@@ -219,15 +233,25 @@ class Evidence:
 
     def can(self, condition: str) -> bool:
         """Whether this condition can be asked of the system and of this question."""
-        known = CONDITIONS[condition]
-        if condition in _REPEATED and not self._is_doubted(_REPEATED[condition]):
-            return False
-        if self.basis is None or (known.takes and known.takes not in self.takes):
-            return False
         verified = self.shared.verified
         if condition in self.withdrawn or (verified is not None and condition in verified.unusable):
             return False
-        return known.build(self.question, self.basis) is not None
+        if condition in _REPEATED and not self._is_doubted(_REPEATED[condition]):
+            return False
+        return self.is_possible(condition)
+
+    def is_possible(self, condition: str) -> bool:
+        """Whether this condition can be made of this question for the system, whatever was observed of others."""
+        known, possible = CONDITIONS[condition], self._possible
+        if known.takes and known.takes not in self.takes:
+            return False
+        if condition not in possible:
+            possible[condition] = self.basis is not None and known.build(self.question, self.basis) is not None
+        return possible[condition]
+
+    @cached_property
+    def _possible(self) -> dict[str, bool]:
+        return {}
 
     def value(self, name: str) -> str | None:
         """The value of a field; None if a condition that can be asked would tell it."""
@@ -281,8 +305,15 @@ class Evidence:
         """Whether these passages hold the gold."""
         if not self.gold:
             return MISSING
-        enough: Sequence[Part] = ("whole", "value") if self.settled("chunk_only") == "right" else ("whole",)
-        return "yes" if covered(passages, self.gold, self.slots, every=self.needs_every, enough=enough) else "no"
+        enough: tuple[Part, ...] = ("whole", "value") if self.settled("chunk_only") == "right" else ("whole",)
+        key, known = (Itself(passages), enough, self.needs_every), self._held
+        if key not in known:
+            known[key] = covered(passages, self.gold, self.slots, every=self.needs_every, enough=enough)
+        return "yes" if known[key] else "no"
+
+    @cached_property
+    def _held(self) -> "dict[tuple[Itself, tuple[Part, ...], bool], bool]":
+        return {}
 
     @cached_property
     def own_chunks(self) -> list[Passage]:

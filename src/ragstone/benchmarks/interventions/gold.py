@@ -5,7 +5,7 @@ or where the judge finds it useful for the reference ("judge"). A passage of a s
 evidence (`statements`), however the system cuts and names its passages. Ids decide only where a label has no text.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
@@ -26,6 +26,7 @@ from ragstone.benchmarks.interventions.statements import (
     statements_of,
 )
 from ragstone.metrics.rank import document_of
+from ragstone.structs import Itself
 from ragstone.text import find_answer
 from ragstone.types import Passage, Sample
 
@@ -80,7 +81,12 @@ def evidence_of(gold: Passage, slots: Sequence[Sequence[str]] = ()) -> tuple[Sta
     noted: Any = gold.meta.get(EVIDENCE)
     if noted is None:
         return _evidence(gold.text, gold.title, tuple(map(tuple, slots)))
-    return msgspec.convert(noted, tuple[Statement, ...])
+    return _noted(Itself(noted))
+
+
+@lru_cache(maxsize=256)
+def _noted(noted: Itself) -> tuple[Statement, ...]:
+    return msgspec.convert(noted.value, tuple[Statement, ...])
 
 
 @lru_cache(maxsize=4096)
@@ -90,18 +96,31 @@ def _evidence(text: str, title: str, slots: tuple[tuple[str, ...], ...]) -> tupl
 
 def part_of(passage: Passage, gold: Passage, slots: Sequence[Sequence[str]] = (), slot: int | None = None) -> Part:
     """How much a passage states of the evidence of this gold passage, for one part of the answer or for any."""
+    return _reading(gold, slots, slot)(passage)
+
+
+def _reading(gold: Passage, slots: Sequence[Sequence[str]], slot: int | None = None) -> Callable[[Passage], Part]:
+    """`part_of` for many passages and the same evidence."""
     if not gold.text.strip():
-        return "whole" if document_of(passage.id, (gold.id,)) == gold.id else ""
+        return lambda passage: "whole" if document_of(passage.id, (gold.id,)) == gold.id else ""
     found = [one for one in evidence_of(gold, slots) if slot is None or one.slot == slot]
-    parts = (stated(one, passage.text, passage.title) for one in found)
-    return max(parts, key=_PARTS.index, default="")
+
+    def part(passage: Passage) -> Part:
+        most: Part = ""
+        for one in found:
+            known = stated(one, passage.text, passage.title)
+            if known == "whole":
+                return known
+            most = max(most, known, key=_PARTS.index)
+        return most
+
+    return part
 
 
 def pieces(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]]) -> list[Passage]:
     """The passages that hold the gold; where none does, those that have the value or the rest of it."""
-    found = [
-        (item, max((part_of(item, one, slots) for one in gold), key=_PARTS.index, default="")) for item in passages
-    ]
+    readings = [_reading(one, slots) for one in gold]
+    found = [(item, max((part(item) for part in readings), key=_PARTS.index, default="")) for item in passages]
     held = [item for item, part in found if part == "whole"]
     return held or [item for item, part in found if part]
 
@@ -136,7 +155,8 @@ def lacking(
     passage needs."""
 
     def has(one: Passage, slot: int | None) -> bool:
-        return any(part_of(item, one, slots, slot) in enough for item in passages)
+        part = _reading(one, slots, slot)
+        return any(part(item) in enough for item in passages)
 
     return [one for one in gold if not all(has(one, slot) for slot in _slots_of(one, slots))]
 
@@ -151,9 +171,8 @@ def covered(
         return not lacking(passages, gold, slots, enough=enough)
     every_slot = dict.fromkeys(slot for item in gold for slot in _slots_of(item, slots))
     known = [slot for slot in every_slot if len(every_slot) == 1 or slot is not None]
-    return all(
-        any(part_of(passage, item, slots, slot) in enough for passage in passages for item in gold) for slot in known
-    )
+    readings = ([_reading(item, slots, slot) for item in gold] for slot in known)
+    return all(any(part(passage) in enough for passage in passages for part in some) for some in readings)
 
 
 def rank_of(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]] = ()) -> int | None:

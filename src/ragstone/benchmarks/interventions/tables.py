@@ -141,7 +141,7 @@ class _DiagnosisTables(TableWriter):
         rows = []
         for system, items in self.systems.items():
             asked = [item for item in items if item.evidence.value("answerable") == "yes"]
-            known = [item for item in asked if item.evidence.gold]
+            known = [item for item in asked if item.evidence.value("gold") == "yes"]
             if not known:
                 continue
             cells = [self._count(known, name) for name in ("in_index", "fetched", "asked", "by_reference", "prompted")]

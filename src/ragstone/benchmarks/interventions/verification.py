@@ -19,11 +19,13 @@ GIVEN = tuple(name for name, known in CONDITIONS.items() if known.takes == "pass
 """The conditions under which a system is given passages."""
 
 _WITH_GOLD = ("gold_only", "indexed_only", "gold_added", "gold_first", "gold_middle", "gold_last")
+_FOLLOWED = (*_WITH_GOLD, "counterfactual", "closed_book")
 SHOWN = "shown"
 """Beside what a system takes: a marked passage, given before the first question, was in its answer or its prompt."""
 _CHANCE = 0.05
 _PROOFS = ("as_given", "gold_only", "counterfactual", "closed_book")
 _SURE = 0.01
+_NOTHING: tuple[dict[str, str], frozenset[str]] = ({}, frozenset())  # is withdrawn, or may not be asked
 _DISCREDITS = ("gold_worse", "only_refusals", "not_neutral")
 """The alarms after which no outcome under given passages is used."""
 _FEW = 3  # records by which a condition is judged for the whole system
@@ -51,7 +53,7 @@ def withdrawals(evidences: Sequence[Evidence]) -> list[Withdrawal]:
         if lost:
             reasons = [evidence.withdrawn[name] for evidence in lost]
             asked = len(lost) + sum(name in evidence.records for evidence in evidences)
-            ids = tuple(evidence.sample.id for evidence in lost)
+            ids = tuple(evidence.id for evidence in lost)
             found.append(Withdrawal(name, max(reasons, key=reasons.count), ids, asked, len(lost) == asked))
     return found
 
@@ -72,21 +74,17 @@ class Seen:
 
 def seen_of(evidence: Evidence) -> Seen:
     """What a question shows, before anything of it is withdrawn."""
-    first, basis = evidence.first, evidence.basis
+    first = evidence.first
     names = () if first is None else tuple(name for name in evidence.records if name != "as_is")
     answers = {name: response.answer for name in names if (response := evidence.response(name)) is not None}
     given = [answer for name, answer in answers.items() if name in GIVEN]
     return Seen(
         {} if first is None else {name: effect_of(name, evidence.records[name], first) for name in names},
         {name: outcome for name in evidence.records if (outcome := evidence.outcome(name)) is not None},
-        frozenset(name for name in (*GIVEN, "closed_book") if _follows(evidence, name)),
+        frozenset(name for name in answers if name in _FOLLOWED and _follows(evidence, name)),
         first is not None and all(answer == first.answer for answer in given),
         answers["again"] != first.answer if first is not None and "again" in answers else None,
-        frozenset(
-            name for name in _PROOFS
-            if basis is not None and CONDITIONS[name].takes in evidence.takes
-            and CONDITIONS[name].build(evidence.question, basis) is not None
-        ),
+        frozenset(name for name in _PROOFS if evidence.is_possible(name)),
     )  # fmt: skip
 
 
@@ -127,6 +125,12 @@ def reasons(seen: Seen, verified: Verified) -> dict[str, str]:
     return found
 
 
+def is_changed(seen: Seen, before: Verified | None, after: Verified | None) -> bool:
+    """Whether something else is withdrawn from a question, or may be asked of it, than before."""
+    known = [None if one is None else (reasons(seen, one), one.unusable) for one in (before, after)]
+    return (known[0] or _NOTHING) != (known[1] or _NOTHING)
+
+
 def withdraw(evidence: Evidence, verified: Verified | None, seen: Seen | None = None) -> None:
     """Withdraws from a question what did not take effect."""
     if verified is not None:
@@ -163,8 +167,8 @@ def _kept(seen: Seen, verified: Verified) -> Mapping[str, str]:
 
 
 def _follows(evidence: Evidence, condition: str) -> bool:
-    """Whether an answer is right with the gold and never was before, is not right without documents and always was
-    before, or says the other answer that was put into the gold."""
+    """Whether the answer under one of `_FOLLOWED` is right with the gold and never was before, is not right without
+    documents and always was before, or says the other answer that was put into the gold."""
     outcome, response = evidence.outcome(condition), evidence.response(condition)
     names = [name for name in ("as_is", *REPEATS) if evidence.outcome(name) not in (None, "unscored", "error")]
     if response is None or outcome in ("unscored", "error") or not names:
@@ -176,7 +180,7 @@ def _follows(evidence: Evidence, condition: str) -> bool:
     right = [evidence.outcome(name) == "right" for name in names]
     if condition == "closed_book":
         return outcome != "right" and all(right)
-    return condition in _WITH_GOLD and outcome == "right" and not any(right)
+    return outcome == "right" and not any(right)
 
 
 @dataclass(frozen=True)

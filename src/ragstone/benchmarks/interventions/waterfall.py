@@ -159,7 +159,7 @@ def missing_of(step: str, items: Sequence[Diagnosed]) -> str:
 
 def _reason(step: str, item: Diagnosed) -> str:
     evidence = item.evidence
-    if not evidence.gold:
+    if evidence.value("gold") != "yes":
         return "measure_gold"
     if step != "alone" and evidence.value("prompted") not in ("yes", "no"):
         return "measure_fetched"
