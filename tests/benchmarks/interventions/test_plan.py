@@ -12,7 +12,7 @@ from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.responses.stages import stage_step
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Step
 
-TRIES = 1500
+TRIES = 500
 TAKES = frozenset({"repeat", "passages", "k", "retrieve"})
 GOLD = Passage("gold", "The Belka pump weighs 317 kg, as its plate in hall 3 of the north works says.", relevant=True)
 LONG = f"{GOLD.text} The gate of the south works is open until nine."
