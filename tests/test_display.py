@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.display import short_names
+from ragstone.display import short_names, shown_id
 
 
 @pytest.mark.parametrize(("ids", "labels"), [
@@ -29,3 +29,11 @@ def test_a_label_is_the_end_of_the_id_and_as_much_more_as_tells_it_from_others(
 def test_many_ids_that_differ_only_far_from_their_end_keep_them_whole() -> None:
     ids = [f"{n}/a/b/c/d/e/x.py" for n in range(2_000)]
     assert list(short_names(ids).values()) == ids
+
+
+@pytest.mark.parametrize(("case", "sample", "shown"), [
+    ("000007", "hr-7", "hr-7"), ("000007/r1", "hr-7", "hr-7/r1"), ("a1000007/as_is", "hr-7", "hr-7/as_is"),
+    ("noise/en/0.2/0003", "en:3", "en:3/noise/en/0.2"), ("hr-7", "hr-7", "hr-7"), ("000007", "000007", "000007"),
+])  # fmt: skip
+def test_a_case_is_shown_by_the_id_of_its_user(case: str, sample: str, shown: str) -> None:
+    assert shown_id(case, sample) == shown

@@ -189,6 +189,17 @@ class Diagnosis(Frozen, frozen=True):
     spans: tuple[Span, ...] = ()
 
 
+_ROW = re.compile(r"[a-z]?\d{4,}")  # a part of a case's id that is the number of a row
+
+
+def shown_id(case_id: str, sample_id: str) -> str:
+    """The id of a case for people: their own id of the sample in place of the number of its row, then what else tells
+    the cases of a sample apart: "000007/r1" of the sample "hr-7" is "hr-7/r1"."""
+    parts = case_id.split("/")
+    others = [part for part in parts if not _ROW.fullmatch(part)] if case_id != sample_id else []
+    return "/".join([sample_id, *others])
+
+
 _WORD = re.compile(r"[^\s(),=;]+")
 _MARKUP = re.compile(r"[<>\"'&]")
 _SUFFIX = re.compile(r"(?<=[^/\\])\.(?:py|jsonl?|csv|tsv|xlsx|parquet|run)(?=:|$)")

@@ -114,12 +114,12 @@ def test_a_stage_that_a_system_does_not_have_is_not_applicable(tmp_path: Path) -
     with open_run(tmp_path / "a.run") as run:
         reasons = {record.scores["recall@1 fetched"].reason for record in run.records()}
         assert reasons == {"the system has no such stage, or did not tell it"}
-        assert "eval-stages" not in {table.id for table in tables(run)}
+        assert "eval-stages" not in {table.id for table in tables(run, {})}
 
 
 def stage_table(path: Path, language: str) -> Table:
     with open_run(path) as run:
-        return next(table for table in tables(run, language=language) if table.id == "eval-stages")
+        return next(table for table in tables(run, {}, language=language) if table.id == "eval-stages")
 
 
 def test_the_table_of_stages_has_passages_recall_seconds_and_tokens(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 import importlib.util
 import shlex
+import tomllib
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 
 import pytest
-from tests.cli.tools import Told
+from tests.cli.tools import ROOT, Told
 from tests.test_docs import parse
 
+from ragstone.cli.doctor import EXTRAS
 from ragstone.models import PROVIDERS, Provider
 
 Ragstone = Callable[..., Told]
@@ -28,6 +30,19 @@ def without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
         return None if name in modules else find(name, package)
 
     monkeypatch.setattr(importlib.util, "find_spec", found)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_extra_is_listed(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    extras = {*document["project"]["optional-dependencies"]} - {"dev"}
+    assert {*EXTRAS} == extras
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", language)
+    without(monkeypatch, *(module for modules in EXTRAS.values() for module in modules))
+    out = ragstone("doctor").out
+    for extra in extras - {"local"}:
+        assert f"pip install 'ragstone[{extra}]'" in out
+    assert "ragstone setup local" in out
 
 
 def test_keys_are_told_and_never_shown(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch) -> None:

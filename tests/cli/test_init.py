@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -44,17 +45,39 @@ def test_an_empty_folder_ends_with_a_report(tmp_path: Path, language: str, word:
     ended = process("init", folder=tmp_path, RAGSTONE_LANGUAGE=language, COLUMNS="80")
     assert ended.code == 0, ended
     first_screen = ended.out.splitlines()[:12]
-    assert any("4 of 8 answers are right" in line or "8 个答案中 4 个正确" in line for line in first_screen)
+    assert any("answers 50% [22, 78] of 8 questions" in line or "8 个问题" in line for line in first_screen)
+    assert any("█" in line for line in first_screen)
+    steps = [line.strip() for line in ended.out.splitlines() if line.startswith("  ragstone ")]
+    assert steps[0].startswith("ragstone diagnose ")
     assert {"ragstone.toml", "questions.csv", WORKFLOW, "report.html", "docs/01.md"} <= files(tmp_path)
-    assert "answer_match" in (tmp_path / "report.html").read_text("utf-8")
-    assert f'lang="{language}' in (tmp_path / "report.html").read_text("utf-8")
+    report = (tmp_path / "report.html").read_text("utf-8")
+    assert '<ol class="fall">' in report
+    assert f'lang="{language}' in report
     assert all(word in row["note"] for row in rows(tmp_path))
     assert {row["answerable"] for row in rows(tmp_path)} == {"yes", "no"}
-    again = process("run", "--json", "--quiet", folder=tmp_path)
+    kept = {path.name for path in tmp_path.glob("*.run")}
+    again = process("diagnose", "--json", "--quiet", "--limit", "20", folder=tmp_path)
     assert again.code == 0, again
-    assert again.document["asked"] == 0  # the first run was of the same settings
-    assert again.document["scores"]["answer_match"]["total"] == len(rows(tmp_path))
-    assert [gate["metric"] for gate in again.document["gates"]] == ["answer_match", "token_f1"]
+    assert kept == {path.name for path in tmp_path.glob("*.run")}  # the first run was of the same settings
+    scored = process("run", "--json", "--quiet", folder=tmp_path)
+    assert scored.document["scores"]["answer_match"]["total"] == len(rows(tmp_path))
+    assert [gate["metric"] for gate in scored.document["gates"]] == ["answer_match"]
+
+
+def test_the_gates_of_init_hold_on_the_handbook(tmp_path: Path) -> None:
+    for name in ("app.py", "questions.csv"):
+        shutil.copy(ROOT / "examples" / "handbook" / name, tmp_path / name)
+    shutil.copytree(ROOT / "examples" / "handbook" / "docs", tmp_path / "docs")
+    named = ("--system", "app.py:ask", "--documents", "docs", "--questions", "questions.csv")
+    ended = typed(tmp_path, arguments=(*named, "--no-run"))  # asks nothing more
+    assert ended.code == 0, ended
+    assert tomllib.loads((tmp_path / "ragstone.toml").read_text("utf-8"))["diagnose"] == {"corpus": "docs"}
+    scored = process("run", "--json", "--quiet", folder=tmp_path)
+    assert scored.code == 0, scored
+    assert [(gate["metric"], gate["verdict"]) for gate in scored.document["gates"]] == [("answer_match", "passed")]
+    diagnosed = process("diagnose", "--limit", "4", "--quiet", folder=tmp_path)  # with the corpus and the system
+    assert diagnosed.code == 0, diagnosed
+    assert "█" in diagnosed.out
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -178,12 +201,12 @@ def interrupt(running: subprocess.Popen[bytes], number: int) -> None:
             return
 
 
-def typed(folder: Path, *answers: str | int, **more: str) -> Told:
+def typed(folder: Path, *answers: str | int, arguments: Sequence[str] = (), **more: str) -> Told:
     """Runs `init` on a pseudo-terminal: types the answers one by one, or sends a signal."""
     main, terminal = pty.openpty()
     running = subprocess.Popen(
-        command("init"), cwd=folder, env=environment(folder, **more), stdin=terminal, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, start_new_session=True,
+        command("init", *arguments), cwd=folder, env=environment(folder, **more), stdin=terminal,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     os.close(terminal)
     assert running.stderr is not None

@@ -1,13 +1,23 @@
 """Nothing that strangers wrote acts on a terminal: not in messages, notes, errors or tables, by whichever command."""
 
+import codecs
+import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 from tests.api.test_evaluate import rows
 from tests.cli.tools import SMALL, Told, process
+
+import ragstone
+from ragstone.cli.main import _for_terminal
+from ragstone.cli.output import say_opening, say_parts, say_tables
+from ragstone.display import Bar, BarKind, Cell, Chart, Dot, Point, Row, Series, Summary, Table
+from ragstone.report.opening_text import opening_text
 
 Ragstone = Callable[..., Told]
 
@@ -143,3 +153,57 @@ def test_nothing_acts_in_a_process_of_its_own(tmp_path: Path) -> None:
     told = harmless(process("gate", EVIL, "--fail-under", "token_f1=1", folder=tmp_path))
     assert told.code == 2
     assert len(told.err.splitlines()) == 1
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+TABLE = Table("t", "A title", ("a",), (Row((Cell("b"),)),))
+
+
+def printed(monkeypatch: pytest.MonkeyPatch) -> str:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+    say_tables([TABLE], language="en")
+    say_opening({"": Summary("", "A verdict.")}, (), language="en")
+    say_parts([("bold", True)])
+    return screen.getvalue()
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("TERM", "unknown"), ("NO_COLOR", "1")])
+def test_a_terminal_that_knows_no_escapes_gets_none(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert printed(monkeypatch).count("\x1b[1m") >= 3
+    monkeypatch.setenv(name, value)
+    assert "\x1b" not in printed(monkeypatch)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437"])
+def test_every_picture_has_plain_characters_where_the_terminal_lacks_its_own(encoding: str) -> None:
+    codecs.register_error("ragstone.terminal", _for_terminal)
+    shades = [sign * step / 4 for sign in (-1, 1) for step in range(5)]
+    points = tuple(Point(at, value) for at, value in enumerate(shades))
+    bars = tuple(Bar("b", 0.0, 0.5, kind, "50%") for kind in get_args(BarKind))
+    dots = (Dot("a", 0.5, 0.2, 0.7, "0.5", gate=0.3, lower=True),)
+    kinds: tuple[Literal["lines", "bars", "heatmap", "grid"], ...] = ("lines", "bars", "heatmap", "grid")
+    charts = [
+        Chart("c", "t", kind, (Series("s", points),), categories=tuple("abcdefghij"), signed=signed)
+        for kind in kinds for signed in (False, True)
+    ]  # fmt: skip
+    texts = [opening_text({"": Summary("", "V.", bars=bars, dots=dots)}), opening_text({"": Summary("", "V.")}, charts)]
+    plain = "\n".join(texts).encode(encoding, "ragstone.terminal").decode(encoding)
+    assert "\\" not in plain
+    pictures = [line.split()[-1] for line in plain.splitlines() if line.startswith("b  ")]
+    assert len({line[-1] for line in pictures}) == len(bars)  # kinds of bars can still be told apart
+
+
+def test_the_sentences_of_the_tool_have_plain_characters() -> None:
+    codecs.register_error("ragstone.terminal", _for_terminal)
+    for path in Path(ragstone.__file__).parent.rglob("messages_en.toml"):
+        text = path.read_text(encoding="utf-8").encode("cp1252", "ragstone.terminal").decode("cp1252")
+        assert not re.findall(r"\\u(?!4e2d|6587)[0-9a-f]{4}", text), path  # 中文 names itself

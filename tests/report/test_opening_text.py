@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from ragstone import bench
 from ragstone.api import read_run
-from ragstone.display import Chart, Point, Series
+from ragstone.display import Chart, Dot, Point, Series, Summary
 from ragstone.messages import messages
 from ragstone.report.chart_text import chart_lines
 from ragstone.report.digest import AnswerCounts, Digest, SystemDigest
@@ -40,7 +40,7 @@ def test_the_terminal_opens_with_the_verdict_then_the_picture_then_the_causes(ru
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_no_line_of_the_opening_is_wider_than_the_terminal(run_file: Path, width: int) -> None:
     for language in ("en", "zh"):
-        assert max(cell_len(line) for line in opening_of(run_file, language, width).splitlines()) <= max(width, 80)
+        assert max(cell_len(line) for line in opening_of(run_file, language, width).splitlines()) <= width
 
 
 def test_counting_causes_finds_those_that_an_explanation_names(run_file: Path) -> None:
@@ -90,6 +90,42 @@ def test_a_heat_map_is_drawn_from_empty_to_full_and_what_was_not_measured_is_mar
     assert lines[1] == "  0%    ··██"
     assert lines[2].rstrip() == "  100%  ▒▒"
     assert "tokens: 1k … 2k" in lines[3]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_map_of_differences_shows_the_sign_and_the_size_of_each(language: str) -> None:
+    series = (Series("0%", (Point(0, 0.0), Point(1, 1.0), Point(2, -0.5))), Series("100%", (Point(0, -1.0),)))
+    chart = Chart("h", "B − A", "heatmap", series, "tokens", categories=("1k", "2k", "4k"), signed=True)
+    lines = chart_lines(chart, language=language)
+    assert lines[1] == "  0%    ··+█−▒"
+    assert lines[2].rstrip() == "  100%  −█"
+    assert {"en": "+ more", "zh": "+ 更多"}[language] in lines[-1]
+
+
+def dotted(*dots: Dot, width: int) -> list[str]:
+    return opening_text({"": Summary("", "A is better.", dots=dots)}, width=width).splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("label", ["correctness", "上下文不敏感性", "a rubric of my own with a very long name, " * 3])
+def test_no_line_of_dots_is_wider_than_the_terminal(width: int, label: str) -> None:
+    dots = (
+        Dot(label, 1.0, 0.5, 1.0, "1.00 [0.50, 1.00]", gate=1.0),
+        Dot(label, 0.0, 0.0, 0.25, "0.00 [0.00, 0.25]", lower=True),
+    )
+    lines = dotted(*dots, width=width)
+    assert max(map(cell_len, lines)) <= width
+    assert sum("●" in line for line in lines) == 2
+
+
+def test_a_difference_stands_left_or_right_of_nothing() -> None:
+    dots = (
+        Dot("a", -0.5, -0.8, -0.2, "−0.50", signed=True),
+        Dot("b", -0.5, -0.8, -0.2, "−0.50", lower=True, signed=True),
+    )
+    worse, better = (line for line in dotted(*dots, width=80) if "●" in line)
+    assert worse.index("●") < worse.index("|")
+    assert better.index("●") > better.index("|")
 
 
 def test_curves_over_different_axes_are_left_to_the_page() -> None:

@@ -3,7 +3,10 @@
 import re
 import shutil
 from html import unescape
+from io import StringIO
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
 import pytest
 from starlette.testclient import TestClient
@@ -13,6 +16,8 @@ from tests.web.conftest import Browse
 from tests.web.rounds import labels_file
 
 from ragstone import evaluate
+from ragstone.api import read_run
+from ragstone.report.junit import write_junit
 
 RUN = {"run": "sub/a.run"}
 
@@ -186,3 +191,33 @@ def test_of_a_diagnosis_the_answers_as_is_are_compared(browse: Browse, tmp_path:
     write(tmp_path / "runs" / "a.run", items, question={"benchmark": "eval", "version": 1})
     page = browse(tmp_path / "runs").get("/compare?run=a.run").text
     assert dict(re.findall(r"cell=(\w+)\"><b>([\d,]+)</b>", page)) == {"won": "4"}
+
+
+NAMES = ["hr-7", "000001", "a/b", "q 4?&é", "hr-7/r1"]
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_addresses_pages_and_junit_name_cases_by_the_ids_of_their_user(
+    browse: Browse, tmp_path: Path, own: bool
+) -> None:
+    rows = [
+        {"question": f"What is {place}?", "answer": f"It is {place}.", "reference": "six"}
+        | ({"id": name} if own else {}) for place, name in enumerate(NAMES)
+    ]  # fmt: skip
+    path = tmp_path / "runs" / "a.run"
+    evaluate(rows, ["answer_match"], run=path)
+    with read_run(path) as run, StringIO() as stream:
+        assert [record.case.id for record in run.run.records()][:2] == ["000001", "000002"]
+        (system,) = run.run.systems
+        write_junit(run.run, run.benchmark, stream, "en")
+        names = [case.get("name") for case in ElementTree.fromstring(stream.getvalue()).iter("testcase")]
+    assert names == (NAMES if own else [row["question"] for row in rows])
+    client = browse(path.parent)
+    addresses = links(client.get("/cases", params={"run": "a.run"}).text, "/case?")
+    assert len(addresses) == len(NAMES)
+    for address in addresses:
+        (shown,) = parse_qs(urlsplit(address).query)["id"]
+        page = client.get(address).text
+        assert not own or f"What is {NAMES.index(shown)}?" in page
+        assert not re.search("00000[2-5]", page)  # the numbers of the rows
+    assert client.get("/case", params={"run": "a.run", "system": system, "id": "000002"}).status_code == 200

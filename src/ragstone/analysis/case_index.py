@@ -40,6 +40,7 @@ MOST_SAME = 200
 """Answers to one question."""
 MOST_FACETS = 50
 """Values of one facet: the most frequent."""
+_PARTS = 12  # of an id that people use, divided by "/"
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,26 @@ class CaseIndex:
                 places, selection.numbers(PAIR)[places], selection.numbers(SAMPLE)[places], right,
                 {name: selection.numbers(f"m.{name}")[places] for name in known},
             )  # fmt: skip
+
+    def case_named(self, system: str, shown: str) -> str:
+        """The id in the run of the case that people know as `shown`; the same text where there is no such case."""
+        parts = shown.split("/")
+        with self._lock, self._store.reading():
+            selection = self._selection(CaseFilter(systems=(system,)))
+            samples = np.where(selection.mask(), selection.numbers(SAMPLE), np.nan)
+            for end in range(len(parts), max(0, len(parts) - _PARTS), -1):
+                places = np.flatnonzero(samples == number_of("/".join(parts[:end])))[:MOST_SAME]
+                for row in self._rows(selection, [int(place) for place in places], ""):
+                    if row.shown == shown:
+                        return row.case_id
+        return shown
+
+    def shown(self, key: CaseKey) -> str:
+        """What people know a case of the index by."""
+        with self._lock, self._store.reading():
+            place = self._position(key)
+            rows = () if place is None else self._rows(self._selection(CaseFilter()), [place], "")
+        return rows[0].shown if rows else key[1]
 
     def record(self, system: str, case_id: str) -> Record:
         """A record, read from the run. `UsageError` if there is none."""

@@ -9,7 +9,7 @@ from ragstone.analysis.case_filter import Status, printable
 from ragstone.analysis.fields import derived
 from ragstone.analysis.pairing import pair_of
 from ragstone.analysis.selection import NOT_IDENTIFYING, attributes
-from ragstone.display import Diagnosis
+from ragstone.display import Diagnosis, shown_id
 from ragstone.types import Case, Record, Score, Usage
 
 # Columns of numbers that stand for a sample, and for a sample under one condition: the same in every run.
@@ -35,6 +35,11 @@ class CaseRow:
     group: str
     language: str
     scores: Mapping[str, float | None]
+
+    @property
+    def shown(self) -> str:
+        """The id of the case for people."""
+        return shown_id(self.case_id, self.sample_id)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ questions = "questions.csv"
 system = "local"
 metrics = ["answer_match"]
 
+[diagnose]                     # options of a `ragstone diagnose` without QUESTIONS, besides those of [run]
+corpus = "docs"
+
 [gates]                        # as [tool.ragstone.gates] of pyproject.toml
 answer_match = 0.8
 
@@ -223,9 +226,10 @@ def _check_variables(table: dict[str, Any], path: Path, field: str) -> None:
             raise DataError(path, problem, field=field)
 
 
-def run_settings(start: Path | None = None) -> tuple[Path, Mapping[str, Any]]:
-    """The table `[run]`, empty if there is none, and its file. Raises NotTrusted if it needs a consent."""
-    path, settings = _table("run", start, "a table of options")
+def run_settings(start: Path | None = None, *, name: str = "run") -> tuple[Path, Mapping[str, Any]]:
+    """The table `[run]`, or `[diagnose]`, empty if there is none, and its file. Raises NotTrusted if it needs a
+    consent."""
+    path, settings = _table(name, start, "a table of options")
     if settings:
         require_trust(path, consent_tables(path), settings)
     return path, settings
@@ -233,4 +237,4 @@ def run_settings(start: Path | None = None) -> tuple[Path, Mapping[str, Any]]:
 
 def consent_tables(path: Path) -> Mapping[str, Any]:
     """The tables of a file whose names need a consent. Raises DataError for a file that cannot be read."""
-    return {name: _table_in(path, (name,)) for name in ("systems", "run")}
+    return {name: _table_in(path, (name,)) for name in ("systems", "run", "diagnose")}

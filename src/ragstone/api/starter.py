@@ -35,7 +35,7 @@ QUESTIONS = Path("questions.csv")
 WORKFLOW = Path(".github/workflows/ragstone.yml")
 # Left out of the default metrics: what needs an embedder, and what says the same again.
 _SKIPPED = ("answer_relevancy", "exact_match", "rouge_l", "precision", "ndcg")
-_GATES = {"faithfulness": 0.7, "answer_match": 0.5, "token_f1": 0.3}
+_GATES = {"answer_match": 0.5, "faithfulness": 0.7}  # the first that is scored
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,10 @@ def _config(starter: Starter, target: Any, metrics: Sequence[str]) -> str:
         **({"report": "report.html"} if starter.report else {}),
     }  # fmt: skip
     lines += [f"{key} = {_toml(value)}" for key, value in options.items()]
+    if starter.documents is not None and not isinstance(target, RagTarget):  # which has its own
+        lines += ["", "[diagnose]", f"# {texts['diagnose']}", f"corpus = {_toml(starter.documents.as_posix())}"]
     lines += ["", "[gates]", f"# {texts['gates']}"]
-    lines += [f"{metric} = {limit}" for metric, limit in _GATES.items() if metric in metrics][:2]
+    lines += [f"{metric} = {limit}" for metric, limit in _GATES.items() if metric in metrics][:1]
     return "\n".join(lines) + "\n"
 
 

@@ -13,7 +13,7 @@ import click
 
 from ragstone.cli.evaluate import file_options
 from ragstone.cli.options import FOLDER, PATH, Number, json_option, language_option, map_option
-from ragstone.cli.output import say, say_json, say_tables
+from ragstone.cli.output import obeys, say, say_json, say_tables
 from ragstone.error_text import told
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
@@ -234,7 +234,7 @@ class _Bars:
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415
 
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        self._progress = Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty())
+        self._progress = Progress(*columns, console=Console(file=sys.stderr), disable=not obeys(sys.stderr))
         self._progress.start()
         self._tasks: dict[str, Any] = {}
         return self

@@ -1,4 +1,4 @@
-"""Defaults of a command's options from the table `[run]` of `ragstone.toml`."""
+"""Defaults of a command's options from the tables `[run]` and `[diagnose]` of `ragstone.toml`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ragstone.cli.options import both, columns_option, judge_options, language_option, table_options
 from ragstone.cli.systems import system_options
 from ragstone.cli.trust import with_consent
 from ragstone.errors import DataError, UnknownName
@@ -35,7 +36,7 @@ class Configured(click.Command):
                 raise DataError(path, error.message, field=f"run.{_key(error.param)}") from None
             raise
 
-    def _defaults(self, settings: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    def _defaults(self, settings: Mapping[str, Any], path: Path, field: str = "run") -> dict[str, Any]:
         from ragstone.api.project_config import from_folder_of  # noqa: PLC0415
 
         known = {_key(parameter): parameter for parameter in self.params}
@@ -43,13 +44,33 @@ class Configured(click.Command):
         for key, value in settings.items():
             parameter = known.get(key.replace("_", "-"))
             if parameter is None:
-                raise DataError(path, str(UnknownName("option", key, known)), field="run")
+                raise DataError(path, str(UnknownName("option", key, known)), field=field)
             values = [f"{name}={item}" for name, item in value.items()] if isinstance(value, dict) else value
             if isinstance(values, str) and (isinstance(parameter.type, click.Path) or ".py:" in values):
                 values = from_folder_of(path, values)
             repeated = isinstance(parameter, click.Option) and parameter.multiple
             defaults[parameter.name or ""] = [values] if repeated and not isinstance(values, list) else values
         return defaults
+
+
+class OfProject(Configured):
+    """A command that without QUESTIONS is about those of `[run]`: with their columns, its system and its judge, and
+    with the options of `[diagnose]`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        given = click.Command.make_context(self, info_name, [*args], parent, **extra)
+        return given if given.params["questions"] else super().make_context(info_name, args, parent, **extra)
+
+    def _defaults(self, settings: Mapping[str, Any], path: Path, field: str = "run") -> dict[str, Any]:
+        from ragstone.api.project_config import run_settings  # noqa: PLC0415
+
+        shared = both(system_options, judge_options, language_option, columns_option, table_options)
+        keys = {"questions", *(_key(parameter) for parameter in shared(click.Command("shared")).params)}
+        of_run = {key: value for key, value in settings.items() if key.replace("_", "-") in keys}
+        own_path, own = with_consent(lambda: run_settings(name="diagnose"))
+        return super()._defaults(of_run, path) | super()._defaults(own, own_path, "diagnose")
 
 
 def _key(parameter: click.Parameter) -> str:

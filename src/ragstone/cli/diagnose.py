@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.bench_command import money
+from ragstone.cli.defaults import OfProject
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     PATH,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from ragstone.types import Run, Usage
 
 
-@click.command(name="diagnose")
-@click.argument("questions", type=PATH)
+@click.command(name="diagnose", cls=OfProject)
+@click.argument("questions", type=PATH, required=False)
 @system_options
 @click.option(
     "--index",
@@ -79,9 +80,12 @@ def command(**values: Any) -> int:
     QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus,
     the true documents. The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus. Without
     one the answers in QUESTIONS, if it has any, are diagnosed as far as that needs no asking; so is a run file of
-    MIRAGE, given in place of QUESTIONS."""
+    MIRAGE, given in place of QUESTIONS. Without QUESTIONS, questions, system and judge are those of [run] in
+    ragstone.toml."""
     from ragstone.api.diagnose import has_answers, plan_diagnosis  # noqa: PLC0415
 
+    if values["questions"] is None:
+        raise UsageError("Name a file of questions: ragstone diagnose questions.csv. `ragstone init` writes one.")
     if portion_of(values) is not None and values["changes"]:
         raise UsageError("--try needs the diagnosis of all questions: leave --shard out, and merge the parts first.")
     if is_run_file(values["questions"]):

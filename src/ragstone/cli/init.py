@@ -39,8 +39,8 @@ def command(**values: Any) -> int:
     """Set up the evaluation of your own system, and run it once.
 
     Asks five questions on a terminal, or takes the options. Writes ragstone.toml, questions.csv with examples, and a
-    workflow for GitHub Actions; checks the system, asks it the first questions, and writes a report. `ragstone run`
-    then needs no arguments."""
+    workflow for GitHub Actions; checks the system, diagnoses its answers to the first questions, and writes a report.
+    `ragstone diagnose` and `ragstone run` then need no arguments."""
     from ragstone.api.project_config import CONFIG, consent_tables  # noqa: PLC0415
     from ragstone.api.starter import starter_files  # noqa: PLC0415
     from ragstone.api.trust import trust  # noqa: PLC0415
@@ -58,7 +58,7 @@ def command(**values: Any) -> int:
         if not answered:
             say(texts["unanswered"].format(name=_name(starter)))
             return 3
-        return 0 if values["no_run"] else _first_run(texts)
+        return 0 if values["no_run"] else _first_run(starter, texts)
     finally:
         _say_next(starter, texts)
 
@@ -86,9 +86,10 @@ def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
 
     on_terminal = sys.stdin is not None and sys.stdin.isatty()
     checks = _checks(values)
+    enough = None not in (values["system"], values["documents"], values["questions"])  # the others have defaults
 
     def answer(name: str, text: str, default: str = "") -> str:
-        if values[name] is None and on_terminal:
+        if values[name] is None and on_terminal and not enough:
             return _ask(texts[text], default, checks[name], LANGUAGES if name == "data_language" else ())
         given = default if values[name] is None else str(values[name])
         checks[name](given)
@@ -215,14 +216,26 @@ def _checked(starter: "Starter", texts: Mapping[str, str]) -> bool:
     return bool(passages)
 
 
-def _first_run(texts: Mapping[str, str]) -> int:
-    """Asks the first questions as `ragstone run` does, with the options that were just written."""
+def _first_run(starter: "Starter", texts: Mapping[str, str]) -> int:
+    """Asks the first questions as `ragstone diagnose` does, or `ragstone run` where no question has a reference, with
+    the options that were just written."""
+    from ragstone.cli.diagnose import command as diagnose  # noqa: PLC0415
     from ragstone.cli.run import command as run  # noqa: PLC0415
 
     say(texts["running"].format(count=_FIRST))
-    arguments = ["--limit", str(_FIRST)]
-    code = run.main(arguments, prog_name="ragstone run", standalone_mode=False, obj=["run", *arguments])
+    arguments, command, name = ["--limit", str(_FIRST)], run, "run"
+    if _has_references(starter):
+        command, name = diagnose, "diagnose"
+        arguments += ["--report", "report.html"] if starter.report else []
+    code = command.main(arguments, prog_name=f"ragstone {name}", standalone_mode=False, obj=[name, *arguments])
     return code if isinstance(code, int) else 0
+
+
+def _has_references(starter: "Starter") -> bool:
+    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.api.starter import QUESTIONS  # noqa: PLC0415
+
+    return any(item.sample.references for item in read_data(starter.questions or QUESTIONS).items)
 
 
 def _name(starter: "Starter") -> str:
@@ -235,5 +248,6 @@ def _say_next(starter: "Starter", texts: Mapping[str, str]) -> None:
     from ragstone.api.starter import QUESTIONS, WORKFLOW  # noqa: PLC0415
 
     say("")
-    for line in ("next", "next_run", "next_compare", "next_files"):
+    diagnosed = ("next_diagnose",) if _has_references(starter) else ()
+    for line in ("next", *diagnosed, "next_run", "next_compare", "next_files"):
         say(texts[line].format(questions=starter.questions or QUESTIONS, workflow=WORKFLOW))

@@ -74,10 +74,14 @@ def app() -> None:
     """How well a RAG system answers, why it fails, and what fixing each cause would buy."""
 
 
-# Replacements for characters of tables and messages on ASCII terminals.
-_PLAIN = str.maketrans({"─": "-", "│": "|", "–": "-", "−": "-", "…": "...", "†": "+", "’": "'", "‘": "'", "×": "x",
-                         "▁": "_", "▂": "_", "▃": ".", "▄": "-", "▅": "-", "▆": "=", "▇": "^", "█": "^", "·": ".",
-                         "→": "->", "Δ": "d"})  # fmt: skip
+# Replacements for characters of pictures, tables and messages on terminals that do not have them.
+_PLAIN = str.maketrans({
+    "─": "-", "│": "|", "├": "|", "└": "`", "–": "-", "—": "-", "−": "-", "…": "...", "⋯": "...", "†": "+", "’": "'",
+    "‘": "'", "“": '"', "”": '"', "×": "x", "±": "+-", "→": "->", "↓": "v", "≤": "<=", "≥": ">=", "√": "sqrt ",
+    "▁": "_", "▂": "_", "▃": ",", "▄": "-", "▅": "-", "▆": "=", "▇": "^", "█": "#", "▓": "=", "▒": "+", "░": ":",
+    "·": ".", "•": "*", "╱": "/", "▏": "|", "▶": ">", "●": "o", "○": "o", "▲": "^", "▼": "v", "✓": "yes", "✗": "no",
+    "Δ": "d", "Σ": "sum ", "α": "alpha", "κ": "kappa", "λ": "lambda", "β": "beta", "⟨": "<", "⟩": ">",
+})  # fmt: skip
 
 
 def _for_terminal(error: UnicodeError) -> tuple[str, int]:

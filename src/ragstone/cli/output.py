@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from ragstone.display import Chart, Summary, Table
 
 
+def obeys(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that knows escape sequences (not `TERM=dumb`)."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+def _styled() -> bool:
+    """Whether standard output gets bold and coloured text."""
+    return obeys(sys.stdout) and not os.environ.get("NO_COLOR")
+
+
 def say(line: object, *, err: bool = False) -> None:
     """Print one line, with the secrets of addresses in it hidden. Line breaks in it become spaces, so that untrusted
     text cannot imitate a line of output."""
@@ -40,7 +50,7 @@ def say_text(text: str, *, err: bool = False) -> None:
 
 def say_parts(parts: "Iterable[tuple[str, bool]]") -> None:
     """Print parts of a text, those with True in bold on a terminal."""
-    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    bold = _styled()
     texts = ((_readable(text), strong) for text, strong in parts)
     _put("".join(click.style(text, bold=True) if strong and bold else text for text, strong in texts), err=False)
 
@@ -82,7 +92,7 @@ def say_tables(tables: "Iterable[Table]", *, language: str, widest: int = 120) -
 
     width = min(shutil.get_terminal_size((100, 24)).columns, widest)
     for table in tables:
-        _put(table_text(table, width=width, color=sys.stdout.isatty(), language=language) + "\n", err=False)
+        _put(table_text(table, width=width, color=_styled(), language=language) + "\n", err=False)
 
 
 def say_opening(
@@ -92,8 +102,7 @@ def say_opening(
     from ragstone.report.opening_text import opening_text  # noqa: PLC0415  (makes all text readable)
 
     width = min(shutil.get_terminal_size((100, 24)).columns, widest)
-    color = sys.stdout.isatty()
-    if text := opening_text(summaries, charts, width=width, color=color, language=language):
+    if text := opening_text(summaries, charts, width=width, color=_styled(), language=language):
         _put(text + "\n", err=False)
 
 

@@ -2,13 +2,12 @@
 
 import contextlib
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ragstone.cli.output import StderrHandler
+from ragstone.cli.output import StderrHandler, obeys
 from ragstone.messages import messages, preferred_language
 from ragstone.models.work import Pace, duration
 from ragstone.runs.outcome import NullProgress, Outcome, Progress
@@ -28,9 +27,8 @@ def make_progress(*, quiet: bool = False, stream: TextIO | None = None, language
     stream = sys.stderr if stream is None else stream
     if quiet:
         return NullProgress()
-    moves = stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     language = language or preferred_language()
-    return BarProgress(stream, language) if moves else LineProgress(stream, language=language)
+    return BarProgress(stream, language) if obeys(stream) else LineProgress(stream, language=language)
 
 
 def log_retrieval(language: str | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from ragstone.analysis.case_index_rows import status_of
-from ragstone.display import Diagnosis, Span
+from ragstone.display import Diagnosis, Span, shown_id
 from ragstone.messages import messages
 from ragstone.report.case_course import course_html, prompt_html
 from ragstone.report.html import marked, score_entries
@@ -181,7 +181,7 @@ def _made(canvas: Canvas, w: Mapping[str, str], record: Record, benchmark: Bench
     return canvas.html(
         "report/case_condition.html",
         w=w,
-        id=one_line(case.id, _LINE),
+        id=one_line(shown_id(case.id, case.sample.id), _LINE),
         condition=list(condition_of(case.condition, canvas.language, benchmark)),
         notes=notes,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
+from rich.text import Text
 
 from ragstone.display import Chart, Point
 from ragstone.messages import messages
@@ -19,12 +20,19 @@ def chart_lines(chart: Chart, *, width: int = 100, language: str = "en") -> list
     """The chart with its title; [] for a chart that characters cannot show. Published curves are left out."""
     draw = _DRAWN.get(chart.kind)
     lines = list(draw(chart, width, messages(__name__, language))) if draw is not None and chart.percent else []
-    return [one_line(chart.title, width), *lines] if lines else []
+    return [fitted(line, width, indented=True) for line in [chart.title, *lines]] if lines else []
 
 
-def _named(names: Sequence[str]) -> tuple[list[str], int]:
-    """Names cut to a common width, padded."""
-    shown = [one_line(name, _NAME) for name in names]
+def fitted(text: str, width: int, *, indented: bool = False) -> str:
+    """The text on one line of at most so many columns; what is `indented` may have several spaces in a row."""
+    line = Text(text if indented else one_line(text, 4 * width))
+    line.truncate(max(1, width), overflow="ellipsis")
+    return line.plain
+
+
+def _named(names: Sequence[str], room: int = _NAME) -> tuple[list[str], int]:
+    """Names cut to a common width of at most `room` columns, padded."""
+    shown = [fitted(name, min(room, _NAME)) for name in names]
     widest = max(map(cell_len, shown), default=0)
     return [name + " " * (widest - cell_len(name)) for name in shown], widest
 
@@ -66,11 +74,13 @@ def _bars(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str]:
          if len(chart.categories) > 1 else series.name, point)
         for series in chart.series if not series.published for point in series.points
     ]  # fmt: skip
-    names, widest = _named([name for name, _ in entries[:_MOST]])
-    room = max(8, min(40, width - widest - 20))
-    for name, (_, point) in zip(names, entries, strict=False):
+    figures = [_figure(point) for _, point in entries[:_MOST]]
+    left = width - max(map(len, figures), default=0) - 6
+    names, widest = _named([name for name, _ in entries[:_MOST]], left - 8)
+    room = max(8, min(40, left - widest))
+    for name, figure, (_, point) in zip(names, figures, entries, strict=False):
         full = round(room * min(1.0, max(0.0, point.y)))
-        yield f"  {name}  {'█' * full}{'·' * (room - full)}  {_figure(point)}"
+        yield f"  {name}  {'█' * full}{'·' * (room - full)}  {figure}"
     yield from _more(len(entries) - len(names), words)
 
 
@@ -90,21 +100,25 @@ def _lines(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _heatmap(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str]:
-    """Two characters for each cell, from "··" (0%) to full (100%); blank was not measured."""
+    """Two characters for each cell, from "··" (0%) to full (100%), a difference with its sign before its shade; blank
+    was not measured."""
     rows = chart.series[:: -(-len(chart.series) // _MOST)] if chart.series else ()
     names, widest = _named([series.name for series in rows])
     every = max(1, -(-2 * len(chart.categories) // max(2, width - widest - 4)))
     columns = range(0, len(chart.categories), every)
     for name, series in zip(names, rows, strict=True):
         cells = {int(point.x): point.y for point in series.points}
-        yield f"  {name}  " + "".join(_shade(cells.get(column)) for column in columns)
+        yield f"  {name}  " + "".join(_shade(cells.get(column), signed=chart.signed) for column in columns)
     ends = [one_line(chart.categories[at], 12) for at in (columns[0], columns[-1])] if columns else []
     yield f"  {' ' * widest}  {words['across'].format(name=chart.x_label, ends=' … '.join(dict.fromkeys(ends)))}"
-    yield f"  {words['shades']}"
+    yield f"  {words['differences' if chart.signed else 'shades']}"
 
 
-def _shade(value: float | None) -> str:
-    return "  " if value is None else _SHADES[min(4, max(0, int(4 * value + 0.5)))] * 2
+def _shade(value: float | None, *, signed: bool) -> str:
+    if value is None:
+        return "  "
+    shade = _SHADES[min(4, int(4 * abs(value) + 0.5))]
+    return ("+" if value > 0 else "−") + shade if signed and value else shade * 2
 
 
 _DRAWN: Mapping[str, Callable[[Chart, int, Mapping[str, str]], Iterator[str]]] = {

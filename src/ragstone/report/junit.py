@@ -4,9 +4,10 @@ from collections import Counter
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
-from ragstone.display import Diagnosis
+from ragstone.display import Diagnosis, shown_id
 from ragstone.report.metadata import case_anchor
 from ragstone.report.sanitize import cut, readable
+from ragstone.report.sections.worst_answers import case_name
 from ragstone.types import Benchmark, Record, Run
 
 _LONGEST = 4_000  # characters of an answer; some CI systems fail on more
@@ -28,7 +29,8 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
             f'errors="{counts["error"]}" skipped="{counts["skipped"]}">\n'
         )
         for record in run.records(system=system, texts=benchmark.reads_texts):
-            stream.write(_case(record, benchmark.explain(record, language=language)))
+            name = shown_id(record.case.id, case_name(record, user_ids=True))
+            stream.write(_case(record, name, benchmark.explain(record, language=language)))
         if plan and plan.asked < plan.total:
             reason = _attribute(f"not asked: {plan.asked:,} of {plan.total:,}, unfinished")
             for case in run.unasked(system):
@@ -46,10 +48,8 @@ def _outcome(record: Record, diagnosis: Diagnosis) -> str:
     return {True: "", False: "failure", None: "skipped"}[diagnosis.right]
 
 
-def _case(record: Record, diagnosis: Diagnosis) -> str:
-    head = (
-        f"    <testcase classname={_attribute(diagnosis.group or record.system_id)} name={_attribute(record.case.id)}"
-    )
+def _case(record: Record, name: str, diagnosis: Diagnosis) -> str:
+    head = f"    <testcase classname={_attribute(diagnosis.group or record.system_id)} name={_attribute(name)}"
     outcome = _outcome(record, diagnosis)
     if not outcome:
         return f"{head}/>\n"

@@ -10,13 +10,14 @@ from rich.text import Text
 
 from ragstone.display import Bar, Chart, Dot, Summary
 from ragstone.messages import messages, wrapped
-from ragstone.report.chart_text import chart_lines
+from ragstone.report.chart_text import chart_lines, fitted
 from ragstone.report.opening import blocks, heading_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.text import plain_console
 
 _BARS = {"level": "█", "gain": "▓", "loss": "▒", "rest": "░", "unmeasured": "╱"}
 _LONGEST = 2_000  # characters of a sentence
+_LEAST = 10  # columns of a bar or an axis
 
 
 def opening_text(
@@ -77,7 +78,7 @@ class _Writer:
             keys = [f"{_BARS[kind]} {self.words[f'bar_{kind}']}" for kind in kinds]
             if any(dot.gate is not None for dot in summary.dots):
                 keys.append(f"| {self.words['gate_line']}")
-            yield [*lines, "  ".join(keys)] if keys else lines
+            yield [*lines, *wrapped("  ".join(keys), self.width)] if keys else lines
         for chart in () if own else charts:
             if lines := chart_lines(chart, width=self.width, language=self.language):
                 yield lines
@@ -85,9 +86,11 @@ class _Writer:
 
 def _waterfall_lines(bars: Sequence[Bar], width: int) -> Iterator[str]:
     """A line for each bar: its label, its figure, and the bar where it begins and ends."""
-    labels, figures = [one_line(bar.label) for bar in bars], [bar.text for bar in bars]
-    left, middle = max(map(cell_len, labels), default=0), max(map(cell_len, figures), default=0)
-    room = max(10, width - left - middle - 4)
+    figures = [bar.text for bar in bars]
+    middle = max(map(cell_len, figures), default=0)
+    labels = [fitted(bar.label, width - middle - 4 - _LEAST) for bar in bars]
+    left = max(map(cell_len, labels), default=0)
+    room = max(_LEAST, width - left - middle - 4)
     for bar, label, figure in zip(bars, labels, figures, strict=True):
         start, end = sorted((round(room * bar.start), round(room * bar.end)))
         drawn = _BARS[bar.kind] * (end - start) or ("▏" if bar.start == bar.end else _BARS[bar.kind])
@@ -96,21 +99,24 @@ def _waterfall_lines(bars: Sequence[Bar], width: int) -> Iterator[str]:
 
 
 def _dot_lines(dots: Sequence[Dot], width: int) -> Iterator[str]:
-    """A line for each metric: its figure, then its interval with the mean and the gate on an axis whose right end is
-    the best."""
-    labels = [one_line(dot.label) + (" ↓" if dot.lower else "") for dot in dots]
-    left, middle = max(map(cell_len, labels), default=0), max((len(dot.text) for dot in dots), default=0)
-    room = max(10, min(60, width - left - middle - 4))
+    """A line for each metric: its figure, then its interval with the mean and the gate (of a difference: 0) on an axis
+    whose right end is the best."""
+    middle = max((cell_len(dot.text) for dot in dots), default=0)
+    labels = [fitted(dot.label, width - middle - 6 - _LEAST) + (" ↓" if dot.lower else "") for dot in dots]
+    left = max(map(cell_len, labels), default=0)
+    last = max(_LEAST, min(61, width - left - middle - 4)) - 1
     for dot, label in zip(dots, labels, strict=True):
-        axis = ["·"] * (room + 1)
+        axis = ["·"] * (last + 1)
 
-        def at(value: float, lower: bool = dot.lower) -> int:
-            return round(room * (1 - value if lower else value))
+        def at(value: float, dot: Dot = dot) -> int:
+            share = (1 + value) / 2 if dot.signed else value
+            return min(last, max(0, round(last * (1 - share if dot.lower else share))))
 
         if dot.low is not None and dot.high is not None:
-            first, last = sorted((at(dot.low), at(dot.high)))
-            axis[first : last + 1] = "─" * (last - first + 1)
-        if dot.gate is not None:
-            axis[min(room, max(0, at(dot.gate)))] = "|"
+            start, end = sorted((at(dot.low), at(dot.high)))
+            axis[start : end + 1] = "─" * (end - start + 1)
+        if dot.signed or dot.gate is not None:
+            axis[at(dot.gate or 0.0)] = "|"
         axis[at(dot.value)] = "●"
-        yield f"{label}{' ' * (left - cell_len(label))}  {dot.text:<{middle}}  {''.join(axis)}"
+        pads = " " * (left - cell_len(label)), " " * (middle - cell_len(dot.text))
+        yield f"{label}{pads[0]}  {dot.text}{pads[1]}  {''.join(axis)}"

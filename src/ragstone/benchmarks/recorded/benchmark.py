@@ -141,7 +141,7 @@ class RecordedAnswers(BaseBenchmark):
         return summary.summaries(run, self.gates, language=language)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
-        return tables.tables(run, language=language)
+        return tables.tables(run, self.gates, language=language)
 
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
         return tables.charts(run, language=language)

@@ -3,10 +3,15 @@
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.stats import Estimate, Samples, all_differ
+
+Groups: TypeAlias = NDArray[np.int64]
+"""Samples by the numbers of `Samples.groups`."""
 
 
 @dataclass
@@ -47,17 +52,27 @@ class MetricScores:
         found = [order[start:end] for start, end in zip(starts[several], ends[several], strict=True)]
         return [values[numbers].tolist() for numbers in sorted(found, key=lambda numbers: int(numbers[0]))]
 
-    def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
+    def worst(self, count: int, *, below: float, among: Groups | None = None) -> list[tuple[str, float]]:
         """The samples with the lowest values below a bar: (sample id, value), lowest first. A sample that was judged
-        several times counts with its mean."""
-        groups = self.samples.groups(self.places)
-        first, means = np.arange(len(groups)), np.asarray(self.values)
-        if not all_differ(groups):
-            _, first, inverse, counts = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
-            means = np.bincount(inverse, means) / counts
+        several times counts with its mean. `among`: only these samples, by the numbers of `Samples.groups`."""
+        groups, first, means = self._by_sample()
         order = np.lexsort((first, means))
+        order = order if among is None else order[np.isin(groups[order], among)]
         low = order[means[order] < below][:count]
         return [(self.samples[self.places[first[one]]], float(means[one])) for one in low]
+
+    def below(self, bar: float) -> Groups:
+        """The samples with a mean below a bar, by the numbers of `Samples.groups`."""
+        groups, _, means = self._by_sample()
+        return groups[means < bar]
+
+    def _by_sample(self) -> tuple[Groups, Groups, NDArray[np.float64]]:
+        """The number of each sample, the first of its values, and their mean."""
+        groups = self.samples.groups(self.places)
+        if all_differ(groups):
+            return groups, np.arange(len(groups)), np.asarray(self.values)
+        found, first, inverse, counts = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+        return found, first, np.bincount(inverse, np.asarray(self.values)) / counts
 
     def extremes(self, count: int, *, lower: bool) -> tuple[str, ...]:
         """The samples with the worst values, those of one value by id; none where every value is the best. `lower`:

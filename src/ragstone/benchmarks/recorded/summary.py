@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragstone.benchmarks.recorded.advice import Advice, advise, metric_for
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, lower_is_better, tally_scores
-from ragstone.benchmarks.recorded.diagnosis import Advice, advise, deciding_metric, is_of_correctness, metric_for
+from ragstone.benchmarks.recorded.diagnosis import deciding_metric, is_of_correctness
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.benchmarks.verdicts import asked, percent, score
 from ragstone.display import Action, Dot, Summary
@@ -54,7 +55,7 @@ class _Summary:
                 samples=tuple(sample for sample, _ in item.worst[:_SAMPLES]),
                 examples=tuple(self._examples(tally, item)),
             )
-            for item in advise(tally.metrics)[:_ACTIONS]
+            for item in advise(tally, self.gates)[:_ACTIONS]
         )
         right = self._right(tally)
         if not any(map(is_of_correctness, tally.metrics)):

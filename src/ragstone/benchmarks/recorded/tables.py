@@ -6,8 +6,8 @@ from statistics import variance
 
 from msgspec.structs import replace
 
+from ragstone.benchmarks.recorded.advice import BAR, advise
 from ragstone.benchmarks.recorded.aggregate import amounts_of, display_order, lower_is_better, tally_scores
-from ragstone.benchmarks.recorded.diagnosis import BAR, advise
 from ragstone.benchmarks.recorded.judge_tables import agreement_table, disagreements
 from ragstone.benchmarks.recorded.stages import stages_table
 from ragstone.display import Cell, Chart, Row, Series, Table
@@ -25,9 +25,9 @@ _REFUSALS = (("refused_right", False, True), ("false_acceptance", False, False),
 _TOO_SMALL = ("local/smollm2",)
 
 
-def tables(run: Run, *, language: str = "en") -> list[Table]:
-    """All tables of a run that have rows, in the language of the report."""
-    writer = _ScoreTables(run, language)
+def tables(run: Run, gates: Mapping[str, float], *, language: str = "en") -> list[Table]:
+    """All tables of a run that have rows, in the language of the report. `gates` decide what is right."""
+    writer = _ScoreTables(run, language, gates)
     candidates = [
         writer.scores(),
         writer.refusals(),
@@ -43,7 +43,8 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
 
 
 class _ScoreTables:
-    def __init__(self, run: Run, language: str) -> None:
+    def __init__(self, run: Run, language: str, gates: Mapping[str, float] | None = None) -> None:
+        self.gates = gates or {}
         self.language, self.words = language, messages(__name__, language)
         self.meta = run.meta
         self.tallies = tally_scores(run)
@@ -147,7 +148,7 @@ class _ScoreTables:
         """The rules of thumb that apply, with the samples behind each."""
         rows = []
         for system, tally in self.tallies.items():
-            for advice in advise(tally.metrics):
+            for advice in advise(tally, self.gates):
                 shown = [f"{case} ({value:.2f})" for case, value in advice.worst[:_WORST_SHOWN]]
                 worst = ", ".join([*shown, *(case for case, _ in advice.worst[_WORST_SHOWN:])])
                 rows.append(

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
-from ragstone.display import Diagnosis, Span
+from ragstone.display import Diagnosis, Span, shown_id
 from ragstone.metrics.judge.record import (
     AnswerClaim,
     Judged,
@@ -125,7 +125,8 @@ def case_html(
     sample = judged_sample(canvas, w, record, f"j{index}")
     case = record.case
     return sample.html(
-        "report/judged_case.html", record=record, place=place, id=one_line(case.sample.id, 80),
+        "report/judged_case.html", record=record, shown=shown_id(case.id, case.sample.id), place=place,
+        id=one_line(case.sample.id, 80),
         label=one_line(diagnosis.label, _LINE),
         reason=one_line(diagnosis.reason, CARD.text) if diagnosis.right is False else "",
         question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),

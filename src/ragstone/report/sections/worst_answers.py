@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.datasets.tabular.reading import question_id
-from ragstone.display import Diagnosis, Span
+from ragstone.display import Diagnosis, Span, shown_id
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked, score_entries
@@ -151,7 +151,7 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
     language = case.query.language or case.sample.language
     return view.html(
         "report/worst_answer.html", w=w, record=record, at=at, id=one_line(case.sample.id, 80),
-        lang=lang_attribute(language),
+        lang=lang_attribute(language), shown=shown_id(case.id, case.sample.id),
         question=one_line(case.query.question, _QUESTION), answer_line=one_line(answer, _LINE),
         label=one_line(diagnosis.label or diagnosis.cause, _LINE), reason=one_line(diagnosis.reason, _REASON),
         cut=response is not None and response.finish_reason == "length",

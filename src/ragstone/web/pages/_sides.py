@@ -88,13 +88,13 @@ def asked(index: CaseIndex, system: str) -> CaseFilter:
     return CaseFilter(systems=(system,), conditions={"intervention": ("as_is",)} if as_is else {})
 
 
-def case_address(request: Request, side: Side, case_id: str) -> str:
-    """The page of a case."""
-    return address(request, "/case", [*side.pairs, ("id", case_id)])
+def case_address(request: Request, side: Side, shown: str) -> str:
+    """The page of a case, by the id that people know it by."""
+    return address(request, "/case", [*side.pairs, ("id", shown)])
 
 
 def beside_address(request: Request, cases: Sequence[tuple[Side, str]]) -> str:
-    """The page of these cases side by side."""
+    """The page of these cases side by side, each by the id that people know it by."""
     return address(request, "/beside", [pair for side, case in cases for pair in (*side.pairs, ("id", case))])
 
 
@@ -109,7 +109,8 @@ def columns_of(request: Request, cases: Sequence[tuple[Side, str]], language: st
             if side.run not in runs:
                 runs[side.run] = stack.enter_context(library_of(request).opened(side.run))
             run = runs[side.run]
-            key: CaseKey = (side.system, case)
+            with library_of(request).index(side.run) as index:
+                key: CaseKey = (side.system, index.case_named(side.system, case))
             (record,) = run.run.find([key])
             if record is None:
                 raise UsageError(f"{side.run} has no case {case[:200]!r} of system {side.system[:200]!r}.")

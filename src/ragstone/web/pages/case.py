@@ -11,6 +11,7 @@ from starlette.routing import Route
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseRow
 from ragstone.api.open_run import OpenRun
+from ragstone.display import shown_id
 from ragstone.errors import RagstoneError
 from ragstone.messages import messages
 from ragstone.report.case_page import LinkedRecord, ShownCase, case_parts, related_html
@@ -26,7 +27,7 @@ _CONDITIONS, _SYSTEMS, _RUNS = 40, 20, 12
 
 
 def _case(request: Request) -> Response:
-    run_name, case_id = parameter(request, "run"), parameter(request, "id")
+    run_name, shown_as = parameter(request, "run"), parameter(request, "id")
     pairs = request.query_params.multi_items()
     systems = request.query_params.getlist("system")
     if not systems:
@@ -41,8 +42,8 @@ def _case(request: Request) -> Response:
         language = language_of(request, run.language)
         canvas, w = Canvas(language), messages(__name__, language)
         current(request, run_name, index)
-        record = index.record(side.system, case_id)
-        links = _links(request, index, chosen, side, case_id)
+        record = index.record(side.system, index.case_named(side.system, shown_as))
+        links = _links(request, index, chosen, side, record.case.id)
         rows = index.same_sample(record.case.sample.id, language=language)
         conditions, cause = _conditions(request, canvas, run, side, record, rows)
         shown = ShownCase(
@@ -55,9 +56,13 @@ def _case(request: Request) -> Response:
     head = canvas.html("web/case_links.html", w=w, **links) + label_buttons(request, canvas, run_name, record)
     parts[0] = (parts[0][0], parts[0][1], head + parts[0][2])
     if len(library.runs()) > 1:
-        _add_later(request, canvas, w, parts, side, case_id)
+        _add_later(request, canvas, w, parts, side, _shown(record))
     heading = one_line(record.case.sample.id, 120) or w["case"]
     return page(request, canvas, parts, heading=heading, systems=[side.system], run=run_name)
+
+
+def _shown(record: Record) -> str:
+    return shown_id(record.case.id, record.case.sample.id)
 
 
 def _links(
@@ -70,7 +75,7 @@ def _links(
     def at(key: tuple[str, str] | None) -> str:
         if key is None:
             return ""
-        return address(request, "/case", [*filtered, *Side(side.run, key[0]).pairs, ("id", key[1])])
+        return address(request, "/case", [*filtered, *Side(side.run, key[0]).pairs, ("id", index.shown(key))])
 
     up = address(request, "/cases", [("run", side.run), *filtered])
     return {"previous": at(previous), "next": at(following), "up": up}
@@ -86,8 +91,8 @@ def _conditions(
     names = _varying(canvas, run.benchmark, list(records.values()))
     linked = [
         LinkedRecord(
-            names[row.case_id] or row.case_id, row.status, row.answer, case_address(request, side, row.case_id),
-            beside_address(request, [(side, record.case.id), (side, row.case_id)]),
+            names[row.case_id] or row.shown, row.status, row.answer, case_address(request, side, row.shown),
+            beside_address(request, [(side, _shown(record)), (side, row.shown)]),
         )
         for row in own if row.case_id in records and row.case_id != record.case.id
     ]  # fmt: skip
@@ -120,17 +125,17 @@ def _systems(request: Request, side: Side, record: Record, rows: Sequence[CaseRo
 
 def _linked(request: Request, side: Side, record: Record, other: Side, row: CaseRow, name: str) -> LinkedRecord:
     return LinkedRecord(
-        name, row.status, row.answer, case_address(request, other, row.case_id),
-        beside_address(request, [(side, record.case.id), (other, row.case_id)]),
+        name, row.status, row.answer, case_address(request, other, row.shown),
+        beside_address(request, [(side, _shown(record)), (other, row.shown)]),
     )  # fmt: skip
 
 
 def _add_later(
     request: Request, canvas: Canvas, w: Mapping[str, str], parts: list[tuple[str, str, Markup]], side: Side,
-    case_id: str,
+    shown: str,
 ) -> None:  # fmt: skip
     """Adds what other runs have, which the page fetches after it is shown."""
-    href = address(request, "/case/elsewhere", [*side.pairs, ("id", case_id)])
+    href = address(request, "/case/elsewhere", [*side.pairs, ("id", shown)])
     later = canvas.html("web/elsewhere.html", w=w, href=href)
     for place, (name, title, body) in enumerate(parts):
         if name == "elsewhere":
@@ -142,10 +147,11 @@ def _add_later(
 
 def _elsewhere(request: Request) -> Response:
     """The answers of other runs to the question, as a part of the page."""
-    side, case_id = Side(parameter(request, "run"), parameter(request, "system")), parameter(request, "id")
+    side, shown_as = Side(parameter(request, "run"), parameter(request, "system")), parameter(request, "id")
     library = library_of(request)
     with library.index(side.run) as index:
-        record, language = index.record(side.system, case_id), language_of(request, index.language)
+        record = index.record(side.system, index.case_named(side.system, shown_as))
+        language = language_of(request, index.language)
     canvas, w = Canvas(language), messages(__name__, language)
     linked = list(_other_runs(request, side, record, language))
     body = (
@@ -155,7 +161,9 @@ def _elsewhere(request: Request) -> Response:
     )
     if request.headers.get("hx-request"):
         return HTMLResponse(str(body), headers={"Cache-Control": "no-store"})
-    return page(request, canvas, [("elsewhere", w["elsewhere"], body)], heading=case_id[:120], run=side.run)
+    return page(
+        request, canvas, [("elsewhere", w["elsewhere"], body)], heading=one_line(_shown(record), 120), run=side.run
+    )
 
 
 def _other_runs(request: Request, side: Side, record: Record, language: str) -> Iterator[LinkedRecord]:

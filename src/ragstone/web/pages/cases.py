@@ -155,7 +155,7 @@ def _row(
     labels: Mapping[str, str],
 ) -> Markup:  # fmt: skip
     # The case comes last: of a parameter that the filter has, too, the last value is the case's.
-    pairs = [*parse_qsl(chosen.query()), ("run", name), ("system", row.system_id), ("id", row.case_id)]
+    pairs = [*parse_qsl(chosen.query()), ("run", name), ("system", row.system_id), ("id", row.shown)]
     scores = [(one_line(metric, 60), number(value)) for metric, value in row.scores.items() if value is not None]
     return canvas.html(
         "web/case_row.html", w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),

@@ -164,7 +164,7 @@ def _row(
     request: Request, w: Mapping[str, str], sides: Sequence[Side], names: Sequence[str], rows: Sequence[CaseRow],
     cell: Cell, number: int,
 ) -> dict[str, Any]:  # fmt: skip
-    href = beside_address(request, [(side, row.case_id) for side, row in zip(sides, rows, strict=True)])
+    href = beside_address(request, [(side, row.shown) for side, row in zip(sides, rows, strict=True)])
     return {
         "href": f"{href}&cell={cell}&n={number}", "question": one_line(rows[0].question, 200) or rows[0].sample_id,
         "lang": lang_attribute(rows[0].language), "id": one_line(rows[0].sample_id, 80),
@@ -206,7 +206,7 @@ def _neighbours(request: Request, sides: Sequence[Side]) -> dict[str, str]:
         for name, number in (("previous", place - 1), ("next", place + 1)):
             if 0 <= number < len(places):
                 ((a,), (b,)) = (index.rows([int(place)]) for index, place in zip(indices, places[number], strict=True))
-                href = beside_address(request, [(sides[0], a.case_id), (sides[1], b.case_id)])
+                href = beside_address(request, [(sides[0], a.shown), (sides[1], b.shown)])
                 links[name] = f"{href}&cell={cell}&n={number}"
     return links
 
