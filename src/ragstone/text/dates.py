@@ -4,9 +4,9 @@ import re
 from typing import NamedTuple
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
-_MONTHS = _MONTH_NAMES.split()
-_NUMBER = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
-_NAME = r"(?P<month>jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|" + "|".join(_MONTHS) + r")\.?"
+MONTHS = _MONTH_NAMES.split()
+_NUMBER = {name[:3]: number for number, name in enumerate(MONTHS, 1)}
+_NAME = r"(?P<month>jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|" + "|".join(MONTHS) + r")\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})"
 _FORMS = tuple(
@@ -49,7 +49,7 @@ def date_pattern(folded: str) -> DatePattern | None:
 
 
 def _wordings(year: str | None, month: int, day: str | None) -> str:
-    full = _MONTHS[month - 1]
+    full = MONTHS[month - 1]
     short = rf"{full[:3]}t?" if full == "september" else full[:3]
     name = rf"(?:{full}|{short})\.?"
     digit_month = rf"0?{month}"

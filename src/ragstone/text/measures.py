@@ -24,10 +24,13 @@ _SIZES: Mapping[str, Mapping[str, float]] = {
     "frequency": {"hz": 1, "mhz": 1e6, "ghz": 1e9},
     "temperature": {"°c": 1, "°f": 1},
 }  # fmt: skip
-_FACTORS = {name: (dimension, size) for dimension, sizes in _SIZES.items() for name, size in sizes.items()}
+FACTORS: Mapping[str, tuple[str, float]] = {
+    name: (dimension, size) for dimension, sizes in _SIZES.items() for name, size in sizes.items()
+}
+"""Dimension and size of each unit, by its first spelling."""
 # The units that people convert to: kilometres to miles, not to inches.
 _PAIRS = (("km", "mi"), ("m", "ft"), ("cm", "inch"), ("kg", "lb"), ("g", "oz"), ("km/h", "mph"), ("ha", "acre"))
-_NUMBER = re.compile(r"(?<![a-z\d.,])-?\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"(?<![a-z\d.])(?<!\d,)-?\d+(?:[.,]\d+)*")
 _CONTINENTAL = re.compile(r"-?(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)")
 _LONGEST_UNIT = 24
 _EXACT = 1e-6
@@ -35,11 +38,13 @@ _ROUNDED = 0.01  # a converted value is seldom given to more than three digits
 
 
 class Measure(NamedTuple):
-    """A number of a text with its unit: the first spelling of a known one, "%", or "" without one after it."""
+    """A number of a text with its unit: the first spelling of a known one, "%", or "" without one after it; and its
+    place in the folded text."""
 
     value: float
     unit: str
     text: str
+    start: int = 0
 
     @property
     def digits(self) -> str:
@@ -54,7 +59,8 @@ def _money() -> list[tuple[list[str], list[str]]]:
 
 
 @lru_cache(maxsize=1)
-def _currencies() -> frozenset[str]:
+def currencies() -> frozenset[str]:
+    """The first word of each currency."""
     return frozenset(names[0] for _, names in _money())
 
 
@@ -66,8 +72,10 @@ def _signs() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def _spellings() -> dict[str, str]:
-    known = {line[0]: line for line in equivalents("quantity.units")}
+def spellings() -> dict[str, str]:
+    """The unit of each of its spellings."""
+    lines = (*equivalents("quantity.units"), *equivalents("quantity.measured"))
+    known = {line[0]: line for line in lines}
     money = [names for _, names in _money()]
     spellings = {word.removeprefix("~"): line[0] for line in money for word in line}
     return spellings | {word.removeprefix("~"): name for name, line in known.items() for word in line}
@@ -77,18 +85,19 @@ def _spellings() -> dict[str, str]:
 def measures(text: str) -> tuple[Measure, ...]:
     """The numbers of a text with their units, in order; a number that can be read in two formats comes twice."""
     folded = fold(text).text
-    return tuple(_measures(folded))
+    return tuple(measures_in(folded))
 
 
-def _measures(folded: str) -> Iterator[Measure]:
+def measures_in(folded: str) -> Iterator[Measure]:
+    """The same of a text that is folded."""
     for match in _NUMBER.finditer(folded):
         number = match.group()
         unit = _unit(folded[match.end() : match.end() + _LONGEST_UNIT]) or _sign(folded[: match.start()])
         plain = number.replace(",", "")
         if plain.count(".") <= 1:
-            yield Measure(float(plain), unit, plain)
+            yield Measure(float(plain), unit, plain, match.start())
         if _CONTINENTAL.fullmatch(number):
-            yield Measure(float(number.replace(".", "").replace(",", ".")), unit, number)
+            yield Measure(float(number.replace(".", "").replace(",", ".")), unit, number, match.start())
 
 
 def _unit(after: str) -> str:
@@ -112,10 +121,10 @@ def _sign(before: str) -> str:
 def _first_unit(rest: str) -> str:
     if rest.startswith("%"):
         return "%"
-    for word in sorted(_spellings(), key=len, reverse=True):
+    for word in sorted(spellings(), key=len, reverse=True):
         ends = not word[-1].isascii() or not rest[len(word) : len(word) + 1].isalpha()
         if rest.startswith(word) and ends:
-            return _spellings()[word]
+            return spellings()[word]
     return ""
 
 
@@ -151,8 +160,8 @@ def _changed(a: Measure, b: Measure) -> bool:
     if (a.value < 0) != (b.value < 0) or not a.value or not b.value:
         return False
     comparable = a.unit == b.unit or not (a.unit and b.unit)
-    known = a.unit in _FACTORS and b.unit in _FACTORS and _FACTORS[a.unit][0] == _FACTORS[b.unit][0]
-    if {a.unit, b.unit} <= _currencies() and a.unit != b.unit:
+    known = a.unit in FACTORS and b.unit in FACTORS and FACTORS[a.unit][0] == FACTORS[b.unit][0]
+    if {a.unit, b.unit} <= currencies() and a.unit != b.unit:
         return math.isclose(a.value, b.value, rel_tol=_EXACT)
     if not comparable and not known:
         return {a.unit, b.unit} <= {"%", ""} and math.isclose(a.value, b.value, rel_tol=_EXACT)
@@ -167,13 +176,13 @@ def _converted(a: Measure, b: Measure) -> bool:
     if {a.unit, b.unit} == {"°c", "°f"}:
         celsius, fahrenheit = (a, b) if a.unit == "°c" else (b, a)
         return math.isclose(celsius.value * 1.8 + 32, fahrenheit.value, rel_tol=_ROUNDED)
-    return math.isclose(a.value * _FACTORS[a.unit][1], b.value * _FACTORS[b.unit][1], rel_tol=_ROUNDED)
+    return math.isclose(a.value * FACTORS[a.unit][1], b.value * FACTORS[b.unit][1], rel_tol=_ROUNDED)
 
 
 def _without_unit(a: Measure, b: Measure) -> bool:
     """Whether a value was converted and keeps its old unit, or none."""
     unit = a.unit or b.unit
-    factors = [_FACTORS[x][1] / _FACTORS[y][1] for x, y in _PAIRS if unit in (x, y)]
+    factors = [FACTORS[x][1] / FACTORS[y][1] for x, y in _PAIRS if unit in (x, y)]
     enough = min(len(a.digits), len(b.digits)) > 1
     ratios = (b.value / a.value, a.value / b.value)
     return enough and any(math.isclose(ratio, factor, rel_tol=_ROUNDED / 2) for factor in factors for ratio in ratios)

@@ -63,6 +63,7 @@ def test_a_right_answer_in_another_order_is_a_matter_of_the_metric(reference: st
 
 @pytest.mark.parametrize(("reference", "answer"), [
     ("Anna Lind", "It was not Lind, Anna."), ("Norvik to Sundal", "Sundal to Norvik"), ("3-1", "1-3"),
+    ("42 km", "It is not 42,000 m."), ("18 animals", "18 boats"), ("317 kg, says Anna Lind", "699 lb"),
     ("Ilse Brandt", "Brandt and Ilse Kross"), ("Anna Lind", "Bo Lind"), ("Anna Lind", "I do not know Lind, Anna."),
     ("红色和蓝色", "红色和绿色"), ("北港胜南谷", "南谷胜北港"),
 ])  # fmt: skip
@@ -70,14 +71,43 @@ def test_a_wrong_answer_with_the_same_words_is_not(reference: str, answer: str) 
     assert cause(reference, answer) != "metric"
 
 
-@pytest.mark.parametrize(("reference", "answer"), [
-    ("3.5 km", "It is 2.17 miles."), ("3.5 km", "It is 3500 m."), ("3.5 km", "It is 3.5 miles."), ("317 kg", "699 lb"),
-    ("12.5%", "0.125"), ("20 °C", "68 °F"), ("38 hours", "2280 minutes"), ("1,234.5", "1.234,5"),
-    ("18 months", "1.5 years"),    ("1.5 million", "1.5 billion"), ("28.49亿元", "28.49万元"),
-    ("3.5公里", "答案是2.17英里。"), ("六周", "42天"),
-    ("317公斤", "它重699磅。"), ("百分之六十二", "0.62"),
+SAME = [
+    ("3.5 km", "It is 2.17 miles."), ("42 km", "42,000 m"), ("317 kg", "699 lb"), ("12.5%", "0.125"),
+    ("20 °C", "68 °F"), ("38 hours", "2280 minutes"), ("1,234.5", "1.234,5"), ("18 months", "1.5 years"),
+    ("90 days", "three months"),
+    ("25 minutes", "0.42 hours"), ("9 days", "a week and two days"), ("90 minutes", "1 hour 30 minutes"),
+    ("1,200", "twelve hundred"), ("1,200", "1.2 thousand"), ("75%", "Three quarters of the staff."),
+    ("20 minutes", "a third of an hour"), ("90 seconds", "a minute and a half"), ("9:30", "At half past nine."),
+    ("18:30", "half past six in the evening"), ("31 March", "03/31"), ("14 May 2021", "2021-05-14"),
+    ("Saturday", "Sat"), ("EUR 0.42", "42 cents"), ("8443", "eight-four-four-three"), ("18", "one and a half dozen"),
+    ("47 dB", "47 decibels"), ("5 euros and 20 minutes", "It is five EUR and a third of an hour."),
+    ("Ilse Thorn", "That is Ms Thorn."),
+    ("3.5公里", "答案是2.17英里。"), ("六周", "42天"), ("317公斤", "它重699磅。"), ("百分之六十二", "0.62"),
+    ("1200", "一千二百"), ("130厘米", "一米三"), ("6.90元", "六块九"), ("2.31元", "两块三毛一"), ("9:30", "上午九点半"),
+    ("18:30", "傍晚六点半"), ("90秒", "一分半钟"), ("45分钟", "四分之三小时"), ("180天", "半年"), ("周六", "星期六"),
+    ("24", "两打"), ("30元，130厘米", "三十块，一米三"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reference", "answer"), SAME)
+def test_the_same_value_in_another_notation_is_a_matter_of_the_metric(reference: str, answer: str) -> None:
+    assert cause(reference, answer, gold=f"It says {reference}.") in ("metric", "healthy")
+
+
+@pytest.mark.parametrize(("question", "reference", "answer"), [
+    ("How many days is it?", "42 days", "It is six weeks."), ("How far is it in km?", "3.5 km", "It is 2.17 miles."),
+    ("有多少天？", "42天", "六周。"),
 ])  # fmt: skip
-def test_a_value_in_another_form_is_a_matter_of_units(reference: str, answer: str) -> None:
+def test_where_the_question_asks_for_a_unit_another_one_is_a_matter_of_units(
+    question: str, reference: str, answer: str
+) -> None:
+    assert cause(reference, answer, question=question) == "units"
+
+
+@pytest.mark.parametrize(("reference", "answer"), [
+    ("3.5 km", "It is 3.5 miles."), ("1.5 million", "1.5 billion"), ("28.49亿元", "28.49万元"), ("340元", "340美元"),
+])  # fmt: skip
+def test_the_digits_of_a_value_in_a_wrong_unit_are_a_matter_of_units(reference: str, answer: str) -> None:
     assert cause(reference, answer) == "units"
     assert cause(reference, "文档中没有答案。", alone=answer) == "units"
 
@@ -86,7 +116,9 @@ def test_a_value_in_another_form_is_a_matter_of_units(reference: str, answer: st
     ("3.5 km", "It is 4 km."), ("317 kg", "450 kg"), ("5 kg", "It is 50 kg."), ("38 hours", "83 hours"),
     ("Anna Lind", "3.5 km"), ("12.5%", "It is 25%."), ("28.49亿元", "28.94亿元"), ("2.2 billion", "It is 2.2."),
     ("410 grams", "41 euros"),
-    ("六周", "七周"), ("1998", "2004"),
+    ("六周", "七周"), ("1998", "2004"), ("9:30", "half past ten"), ("8 pm", "8:00"), ("31 March", "30/03"),
+    ("90 minutes", "1 hour 20 minutes"), ("24 hours", "8 euros a day"), ("6.90元", "六块八"),
+    ("Ilse Thorn", "Mr Bo Thorn"), ("Ilse Thorn", "Ms Lind"), ("47 dB", "74 decibels"), ("2 weeks", "every 14 hours"),
 ])  # fmt: skip
 def test_another_value_is_not(reference: str, answer: str) -> None:
     assert cause(reference, answer) not in ("units", "metric")

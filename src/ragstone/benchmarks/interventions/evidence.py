@@ -30,11 +30,11 @@ from ragstone.benchmarks.interventions.conditions import (
 from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of
 from ragstone.benchmarks.interventions.index import dated
 from ragstone.benchmarks.interventions.packed import PackedRecords, without
-from ragstone.benchmarks.interventions.parts import in_doubt, stated_parts
+from ragstone.benchmarks.interventions.parts import in_doubt, partial
 from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of, stock
 from ragstone.benchmarks.interventions.remembering import ORDERED, carried, reworded, stuck, unburdened
 from ragstone.benchmarks.interventions.requests import explicit
-from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reread
+from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reads_right, reread
 from ragstone.benchmarks.interventions.searching import barrier, crowded, demoted, excluded, left_out
 from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
@@ -92,7 +92,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """Each field and its values; `docs/diagnosis.md` says what they mean."""
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
-    "again": ("again",), "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
+    "again": ("again",), "in_doubt": ("gold_only",),
+    "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
     "asked": ("search_asked",), "lowered": ("search_asked",), "by_reference": ("search_reference",),
     "reach": ("k2", "k4"), "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",),
     "in_index": ("search_deep", "search_reference", "search_own"), "crowded": ("search_deep", "k4", "k2"),
@@ -210,9 +211,29 @@ class Evidence:
         return "right" if found.right else "refused" if found.cause == "wrong_refusal" else "wrong"
 
     def told(self, condition: str) -> str | None:
-        """The outcome under a changed condition; "missing" for an error or an answer that was not scored."""
+        """The outcome under a changed condition, where a wrong answer is read a second time; "missing" for an error or
+        an answer that was not scored."""
         outcome = self.outcome(condition)
+        if outcome == "wrong" and condition != "as_is" and self._reads_right(condition):
+            return "right"
         return MISSING if outcome in ("error", "unscored") else outcome
+
+    def _reads_right(self, condition: str) -> bool:
+        if condition not in self._second:
+            self._second[condition] = reads_right(self, self.records[condition])
+        return self._second[condition]
+
+    @cached_property
+    def _second(self) -> dict[str, bool]:
+        """By condition whether a wrong answer is right by a second reading."""
+        return {}
+
+    def informed(self) -> list[str]:
+        """The answers, no refusals, that were given with the gold in the prompt."""
+        names = ("as_is", *REPEATS) if self._prompted() == "yes" else ()
+        names = (*names, "gold_only", *ASKED_AGAIN["gold_only"])
+        answers = [(self.outcome(name), response.answer) for name in names if (response := self.response(name))]
+        return [answer for outcome, answer in answers if outcome in ("right", "wrong")]
 
     def settled(self, condition: str) -> str | None:
         """The outcome under a condition of which a wrong one decides: right if any of its answers is, as the answer as
@@ -417,13 +438,12 @@ class Evidence:
         return "yes" if claims and others and (claims <= others or others <= claims) else "no"
 
     def _partial(self) -> str:
-        """Whether the answer from the gold has some parts of the answer and lacks others."""
+        """Whether answers from the gold have some parts of the answer and lack others."""
+        if partial(self) == "yes":
+            return "yes"
         record = self.records.get("gold_only") or self.records["as_is"]
         if record.response is None:
             return "no"
-        stated = stated_parts(self.slots, record.response.answer)
-        if any(stated) and not all(stated):
-            return "yes"
         if len(self.slots) < 2:
             return "no"
         match = AnswerMatch().score(record.case, record.response)

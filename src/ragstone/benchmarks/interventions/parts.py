@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.gold import states
+from ragstone.benchmarks.interventions.wordings import is_said
 from ragstone.benchmarks.source_attribution import content_words
-from ragstone.text import find_answer, sentences
+from ragstone.text import sentences
 from ragstone.text.measures import measures
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage
@@ -18,22 +19,37 @@ if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
 
 _BETWEEN = re.compile(r",?\s+and\s+|\s*[;；、]\s*|以及|(?<=\w)[和与及](?=\w)", re.IGNORECASE)
+_COMMA = re.compile(r",\s+(?:and\s+)?|，")
+_CLAUSES = re.compile(r"[,，;；]|\band\b|以及")
 _ABOUT = 0.5  # of the weight of the sentence that is most about a question
 _SHORTEST = 2  # characters of a part: 共和国 has none
 
 
-def parts_of(reference: str) -> tuple[str, ...]:
-    """The parts of a reference that lists several; () if it is one."""
+def parts_of(reference: str, gold: Sequence[Passage] = ()) -> tuple[str, ...]:
+    """The parts of a reference that lists several; () if it is one. A comma stands between parts only where the gold
+    passages state each of them and nowhere all together: not in a date, or an address."""
     found = tuple(part.strip() for part in _BETWEEN.split(reference))
+    if len(found) < 2 and gold and not any(states(item, [[reference]]) for item in gold):
+        listed = items_of(reference)
+        found = listed if all(any(states(item, [[part]]) for item in gold) for part in listed) else found
     return found if len(found) > 1 and all(len(part) >= _SHORTEST for part in found) else ()
 
 
-def stated_parts(slots: Sequence[Sequence[str]], answer: str) -> list[bool]:
-    """For each part of the answer whether it is stated; the single slot of a reference that lists parts has these."""
-    if len(slots) == 1:
-        lists = [found for alias in slots[0] if (found := parts_of(alias))]
+def items_of(reference: str) -> tuple[str, ...]:
+    """What stands between the commas of a reference."""
+    return tuple(part.strip() for part in _COMMA.split(reference) if part.strip())
+
+
+def stated_parts(
+    slots: Sequence[Sequence[str]], answer: str, question: str = "", gold: Sequence[Passage] = ()
+) -> list[bool]:
+    """For each part of the answer whether it is stated, in whatever notation; the single slot of a reference that lists
+    parts has these."""
+    known = tuple(f"{item.title}\n{item.text}" for item in gold)
+    if len(slots) == 1 and not any(is_said(alias, answer, question, known) for alias in slots[0] if alias.strip()):
+        lists = [found for alias in slots[0] if (found := parts_of(alias, gold))]
         slots = [(part,) for part in lists[0]] if lists else slots
-    return [any(alias.strip() and find_answer(alias, answer) for alias in slot) for slot in slots]
+    return [any(alias.strip() and is_said(alias, answer, question, known) for alias in slot) for slot in slots]
 
 
 @lru_cache(maxsize=1024)
@@ -47,21 +63,37 @@ def _nearest(question: str, text: str) -> tuple[str, ...]:
 
 
 def _sentences(question: str, passages: Sequence[Passage]) -> list[str]:
-    """The sentences of these passages that have most of the question's rarer words."""
-    return [sentence for passage in passages for sentence in _nearest(question, passage.text)]
+    """The sentences of these passages that have most of the rarer words of the question, or of a clause of it."""
+    clauses = dict.fromkeys((question, *_CLAUSES.split(question)))
+    return [sentence for passage in passages for clause in clauses for sentence in _nearest(clause, passage.text)]
 
 
-def in_doubt(evidence: "Evidence") -> str:
-    """Whether the gold passages state the answer that was given, but no part of the reference: they have it word for
-    word, or their sentences about the question have its figures."""
-    response, gold, asked = evidence.response("gold_only"), evidence.gold, evidence.sample.question
-    if response is None or not gold or any(states(item, evidence.slots) for item in gold):
+def in_doubt(evidence: "Evidence") -> str | None:
+    """Whether the gold passages state what most answers that were given with them say, but no part of the reference."""
+    gold, answers, asked = evidence.gold, evidence.informed(), evidence.sample.question
+    if evidence.value("as_is") != "wrong" or not gold or any(states(item, evidence.slots) for item in gold):
         return "no"
-    if any(any(stated_parts(evidence.slots, f"{item.title}\n{item.text}")) for item in gold):
+    if any(any(stated_parts(evidence.slots, f"{item.title}\n{item.text}", asked, gold)) for item in gold):
         return "no"
-    answer = response.answer.strip().rstrip(".。")
-    if answer and any(find_quote(answer, item.text) for item in gold):
-        return "yes"
+    if evidence.response("gold_only") is None and evidence.open_conditions("in_doubt"):
+        return None
+    return "yes" if 2 * sum(_is_stated(answer, evidence) for answer in answers) > len(answers) else "no"
+
+
+def _is_stated(answer: str, evidence: "Evidence") -> bool:
+    """Whether the gold passages state an answer: word for word, or their sentences about the question have its
+    figures."""
+    gold, asked, plain = evidence.gold, evidence.sample.question, answer.strip().rstrip(".。")
+    if plain and any(find_quote(plain, item.text) for item in gold):
+        return True
     said = {(one.value, one.unit) for one in measures(answer)} - {(one.value, one.unit) for one in measures(asked)}
     near = {(one.value, one.unit) for text in _sentences(asked, gold) for one in measures(text)}
-    return "yes" if said and said <= near else "no"
+    near |= {(value, unit.partition("/")[0]) for value, unit in near}  # 75 kilometres an hour are said as 75 kilometres
+    return bool(said) and said <= near
+
+
+def partial(evidence: "Evidence") -> str:
+    """Whether most answers that were given with the gold have some parts of the reference and lack others."""
+    slots, question = evidence.slots, evidence.sample.question
+    found = [stated_parts(slots, answer, question, evidence.gold) for answer in evidence.informed()]
+    return "yes" if 2 * sum(any(one) and not all(one) for one in found) > len(found) else "no"
