@@ -17,6 +17,10 @@ from typing import Any
 
 import click
 import pytest
+from tests import test_registry
+from tests.api import test_trust
+from tests.cli.bombs import BOMBS
+from tests.cli.reading_audit import PAYLOADS
 from tests.cli.test_faults import FAULTS, ROUNDS
 from tests.report.hostile import BATTERY
 from tests.servers.fake_endpoint import FakeEndpoint
@@ -212,14 +216,14 @@ def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp
             "docs/durability.md",
             (
                 "{n} kills without a judge, {n} with one", "{n} kills", "{n} payloads", "{n} kinds, in {rounds} runs",
-                "{n} texts",
+                "{n} texts", "{n} files", "{n} names", "{n} kinds", "{n} values",
             ),
         ),
         (
             "docs/durability.zh-CN.md",
             (
                 "不用裁判模型 {n} 次，使用裁判模型 {n} 次", "{n} 次", "{n} 段",
-                "{n} 种，分在一个文件的 {rounds} 次运行中", "{n} 段",
+                "{n} 种，分在一个文件的 {rounds} 次运行中", "{n} 段", "{n} 个（", "{n} 个名称", "{n} 种", "{n} 个值",
             ),
         ),
     ],
@@ -229,8 +233,19 @@ def test_the_counts_of_the_batteries_are_those_of_the_tests(name: str, counts: t
     kills = re.findall(r"pytest.param\((\d+), \d+, marks=\[pytest.mark.slow", text_of("tests/runs/test_processes.py"))
     one_process, four_processes = kills
     attacks = tomllib.loads(text_of("tests/metrics/judge/attacks.toml"))["attacks"]
-    for text, n in zip(counts, (one_process, four_processes, len(BATTERY), len(FAULTS), len(attacks)), strict=True):
+    numbers = (
+        one_process, four_processes, len(BATTERY), len(FAULTS), len(attacks), len(BOMBS), len(PAYLOADS),
+        variants(test_registry.test_a_broken_plugin_of_somebody_else_costs_its_own_name_only),
+        variants(test_trust.test_code_variables_addresses_and_paths_outside_need_a_consent),
+    )  # fmt: skip
+    for text, n in zip(counts, numbers, strict=True):
         assert f"| {text.format(n=n, rounds=ROUNDS)}" in page
+
+
+def variants(test: Any) -> int:
+    """How many cases a parametrised test has."""
+    (mark,) = (mark for mark in test.pytestmark if mark.name == "parametrize")
+    return len(mark.args[1])
 
 
 @pytest.mark.parametrize("name", ["benchmarks", "durability"])

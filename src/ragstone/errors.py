@@ -88,6 +88,17 @@ class RagstoneError(Exception):
     def lines(self) -> tuple[str, ...]:
         return (str(self),)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), str(self), dict(self.__dict__))
+
+
+def _restored(kind: type[RagstoneError], message: str, state: dict[str, Any]) -> RagstoneError:
+    """An error that came from another process."""
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    error.__dict__.update(state)
+    return error
+
 
 class UsageError(RagstoneError):
     """The input or the usage is wrong; the message names the item, the cause and the next step."""
@@ -207,17 +218,6 @@ class EndpointRefused(RagstoneError):
         self.answered, self.sent = answered, sent
         if answered:
             self.exit_code = 3
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), str(self), dict(self.__dict__))
-
-
-def _restored(kind: type[EndpointRefused], message: str, state: dict[str, Any]) -> EndpointRefused:
-    """A refusal that came from another process."""
-    error = kind.__new__(kind)
-    RagstoneError.__init__(error, message)
-    error.__dict__.update(state)
-    return error
 
 
 class AllowanceSpent(EndpointRefused):

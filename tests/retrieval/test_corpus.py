@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -149,7 +148,9 @@ def test_a_file_alone_is_a_corpus_and_must_be_of_a_known_kind(tmp_path: Path) ->
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF")
-    monkeypatch.setitem(sys.modules, "pypdf", None)
+    (tmp_path / "pypdf.py").write_text("raise ModuleNotFoundError(name='pypdf')")
+    monkeypatch.setattr("ragstone.storage.budget._idle", [])
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # of the process that reads
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[documents\]'"):
         read_corpus(tmp_path)
 

@@ -23,9 +23,9 @@ from ragstone.datasets.mirage import (
     sha256_of,
 )
 from ragstone.datasets.pools import Pool, PoolQuestion, mirage_pool
+from ragstone.datasets.tabular.columnar import parquet_records
 from ragstone.errors import DataError
 from ragstone.messages import messages, preferred_language
-from ragstone.optional import load
 from ragstone.storage import check_regular, reading, text_of
 from ragstone.types import Passage
 
@@ -210,11 +210,7 @@ def read_any_pool(path: Path, *, split: str = "") -> Pool:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if path.suffix == ".parquet":
-        parquet = load("pyarrow.parquet", extra="files", purpose="Reading Parquet")
-        try:
-            yield from parquet.read_table(path).to_pylist()
-        except (OSError, ValueError) as error:
-            raise DataError(path, f"is no Parquet file ({' '.join(str(error).split())[:120]}).") from None
+        yield from parquet_records(path)
         return
     for line, row in _lines(path):
         if not isinstance(row, dict):

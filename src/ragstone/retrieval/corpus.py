@@ -7,6 +7,7 @@ text and tables need the extra `documents`.
 """
 
 import contextlib
+import csv
 import dataclasses
 import functools
 import hashlib
@@ -20,11 +21,12 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from ragstone.errors import DataError, MissingExtra, UsageError
+from ragstone.errors import DataError, UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.optional import load
 from ragstone.retrieval.corpus_rows import LARGEST, read_lines, read_table, text_of
 from ragstone.retrieval.markdown import headings_of
+from ragstone.storage import ReaderFailed, read_bounded
 from ragstone.types import Passage
 
 Heading: TypeAlias = tuple[int, int, str]
@@ -167,17 +169,21 @@ def _is_document(path: Path, root: Path) -> bool:
 
 
 def _read(path: Path, name: str) -> Iterator[Passage]:
-    if path.stat().st_size > LARGEST and _kind(path) != ".jsonl":
+    kind = _kind(path)
+    if path.stat().st_size > LARGEST and kind != ".jsonl":
         raise DataError(path, f"it has more than {LARGEST:,} bytes. Split it.")
     try:
-        yield from _READERS[_kind(path)](path, name)
-    except (DataError, MissingExtra):
-        raise
+        read = _READERS[kind]
+        yield from read(path, name) if read in _OWN else read_bounded(read, path, name)
     except OSError as error:
         raise DataError(path, f"it cannot be read ({error.strerror or error}).") from error
-    except Exception as error:  # each format's library raises its own errors for damaged files
-        kind = _kind(path).removeprefix(".").upper()
-        raise DataError(path, f"it cannot be read as {kind} ({type(error).__name__}: {error}).") from error
+    except (
+        ReaderFailed,
+        ValueError,
+        RecursionError,
+        csv.Error,
+    ) as error:  # a library's error for a damaged file, or Python's
+        raise DataError(path, f"it cannot be read as {kind.removeprefix('.').upper()} ({error}).") from error
 
 
 def _plain(path: Path, name: str) -> Iterator[Passage]:
@@ -349,3 +355,4 @@ _READERS: Mapping[str, Callable[[Path, str], Iterator[Passage]]] = {
     ".docx": _word, ".pptx": _slides, ".rss": _feed, ".atom": _feed, ".xml": _feed, ".warc": _archive,
     ".warc.gz": _archive, ".jsonl": read_lines, ".csv": read_table, ".tsv": read_table,
 }  # fmt: skip
+_OWN = (_plain, read_lines, read_table)  # the others are libraries', which may unpack a small file to gigabytes

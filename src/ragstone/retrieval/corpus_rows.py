@@ -1,7 +1,6 @@
 """Documents that are rows of a file: JSON lines, CSV and TSV; and the text of a file in its encoding."""
 
 import csv
-import io
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,11 +58,11 @@ def read_table(path: Path, name: str) -> Iterator[Passage]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     before = csv.field_size_limit(LARGEST)  # of the whole process
     try:
-        rows = list(csv.DictReader(io.StringIO(text_of(path)), delimiter=delimiter))
+        with path.open(encoding=_encoding_of(path), newline="") as lines:
+            for number, row in enumerate(csv.DictReader(lines, delimiter=delimiter), 2):
+                yield _row(path, name, number, row)
     finally:
         csv.field_size_limit(before)
-    for number, row in enumerate(rows, 2):
-        yield _row(path, name, number, row)
 
 
 def _row(path: Path, name: str, number: int, row: Any) -> Passage:

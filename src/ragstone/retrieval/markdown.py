@@ -5,9 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-_CODE = re.compile(
-    r"^[^\S\n]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[^\S\n]{0,3}(?P=fence)[`~]*[^\S\n]*$", re.M | re.S
-)
+_FENCE = re.compile(r"^[^\S\n]{0,3}(`{3,}+|~{3,}+)[`~]*+([^\n]*)$", re.M)
 _TABLE = re.compile(
     r"^(?P<header>[^\n|]*\|[^\n]*\n[^\S\n]*\|?[^\S\n]*:?-+:?[^\S\n]*(?:\|[^\S\n]*:?-+:?[^\S\n]*)*\|?[^\S\n]*)"
     r"(?P<rows>(?:\n[^\n|]*\|[^\n]*)*)$",
@@ -79,8 +77,23 @@ def headings_of(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _code(text: str) -> tuple[list[tuple[int, int]], str]:
     """The ranges of code blocks, and the text with something else in their place."""
-    found = [match.span() for match in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
-    return found, _CODE.sub(lambda match: "x" * len(match[0]), text) if found else text
+    fences = list(_FENCE.finditer(text)) if "```" in text or "~~~" in text else []
+    longest = {"`": 0, "~": 0}  # of the fences that may close a block, from here to the end
+    closing = list[bool]()
+    for fence in reversed(fences):
+        closing.append(longest[fence[1][0]] >= len(fence[1]))
+        if not fence[2].strip():
+            longest[fence[1][0]] = max(longest[fence[1][0]], len(fence[1]))
+    found, outside, done = list[tuple[int, int]](), list[str](), 0
+    opening: re.Match[str] | None = None
+    for fence, closed in zip(fences, reversed(closing), strict=True):
+        if opening is None:
+            opening = fence if closed else None
+        elif not fence[2].strip() and fence[1].startswith(opening[1]):
+            found.append((opening.start(), fence.end()))
+            outside += (text[done : opening.start()], "x" * (fence.end() - opening.start()))
+            opening, done = None, fence.end()
+    return found, "".join((*outside, text[done:]))
 
 
 def _tables(text: str) -> list[TableRange]:

@@ -2,7 +2,6 @@
 Independent of the pool and the questions."""
 
 import csv
-import gzip
 import hashlib
 import io
 import json
@@ -17,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.storage import gunzip
 
 _QUERY = ("query_id", "qid", "query", "topic_id", "topic", "q_id")
 _DOCUMENT = ("corpus_id", "doc_id", "docid", "docno", "document_id", "document", "passage_id", "pid", "doc")
@@ -71,7 +71,7 @@ def read_run(path: Path) -> Run:
         if data.startswith(b"SQLite format 3\x00"):
             raise DataError(path, f"is a run file of ragstone, not a retrieval run; expected {_FORMS}.")
         if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+            data = gunzip(path)
         text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise DataError(path, "there is no such file.") from None

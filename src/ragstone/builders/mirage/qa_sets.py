@@ -4,14 +4,15 @@ PopQA (TSV), Natural Questions (JSON lines, full or simplified, and the open for
 JSON list with passages) and DROP (JSON: passage id → passage and `qa_pairs`)."""
 
 import csv
-import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.jsonlines import kind_of
 from ragstone.errors import DataError
+from ragstone.storage import gunzip
 from ragstone.structs import Frozen
 
 
@@ -50,9 +51,8 @@ def read_qa_set(path: Path) -> list[SourceQuestion]:
 
 def _text(path: Path) -> str:
     try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, UnicodeDecodeError, EOFError) as error:
+        return (gunzip(path) if path.suffix == ".gz" else path.read_bytes()).decode("utf-8")
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise DataError(path, f"it cannot be read ({error}).") from error
 
 

@@ -2,27 +2,28 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.errors import DataError, UsageError, check_name
 from ragstone.optional import load
+from ragstone.storage import ReaderFailed, read_bounded
 
-_BATCH = 1024
+_BATCH = 128  # rows: a small file may hold large ones
 _SHARD = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
 _INDEX = re.compile(r"__index_level_\d+__$")
 
 
 def parquet_rows(path: Path) -> Raw:
     """The rows of a Parquet file, read in batches. Raises DataError or MissingExtra."""
-    return Raw(path.name, _numbered(_parquet(path)))
+    return Raw(path.name, _numbered(parquet_records(path)))
 
 
 def arrow_rows(path: Path) -> Raw:
     """The rows of an Arrow (Feather) file or stream. Raises DataError or MissingExtra."""
-    return Raw(path.name, _numbered(_arrow(path)))
+    return Raw(path.name, _numbered(_records(path, _arrow, "Arrow")))
 
 
 def dataset_folder(folder: Path, *, split: str | None = None) -> Raw | None:
@@ -38,7 +39,7 @@ def dataset_folder(folder: Path, *, split: str | None = None) -> Raw | None:
     if not shards:
         return None
     files = _chosen(folder, shards, split)
-    return Raw(folder.name, _numbered(record for path in files for record in _parquet(path)))
+    return Raw(folder.name, _numbered(record for path in files for record in parquet_records(path)))
 
 
 def _chosen(folder: Path, splits: Mapping[str, Any], split: str | None) -> Any:
@@ -78,7 +79,10 @@ def _saved(folder: Path) -> Raw:
         if file.parent != folder or not file.is_file():
             raise DataError(folder, f"{file.name} is missing.", advice="Copy the folder again, whole.")
     labels = _labels(_json(folder / "dataset_info.json"))
-    return Raw(folder.name, _numbered(record for file in files for record in _labelled(_arrow(file), labels)))
+    return Raw(
+        folder.name,
+        _numbered(record for file in files for record in _labelled(_records(file, _arrow, "Arrow"), labels)),
+    )
 
 
 def _labels(info: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -114,41 +118,47 @@ def _parquet_splits(folder: Path) -> dict[str, list[Path]]:
     return splits
 
 
-def _parquet(path: Path) -> Iterator[dict[str, Any]]:
-    pyarrow = load("pyarrow", extra="files", purpose="Reading Parquet")
-    parquet = load("pyarrow.parquet", extra="files", purpose="Reading Parquet")
+def parquet_records(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file. Raises DataError or MissingExtra."""
+    return _records(path, _parquet, "Parquet")
+
+
+def _records(path: Path, read: Callable[[Path], Iterator[Any]], kind: str) -> Iterator[dict[str, Any]]:
+    """What `read` yields, within the budget of the file."""
     try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_BATCH):
-                yield from _records(batch)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise DataError(path, f"cannot be read as Parquet ({_line(error)}).") from None
+        yield from read_bounded(read, path)
+    except (ReaderFailed, OSError) as error:
+        raise DataError(path, f"cannot be read as {kind} ({' '.join(str(error).split())[:200]}).") from None
+
+
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    parquet = load("pyarrow.parquet", extra="files", purpose="Reading Parquet")
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=_BATCH):
+            yield from _rows(batch)
 
 
 def _arrow(path: Path) -> Iterator[dict[str, Any]]:
     pyarrow = load("pyarrow", extra="files", purpose="Reading Arrow files")
     ipc = load("pyarrow.ipc", extra="files", purpose="Reading Arrow files")
-    try:
-        with path.open("rb") as probe:
-            is_file = probe.read(6) == b"ARROW1"
-        with pyarrow.memory_map(str(path)) as source:
-            if is_file:
-                reader = ipc.open_file(source)
-                for place in range(reader.num_record_batches):
-                    yield from _sliced(reader.get_batch(place))
-            else:
-                for batch in ipc.open_stream(source):
-                    yield from _sliced(batch)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise DataError(path, f"cannot be read as Arrow ({_line(error)}).") from None
+    with path.open("rb") as probe:
+        is_file = probe.read(6) == b"ARROW1"
+    with pyarrow.memory_map(str(path)) as source:
+        if is_file:
+            reader = ipc.open_file(source)
+            for place in range(reader.num_record_batches):
+                yield from _sliced(reader.get_batch(place))
+        else:
+            for batch in ipc.open_stream(source):
+                yield from _sliced(batch)
 
 
 def _sliced(batch: Any) -> Iterator[dict[str, Any]]:
     for start in range(0, batch.num_rows, _BATCH):
-        yield from _records(batch.slice(start, _BATCH))
+        yield from _rows(batch.slice(start, _BATCH))
 
 
-def _records(batch: Any) -> Iterator[dict[str, Any]]:
+def _rows(batch: Any) -> Iterator[dict[str, Any]]:
     batch.validate(full=True)  # a damaged Arrow file would otherwise be read beyond its end
     for record in batch.to_pylist():
         yield {name: value for name, value in record.items() if not _INDEX.match(name)}
@@ -166,7 +176,3 @@ def _json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return parsed if isinstance(parsed, dict) else {}
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]

@@ -1,0 +1,46 @@
+"""Small files that ask for gigabytes or hours end in one line, below 500 MB and 30 seconds of processor time."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.bombs import BOMBS
+from tests.cli.tools import command, environment
+
+MEMORY, SECONDS = 500, 30
+# A small process that starts the command: the kernel counts the memory of whoever starts a process as its own.
+LAUNCHER = """
+import json, os, sys
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, used = os.wait4(child, 0)
+print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru_stime]))
+"""
+
+
+def arguments(name: str) -> tuple[str, ...]:
+    """The command that reads such a file."""
+    if name.endswith((".xlsx", ".parquet", ".arrow")):
+        return "eval", name, "--metrics", "answer_match"
+    if name.endswith(".run.gz"):
+        return "bench", "mirage", "--retriever", f"run:{name}", "--limit", "2", "--fictional-size", "8"
+    if name.endswith(".json.gz"):
+        return "build", "mirage", name, "--dump", "none.xml", "--model", "local/template", "-o", "out"
+    return "build", "questions", name, "--model", "local/template", "-o", "out", "--size", "1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", BOMBS, ids=lambda make: make.__name__)
+def test_a_bomb_ends_in_one_line_within_its_budget(tmp_path: Path, make: Callable[[Path], str]) -> None:
+    name = make(tmp_path)
+    assert (tmp_path / name).stat().st_size < 4_000_000
+    line = [sys.executable, "-S", "-c", LAUNCHER, *command(*arguments(name))]
+    ended = subprocess.run(line, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=True)
+    code, kilobytes, seconds = json.loads(ended.stdout.splitlines()[-1])
+    told = ended.stderr.decode().splitlines()
+    assert (code, len(told)) == (2, 1), told
+    assert name in told[0]
+    assert kilobytes / 1024 < MEMORY
+    assert seconds < SECONDS
