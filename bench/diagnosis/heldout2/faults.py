@@ -28,7 +28,7 @@ FAULTS = {
         "last_year": "index stale index",  # half of the documents is indexed as it was a year ago
         "forum": "index contradiction index",  # posts of members with old values stand beside the documents
         "flattened": "index chunking index",  # tables became columns of cells, so that no row holds together
-        "clauses": "index chunking index",  # the splitter ends a piece at each comma and colon
+        "clauses": "index chunking index",  # the splitter ends a piece at each comma, and after a few words
         "mismatch": "search not_retrieved",  # the index is split into words in another way than the query
         "members_only": "search filtered",  # a third of the documents is for another group of readers
         "threshold": "search|ranking filtered|reranking",  # what is found is dropped below a score that is too high
@@ -74,8 +74,9 @@ shards:steps:zh blank:messages:zh spelled:joiner:en shuffled:desk:zh members_onl
 neighbour+skims:joiner:zh"""
 FORCED = {  # chunkings that a fault needs to show
     "clauses": ("sentences",),
-    "recency": ("sentences", "paragraphs"),
-    "skims": ("paragraphs", "headings"),
+    "flattened": ("paragraphs", "sentences"),
+    "recency": ("sentences",),
+    "skims": ("headings",),
     "stingy": ("sentences",),
     "mirrors": ("sentences", "paragraphs"),
     "primacy": ("sentences", "paragraphs"),
