@@ -116,7 +116,7 @@ class Setup:
 
     def second(self, question: str, found: Sequence[tuple[str, str]], k: int | None = None) -> list[int]:
         """The order of what was found, as (document, text): places in `found`, those that are kept."""
-        seen = [text[: 12 if self.world.lang == "en" else 4] if self.on("skims") else text for _, text in found]
+        seen = [text[:4] if self.on("skims") else text for _, text in found]
         scores = [self.overlap(question, text) for text in seen]
         order = sorted(range(len(found)), key=lambda at: (-scores[at], found[at][1][::-1] if self.on("skims") else ""))
         if self.on("recency"):
