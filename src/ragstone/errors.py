@@ -11,6 +11,7 @@ RagstoneError
 ├── StorageError               the disk is full or failing, the file is locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
+│   ├── AlwaysFailed           the first questions of a system all failed in the same way (exit 2)
 │   ├── AllowanceSpent         the limit on requests or cost is reached (exit 3)
 │   └── Postponed              the request waits for a provider's batch (exit 3)
 ├── SystemFailed               the user's system gave no usable answer to one question
@@ -37,6 +38,7 @@ from typing import Any
 __all__ = [
     "NAME_FLAGS",
     "AllowanceSpent",
+    "AlwaysFailed",
     "BadReply",
     "ContentBlocked",
     "DataError",
@@ -214,10 +216,20 @@ class EndpointRefused(RagstoneError):
     advice = "Fix this"
 
     def __init__(self, reason: str, count: int, *, answered: bool = False, sent: bool = True) -> None:
-        super().__init__(f"{reason} It refused {count} requests in a row, so no more are sent.")
+        times = f"It refused {count} requests in a row, so no more are sent." if count > 1 else "No more are sent."
+        super().__init__(f"{reason} {times}")
         self.answered, self.sent = answered, sent
         if answered:
             self.exit_code = 3
+
+
+class AlwaysFailed(EndpointRefused):
+    """The first `count` questions of a system all failed in the same way."""
+
+    def __init__(self, system: str, reason: str, count: int) -> None:
+        message = f"{system}: the first {count} questions all failed, so no more are asked ({reason})."
+        RagstoneError.__init__(self, message)
+        self.answered, self.sent = False, True
 
 
 class AllowanceSpent(EndpointRefused):
@@ -259,13 +271,15 @@ class ModelError(RagstoneError):
     """A call to a model ended without a value. `kind` is a stable, short name for records and reports.
 
     `permanent`: retrying cannot help; something has to be changed first (the key, the model's name, the address, the
-    text). `refuses_all`: every other call to this endpoint would fail, too.
+    text). `refuses_all`: every other call to this endpoint would fail, too. `refuses_for_good`: not even a second one
+    is worth it.
     """
 
     exit_code = 3
     kind = "model_error"
     permanent: bool = False
     refuses_all: bool = False
+    refuses_for_good: bool = False
 
 
 class Unreachable(ModelError):

@@ -65,7 +65,6 @@ OPTIONS = [
     (("--dry-run", "--price", "cheap"), "0.15/0.60"),
     (("--dry-run", "--price", "nan/1"), "0.15/0.60"),
     (("--dry-run", "--price", "-1/1"), "0.15/0.60"),
-    (("--price", "1/1"), "--dry-run"),
     (("--dry-run", "--judge", "opnai/x"), "Did you mean 'openai'?"),
     (("--run", "folder"), "is a folder"),
     (("--run", "text.json"), "not an SQLite database"),

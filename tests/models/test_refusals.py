@@ -1,16 +1,18 @@
 """An endpoint that refuses whatever it is asked is not asked for every case."""
 
 import asyncio
+import socket
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
-from ragstone.errors import EndpointRefused, ModelError, Rejected, ServerFault, Unauthorized
+from ragstone.errors import EndpointRefused, ModelError, Rejected, ServerFault, Unauthorized, Unreachable
 from ragstone.models import ModelOptions, open_embedder, open_model
-from ragstone.models.refusals import LIMIT
+from ragstone.models.refusals import ATTEMPTS, LIMIT, Refusals
 from ragstone.models.rerank import open_reranker
+from ragstone.models.retry import Patience
 from ragstone.types import Request, Turn
 
 
@@ -79,6 +81,51 @@ async def test_the_message_has_the_reason_and_the_exit_code_says_whether_there_w
         assert isinstance(last, EndpointRefused)
         for word in ("Incorrect API key", "OPENAI_API_KEY", "5 requests in a row"):
             assert word in str(last)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+async def test_where_nobody_listens_ten_attempts_end_it_soon_with_the_remedy() -> None:
+    nobody = ModelOptions(base_url=f"http://127.0.0.1:{free_port()}/v1", attempts=6)
+    async with open_model("compat/m", nobody) as model:
+        patience = cast("Any", model)._model._model._model._patience  # a user's are random, up to a second each
+        object.__setattr__(patience, "uniform", lambda low, high: pauses.append(high) or 0.0)
+        pauses: list[float] = []
+        ended = await asyncio.gather(*(model.generate(ask(n)) for n in range(50)), return_exceptions=True)
+    assert [type(error) for error in ended].count(Unreachable) <= 1
+    assert len(pauses) <= ATTEMPTS
+    assert sum(pauses) <= 9.0
+    (message,) = {str(error) for error in ended if isinstance(error, EndpointRefused)}
+    assert "Check that it runs at this address. It refused 10 requests in a row, so no more are sent." in message
+    assert all(error.exit_code == 2 for error in ended if isinstance(error, EndpointRefused))
+
+
+async def test_an_endpoint_that_has_answered_is_waited_for_as_long_as_before() -> None:
+    refusals = Refusals()
+    patience = Patience(uniform=lambda low, high: high, refusals=refusals)
+    assert [patience.pause(n, Unreachable("gone")) for n in range(1, 6)] == [0.5, 1.0, 1.0, 1.0, 1.0]
+
+    async def value() -> int:
+        return 1
+
+    assert await refusals.guard(value) == 1
+    assert [patience.pause(n, Unreachable("gone")) for n in range(1, 20)][:5] == [0.5, 1.0, 2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize("name", ["openai/m", "compat/m", "groq/m"])
+async def test_a_used_up_account_is_asked_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "k")
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    async with FakeEndpoint(lambda *_: Act("status", status=429, body=body)) as endpoint:
+        async with open_model(name, ModelOptions(base_url=endpoint.base_url)) as model:
+            ended = await asyncio.gather(*(model.generate(ask(n)) for n in range(20)), return_exceptions=True)
+        assert len(endpoint.seen) == 1
+    assert {type(error) for error in ended} == {EndpointRefused}
+    assert "Top it up, or use another key. No more are sent." in str(ended[0])
 
 
 async def test_an_embedder_and_a_reranker_are_not_asked_on_either() -> None:

@@ -1,16 +1,17 @@
 """A run ends when an endpoint refuses whatever it is asked, says why, and goes on when the reason is gone."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
-from ragstone.errors import EndpointRefused
+from ragstone.errors import AlwaysFailed, ContentBlocked, EndpointRefused, Rejected, SystemFailed
 from ragstone.models import ModelOptions, open_model
 from ragstone.runs import Outcome, RunFile, open_run, run_cases
+from ragstone.runs.halt import FIRST
 from ragstone.types import Case, Metric, Model, Need, Query, Request, Response, Sample, Score, System, Turn
 
 CASES = [Case(f"c{n:03}", Sample(f"s{n}", f"Question {n}?"), {}, Query(f"Question {n}?")) for n in range(200)]
@@ -34,6 +35,21 @@ class Plain:
     id, spec = "plain", dict[str, Any]()
 
     async def answer(self, query: Query) -> Response:
+        return Response("Yes.")
+
+
+class Broken:
+    """A system of the user's own that fails as `failure` says for each question."""
+
+    id, spec = "broken", dict[str, Any]()
+
+    def __init__(self, failure: Callable[[int], Exception | None]) -> None:
+        self.failure, self.asked = failure, 0
+
+    async def answer(self, query: Query) -> Response:
+        self.asked += 1
+        if error := self.failure(self.asked):
+            raise error
         return Response("Yes.")
 
 
@@ -82,6 +98,52 @@ async def test_a_wrong_key_is_not_tried_for_every_case_and_the_right_one_goes_on
         assert len(endpoint.seen) == 200
     assert outcome.complete
     assert outcome.done == 200
+
+
+async def test_a_system_whose_first_ten_questions_all_fail_alike_is_asked_no_more(tmp_path: Path) -> None:
+    broken = Broken(lambda _: NameError("name 'k' is not defined"))
+    outcome = await run(tmp_path / "a.run", [broken, Plain()], [], concurrency=2)
+    assert broken.asked <= FIRST + 2
+    assert outcome.done == len(CASES)  # the other system's
+    assert [type(error) for error in outcome.refused] == [AlwaysFailed]
+    assert outcome.refused[0].exit_code == 2
+    assert outcome.advice.startswith(
+        "broken: the first 10 questions all failed, so no more are asked (name 'k' is not defined)."
+    )
+    mended = Broken(lambda _: None)
+    outcome = await run(tmp_path / "a.run", [mended, Plain()], [])
+    assert outcome.complete
+    assert mended.asked == len(CASES)
+    assert broken.asked <= FIRST + 2
+
+
+async def test_the_same_command_again_asks_what_the_first_ten_failures_kept_it_from(tmp_path: Path) -> None:
+    """The first ten questions may be of a kind of their own: nobody is kept from the rest."""
+    broken = Broken(lambda number: ValueError("too long") if number <= 10 else None)
+    outcome = await run(tmp_path / "a.run", [broken], [], concurrency=1)
+    assert (outcome.failed, outcome.done, bool(outcome.refused)) == (10, 0, True)
+    broken.asked = 0
+    outcome = await run(tmp_path / "a.run", [broken], [], concurrency=1)
+    assert (outcome.failed, outcome.done, bool(outcome.refused)) == (10, len(CASES) - 10, False)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        lambda number: None if number == 3 else ValueError("bad"),  # one answer in between
+        lambda number: ValueError(f"bad {number}"),  # each for a reason of its own
+        lambda number: Rejected("too long"),  # said of one request
+        lambda number: ContentBlocked("blocked"),
+        lambda number: SystemFailed("raised", "as recorded", recorded=True),
+    ],
+)
+async def test_failures_that_say_nothing_of_the_next_question_end_no_run(
+    tmp_path: Path, failure: Callable[[int], Exception | None]
+) -> None:
+    broken = Broken(failure)
+    outcome = await run(tmp_path / "a.run", [broken], [], concurrency=1)
+    assert broken.asked == len(CASES)
+    assert not outcome.refused
 
 
 @pytest.mark.parametrize("first", ["wrong", "right"])

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ragstone.api.batches import price_in_batches
 from ragstone.api.blocking import blocking, keywords_in_errors
 from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
 from ragstone.api.judging import Judging
 from ragstone.api.project_config import configured_reader
-from ragstone.api.run_info import GROWING
+from ragstone.api.run_info import GROWING, prices_and_gates
 from ragstone.api.run_result import RunResult
 from ragstone.api.workload import check_addressed
 from ragstone.benchmarks import BENCHMARKS
@@ -18,11 +19,11 @@ from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.judge.panel import Combine
-from ragstone.models import PROVIDERS, ModelOptions
+from ragstone.models import PROVIDERS, ModelOptions, check_key
 from ragstone.prices import read_price
 from ragstone.registry import is_place
 from ragstone.runs import Stored
-from ragstone.systems import is_registered, system_name
+from ragstone.systems import is_registered, system_name, texts_of
 from ragstone.types import Benchmark, Embedder, Metric, Model, System
 
 _LOCAL = ("extractive", "retrieval", "smollm2")
@@ -101,8 +102,10 @@ async def plan_bench(
     metrics: Sequence[str | Metric] = (),
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,
+    asks: bool = True,
 ) -> BenchPlan:
-    """Checks everything that can be checked before the first request, and makes the benchmark. Raises UsageError."""
+    """Checks everything that can be checked before the first request, and makes the benchmark. Raises UsageError.
+    `asks` False: nothing will be asked, so no key is needed."""
     plugin = BENCHMARKS.get(benchmark)
     chosen = options_from(_options_of(plugin), options, of=plugin.name, also=_SHARED)
     if not models and plugin.without_model(chosen):
@@ -114,9 +117,20 @@ async def plan_bench(
     judging.check_embedder(scored)
     calling = model_options or ModelOptions(cache=cache_folder())
     check_addressed(models, calling)
+    if asks:
+        _check_keys(models, judging, calling)
     instance = await plugin.make(chosen, _context(models, calling, sampling, scored))
     place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""
     return BenchPlan(plugin, instance, tuple(models), scored, judging, sampling or {}, calling, place)
+
+
+def _check_keys(models: Sequence[str | System], judging: Judging, calling: ModelOptions) -> None:
+    """Raises MissingKey now rather than when the data are made, which takes a while."""
+    for name in (text for model in models for text in texts_of(model)):
+        check_key(name, calling.base_urls)
+    for judge, url in zip(judging.judges, judging.base_urls, strict=False):
+        check_key(judge, url)
+    check_key(judging.embedder, judging.embedder_base_url)
 
 
 def default_run(plan: BenchPlan) -> Path:
@@ -135,7 +149,11 @@ async def run_bench(plan: BenchPlan, how: RunOptions = DEFAULTS) -> BenchResult:
     benchmark, calling = plan.benchmark, plan.model_options
     path = how.path(lambda: default_run(plan))
     at_once = how.at_once(plan.models, min(calling.in_flight, _MOST))
-    info = {"benchmark_at": plan.place} if plan.place else {}
+    batch = calling.batch is not None
+    judge_price = price_in_batches(how.judge_price or how.price, plan.judging.judges, batch=batch)
+    system_price = price_in_batches(how.price, plan.models, batch=batch)
+    info = prices_and_gates(judge_price, how.gates, system_price=system_price)
+    info |= {"benchmark_at": plan.place} if plan.place else {}
     job = Job(benchmark, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)
     done = await execute(job, how.shell)
     return BenchResult(path, done.outcome, (*benchmark.warnings, *done.notes), plan.plugin)
@@ -209,7 +227,8 @@ async def bench_async(
             sampling=sampling,
             model_options=limited(calling, max_requests, max_cost, read_price(price, "price")),
         )
-        return await run_bench(plan, RunOptions(run, concurrency=concurrency, shell=shell))
+        how = RunOptions(run, concurrency=concurrency, price=price, judge_price=judge_price, shell=shell)
+        return await run_bench(plan, how)
 
 
 bench = blocking(bench_async, name="bench")

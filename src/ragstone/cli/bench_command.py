@@ -86,7 +86,8 @@ run_options = both(
     click.option(
         "--price",
         type=PRICE,
-        help="Price per million tokens: prompts, answers, cached prompts; for --dry-run and --max-cost.",
+        help="Price per million tokens: prompts, answers, cached prompts; for --dry-run, --max-cost and the cost of each "
+        "answer.",
     ),
     click.option("--judge-price", type=PRICE, help="The judge's price, likewise.  [default: --price]"),
     report_option,
@@ -131,15 +132,13 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
     price = read_price(values["price"])
     if values["judge_price"] and (judging.model is None or not price):
         raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
-    if price and not values["dry_run"] and values["max_cost"] is None:
-        raise UsageError("--price belongs to --dry-run or --max-cost: by itself it limits nothing.")
     check_report(values)
     portion_of(values)
     planning = plan_bench(
         name, options, models=models, judging=replace(judging, price=read_price(values["judge_price"])),
         metrics=values["metrics"],
         sampling={key: values[option] for key, option in _SAMPLING.items()},
-        model_options=replace(model_options_of(values), base_url=values["base_url"]),
+        model_options=replace(model_options_of(values), base_url=values["base_url"]), asks=not values["dry_run"],
     )  # fmt: skip
     plan = asyncio.run(planning)
     prices = Prices.of(values, models, judging)
@@ -157,7 +156,10 @@ async def _bench(plan: "BenchPlan", values: Mapping[str, Any]) -> int:
     from ragstone.api.execute import RunOptions  # noqa: PLC0415
 
     async with opened_shell(values) as shell:
-        how = RunOptions(values["run_file"], concurrency=values["concurrency"], shell=shell)
+        how = RunOptions(
+            values["run_file"], concurrency=values["concurrency"], price=values["price"] or "",
+            judge_price=values["judge_price"] or "", shell=shell,
+        )  # fmt: skip
         result = await run_bench(plan, how)
     return _say_result(result, values)
 

@@ -19,7 +19,9 @@ from ragstone.models.providers import Provider, Source
 from ragstone.registry import Registry, is_place, load_place
 from ragstone.types import Embedder, Model
 
-__all__ = ["PROVIDERS", "ModelOptions", "Provider", "Source", "check_model", "open_embedder", "open_model"]
+__all__ = [
+    "PROVIDERS", "ModelOptions", "Provider", "Source", "check_key", "check_model", "open_embedder", "open_model",
+]  # fmt: skip
 
 PROVIDERS: Registry[Provider | Source] = Registry(
     "model provider", "ragstone.models", "ragstone.models", needs=["base_url", "model"]
@@ -68,6 +70,18 @@ def check_model(name: str, what: Literal["model", "embedder"], options: ModelOpt
         source.model(model, options)
     else:
         source.embedder(model, options)
+
+
+def check_key(name: object, base_url: object = None) -> None:
+    """Raises MissingKey if the provider of this model wants a key that is not set. `base_url`: of the user's own, which
+    may want none. Opens nothing."""
+    source = (
+        PROVIDERS.get(provider) if isinstance(name, str) and (provider := name.partition("/")[0]) in PROVIDERS else 0
+    )
+    if isinstance(source, Provider):
+        from ragstone.models.client import provider_key  # noqa: PLC0415  (aiohttp is loaded only when needed)
+
+        provider_key(source, own_endpoint=bool(base_url))
 
 
 def _own_model(place: Any) -> Any:

@@ -18,8 +18,8 @@ from ragstone.models.retry import Patience, Retrying
 from ragstone.types import Embedder, Model
 
 
-def patience_for(options: ModelOptions) -> Patience:
-    return Patience(attempts=options.attempts, deadline=options.deadline)
+def patience_for(options: ModelOptions, refusals: Refusals | None = None) -> Patience:
+    return Patience(attempts=options.attempts, deadline=options.deadline, refusals=refusals)
 
 
 def limiter_for(options: ModelOptions, refusals: Refusals) -> Limiter:
@@ -46,7 +46,7 @@ def compose(
     endpoint has answered. `batched` wraps what is in the cache."""
     refusals = Refusals(one_at_a_time=one_at_a_time)
     limiter = limiter_for(options, refusals)
-    retrying = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
+    retrying = Retrying(client, patience_for(options, refusals), before_retry=limiter.admit_again)
     return Cached(batched(Limited(Guarded(retrying, refusals), limiter)), cache, identity=identity)
 
 
@@ -88,7 +88,7 @@ async def open_vectors(provider: Provider, name: str, options: ModelOptions) -> 
     """Opens the embedder `name` of `provider`. Raises `MissingKey` before anything is sent."""
     client = _client(provider, name, options)
     refusals = Refusals()
-    embedder = EndpointEmbedder(client, patience_for(options), limiter_for(options, refusals), refusals)
+    embedder = EndpointEmbedder(client, patience_for(options, refusals), limiter_for(options, refusals), refusals)
     identity = {"base_url": client.base_url, "model": name}
     # Endpoints do not distinguish queries and passages, so both share their vectors.
     async with client, CachedEmbedder(embedder, options.cache, identity=identity, kinds=False) as cached:

@@ -16,7 +16,7 @@ import msgspec
 
 from ragstone.errors import BadReply, ModelError, RateLimited, Rejected, ServerFault, Unauthorized, UsageError
 from ragstone.models.endpoint import limiter_for, patience_for
-from ragstone.models.http_errors import one_line, retry_after_seconds, transport_error
+from ragstone.models.http_errors import one_line, out_of_credit, retry_after_seconds, transport_error
 from ragstone.models.nested_names import Spec, is_address
 from ragstone.models.network import open_session
 from ragstone.models.options import ModelOptions
@@ -65,7 +65,7 @@ class HttpCall:
         variables = (name for value in headers.values() for name in variables_in(value))
         self._secrets = (*self._headers.values(), *(os.environ[name] for name in variables))
         self._refusals = Refusals()
-        self._limiter, self._patience = limiter_for(options, self._refusals), patience_for(options)
+        self._limiter, self._patience = limiter_for(options, self._refusals), patience_for(options, self._refusals)
         self._session: aiohttp.ClientSession | None = None
         self._request_options: dict[str, Any] = {}
 
@@ -152,6 +152,8 @@ class HttpCall:
     def _status_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         where = self.where
         reason = one_line(body[:4000].decode("utf-8", "replace"), self._secrets) or "no reason given"
+        if status == 402 or (status == 429 and "insufficient_quota" in reason):
+            return out_of_credit(where, reason)
         if status == 429:
             return RateLimited(f"{where}: too many requests ({reason}).", retry_after_seconds(headers))
         if status >= 500 or status in (408, 409, 425):

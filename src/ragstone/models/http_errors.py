@@ -143,7 +143,7 @@ def status_error(
     if any(mark in codes or (mark and mark in message) for mark in (*provider.blocked, *_BLOCKED)):
         return ContentBlocked(f"{where}: content inspection refused ({reason}).")
     if status == 402 or any(mark in codes or mark in message for mark in provider.out_of_credit):
-        return Unauthorized(f"{where}: the account's credit or quota is used up ({reason}).")
+        return out_of_credit(where, reason)
     if any(code in provider.bad_generation for code in codes):
         return BadReply(f"{where}: the model did not produce the promised form ({reason}).")
     if _refuses_the_form(status, message or text, refusable):
@@ -176,6 +176,15 @@ def status_error(
             Rejected(f"{where}: no such model or path ({reason}). Check the model's name and --base-url.")
         )
     return Rejected(f"{where}: rejected ({status}: {reason}).")
+
+
+def out_of_credit(where: str, reason: str) -> ModelError:
+    """Waiting does not bring it back, and neither does a second request."""
+    error = Unauthorized(
+        f"{where}: the account's credit or quota is used up ({reason}). Top it up, or use another key."
+    )
+    error.refuses_for_good = True
+    return error
 
 
 def _refusing_all(error: ModelError) -> ModelError:
@@ -222,4 +231,4 @@ def transport_error(where: str, error: BaseException) -> ModelError:
         if isinstance(error, aiohttp.ClientHttpProxyError):
             return Unreachable(f"{where}: the proxy refused (status {error.status}).")
         return BadReply(f"{where}: the reply is not HTTP.")
-    return Unreachable(f"{where}: no connection ({reason}).")
+    return Unreachable(f"{where}: no connection ({reason}). Check that it runs at this address.")

@@ -78,7 +78,7 @@ class Provider:
     extra: Mapping[str, Any] = field(default_factory=dict)
     embedding_batch: int = 64
     blocked: tuple[str, ...] = ()
-    out_of_credit: tuple[str, ...] = ()
+    out_of_credit: tuple[str, ...] = ("insufficient_quota",)
     bad_generation: tuple[str, ...] = ()
     sample_seed: bool = False
     interface: Literal["chat", "messages"] = "chat"
@@ -120,6 +120,7 @@ _ROWS: tuple[Provider, ...] = (
         extra={"enable_thinking": False},
         embedding_batch=10,
         blocked=("data_inspection_failed", "DataInspectionFailed"),
+        out_of_credit=(),  # its insufficient_quota is a limit of tokens a minute
         batch=BatchInterface(size=500_000_000, line=6_000_000),
     ),
     Provider(

@@ -1,36 +1,60 @@
-"""Stops asking an endpoint that refuses every request (because of a wrong key, model or address).
+"""Stops asking an endpoint that refuses every request (because of a wrong key, model or address) or never answers.
 
 `Refusals` guards one endpoint. After `LIMIT` consecutive refusals nothing more is sent, and each call raises
-`EndpointRefused`. Until it has answered, requests go out one at a time: with a wrong key `LIMIT` of them, however many
-cases wait (`one_at_a_time`). Later, requests in flight at that moment may still be refused.
+`EndpointRefused`; after a single one where the account's credit is used up. The same happens where the first
+`ATTEMPTS` requests, retries among them, found nobody there. Until it has answered, requests go out one at a time: with
+a wrong key `LIMIT` of them, however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may
+still be refused.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, ParamSpec, TypeVar
 
-from ragstone.errors import ContentBlocked, EndpointRefused, ModelError, Rejected
+from ragstone.errors import ContentBlocked, EndpointRefused, ModelError, Rejected, Unreachable
 from ragstone.types import Completion, Model, Request
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 LIMIT: Final = 5
+ATTEMPTS: Final = 10
+# The longest pause between two attempts at an endpoint that has not answered yet: a user waits to hear of it.
+FIRST_PAUSE: Final = 1.0
 
 
 class Refusals:
     """The consecutive refusals of one endpoint."""
 
     def __init__(self, *, one_at_a_time: bool = True) -> None:
-        self._in_a_row = 0
+        self._in_a_row = self._attempts = 0
+        self._ended = self._heard = False
         self._last = ""
         self._answered, self._reached = False, not one_at_a_time
         self._turn = asyncio.Lock()
 
     def check(self) -> None:
-        """Raises `EndpointRefused` after `LIMIT` consecutive refusals."""
-        if self._in_a_row >= LIMIT:
-            raise EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=False)
+        """Raises `EndpointRefused` if nothing more is to be sent."""
+        if self._ended:
+            raise self._refused(sent=False)
+
+    def count_attempt(self, error: ModelError) -> float:
+        """Counts an attempt that failed and may be repeated. Returns the longest pause before that. Raises
+        `EndpointRefused` if the first `ATTEMPTS` found nobody. A fault (500) may be about one question: what fails for
+        the first of them is counted by the run (`runs/halt.py`)."""
+        self.check()
+        if self._heard:
+            return float("inf")
+        if isinstance(error, Unreachable):
+            self._attempts += 1
+            self._last = str(error)
+            if self._attempts >= ATTEMPTS:
+                self._in_a_row, self._ended = self._attempts, True
+                raise self._refused() from error
+        return FIRST_PAUSE
+
+    def _refused(self, *, sent: bool = True) -> EndpointRefused:
+        return EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=sent)
 
     def guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, T]:
         """The value of a call with these arguments, unless the endpoint is not asked any more."""
@@ -50,14 +74,15 @@ class Refusals:
             if error.refuses_all:
                 error.exit_code = 3 if self._answered else 2  # of a command that this error ends
                 self._in_a_row, self._last = self._in_a_row + 1, str(error)
-                if self._in_a_row >= LIMIT:
-                    raise EndpointRefused(self._last, self._in_a_row, answered=self._answered) from error
+                if self._in_a_row >= LIMIT or error.refuses_for_good:
+                    self._ended = True
+                    raise self._refused() from error
             else:
                 self._reached = True
                 if isinstance(error, Rejected | ContentBlocked):  # about this request only: the key is valid
-                    self._in_a_row = 0
+                    self._in_a_row, self._heard = 0, True
             raise
-        self._in_a_row, self._answered, self._reached = 0, True, True
+        self._in_a_row, self._answered, self._heard, self._reached = 0, True, True, True
         return value
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from ragstone.errors import ModelError, RateLimited, ServerFault, TimedOut
 from ragstone.models.http_errors import is_transient
+from ragstone.models.refusals import Refusals
 from ragstone.models.time_limits import TimeLimits
 from ragstone.types import Completion, Model, Request
 
@@ -31,6 +32,7 @@ class Patience:
     """The limits of retries. All times are in seconds; `clock`, `sleep` and `uniform` are for tests.
 
     deadline: for a call with all its attempts and pauses. first, longest: limits of the first pause and of every pause.
+    refusals: of the endpoint; there is less patience until it has answered.
     """
 
     attempts: int = 6
@@ -41,10 +43,13 @@ class Patience:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     uniform: Callable[[float, float], float] = field(default=random.uniform)
     limits: TimeLimits = field(default_factory=TimeLimits, repr=False, compare=False)
+    refusals: Refusals | None = field(default=None, repr=False, compare=False)
 
     def pause(self, failed: int, error: ModelError) -> float:
-        """Seconds to wait after the `failed`-th attempt (from 1) ended with `error`."""
-        limit = min(self.longest, self.first * 2 ** min(failed - 1, 30))
+        """Seconds to wait after the `failed`-th attempt (from 1) ended with `error`. Raises `EndpointRefused` where no
+        further attempt makes sense at this endpoint."""
+        longest = self.longest if self.refusals is None else min(self.longest, self.refusals.count_attempt(error))
+        limit = min(longest, self.first * 2 ** min(failed - 1, 30))
         retry_after = error.retry_after if isinstance(error, RateLimited | ServerFault) else None
         if retry_after is None:
             return self.uniform(0.0, limit)
@@ -77,10 +82,10 @@ async def retrying(
         except ModelError as error:
             failed += 1
             last = error
-            if not is_transient(error) or failed >= patience.attempts:
+            if not is_transient(error):
                 raise
             pause = patience.pause(failed, error)
-            if patience.clock() + pause >= ends:
+            if failed >= patience.attempts or patience.clock() + pause >= ends:
                 raise
         await patience.sleep(pause)
 

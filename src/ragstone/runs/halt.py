@@ -1,9 +1,12 @@
-"""When a run starts nothing new: the user stopped it, or an endpoint refuses every request."""
+"""When a run starts nothing new: the user stopped it, an endpoint refuses every request, or a system always fails."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Sequence, Set
 
-from ragstone.errors import EndpointRefused, Postponed
+from ragstone.errors import AlwaysFailed, EndpointRefused, ModelError, Postponed, SystemFailed
+
+FIRST = 10  # questions of a system: if they all fail in the same way, the next one would, too
 
 
 class Halt:
@@ -15,6 +18,33 @@ class Halt:
         self.refused: dict[str, EndpointRefused] = {}
         self.unanswered = self.unscored = 0
         self._systems = frozenset(systems)
+        self._untried = {system: Counter[str]() for system in systems}
+
+    def tried(self, systems: Set[str]) -> None:
+        """These systems have records of earlier runs: how they begin is known, and the user wants the rest asked."""
+        for system in systems:
+            self._untried.pop(system, None)
+
+    def answered(self, system: str) -> None:
+        """The system gave an answer."""
+        self._untried.pop(system, None)
+
+    def failed(self, system: str, error: Exception, text: str) -> bool:
+        """A question failed, as `text` says; whether the system is not asked any more. What a model refuses of one
+        request alone says nothing of the next."""
+        if (failures := self._untried.get(system)) is None:
+            return False
+        passing = isinstance(error, ModelError) and (error.refuses_all or not error.permanent)
+        if (isinstance(error, ModelError) and not passing) or (isinstance(error, SystemFailed) and error.recorded):
+            self.answered(system)
+            return False
+        failures[text.partition(":")[0] if passing else text] += 1
+        if len(failures) > 1:
+            self.answered(system)
+        elif failures.total() >= FIRST:
+            self.refuse_system(system, AlwaysFailed(system, text.partition(": ")[2].rstrip("."), FIRST))
+            return True
+        return False
 
     def halted(self, system: str) -> bool:
         """Whether nothing new is started for this system."""

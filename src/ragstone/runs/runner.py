@@ -137,7 +137,7 @@ class _Engine:
         outcome = None
         try:
             self.total = all_cases = await self._plan(axes) * len(self.systems)
-            await self.file.start([system.id for system in self.systems], retry_failed=retry_failed)
+            self.halt.tried(await self.file.start([system.id for system in self.systems], retry_failed=retry_failed))
             self.progress.start(all_cases, 0)
             await self._tasks()
             unscored = await self.file.end([system.id for system in self.systems], self.versions)
@@ -270,8 +270,11 @@ class _Engine:
         except Exception as error:
             self.permanent += isinstance(error, ModelError) and error.permanent
             self.recorded += isinstance(error, SystemFailed) and error.recorded
-            await self._fail(job, work, describe(error))
+            if self.halt.failed(job.system.id, error, described := describe(error)):
+                self.jobs.wake()
+            await self._fail(job, work, described)
             return
+        self.halt.answered(job.system.id)
         if response.usage is not None:
             self.usage += response.usage
         try:

@@ -129,17 +129,19 @@ class RunFile:
 
         await self._writer.submit(work, soon=True)
 
-    async def start(self, system_ids: Sequence[str], *, retry_failed: bool) -> None:
-        """Marks failed records and scores of these systems to be retried."""
+    async def start(self, system_ids: Sequence[str], *, retry_failed: bool) -> set[str]:
+        """Marks failed records and scores of these systems to be retried. Returns the systems that have records."""
         keys = json.dumps([key_of(name) for name in system_ids])
         these = "system_id IN (SELECT value FROM json_each(?))"
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: sqlite3.Connection) -> set[str]:
             if retry_failed:
                 connection.execute(f"UPDATE records SET retry = 1 WHERE error IS NOT NULL AND {these}", (keys,))
                 connection.execute(f"UPDATE scores SET retry = 1 WHERE status = 'failed' AND {these}", (keys,))
+            query = "SELECT 1 FROM records WHERE system_id = ? LIMIT 1"
+            return {name for name in system_ids if connection.execute(query, (key_of(name),)).fetchone()}
 
-        await self._writer.submit(work, soon=True)
+        return await self._writer.submit(work, soon=True)
 
     async def end(self, system_ids: Sequence[str], metrics: frozenset[tuple[str, int]]) -> int:
         """Releases the leases of this process; returns how many scores of these metrics have failed."""
