@@ -9,6 +9,7 @@ RagstoneError
 │   ├── NotTrusted             a found ragstone.toml names code, variables or addresses without the user's consent
 │   └── RunMismatch            the run file was made with different settings
 ├── StorageError               the disk is full or failing, the file is locked (exit 3)
+│   ├── FileDamaged            the file was cut short or damaged while it was in use
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
 │   ├── AlwaysFailed           the first questions of a system all failed in the same way (exit 2)
@@ -43,6 +44,7 @@ __all__ = [
     "ContentBlocked",
     "DataError",
     "EndpointRefused",
+    "FileDamaged",
     "FileLost",
     "MissingExtra",
     "MissingKey",
@@ -199,6 +201,10 @@ class StorageError(RagstoneError):
 
 class FileLost(StorageError):
     """The database was deleted or replaced while in use; what was written to it is lost."""
+
+
+class FileDamaged(StorageError):
+    """The database was cut short or damaged while in use; what was written to it may be lost."""
 
 
 class Unfinished(RagstoneError):

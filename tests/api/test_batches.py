@@ -26,10 +26,12 @@ from ragstone.api.construction import construct
 from ragstone.api.execute import RunOptions
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.template_model import TemplateModel
-from ragstone.errors import Unfinished, UsageError
+from ragstone.errors import Unfinished, Unreachable, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.models.batches import Batches
+from ragstone.models.batches.files import FileBatches
+from ragstone.models.batches.message_batches import MessageBatches
 from ragstone.prices import Price
 from ragstone.runs import open_run
 from ragstone.systems.rag import RagTarget
@@ -210,6 +212,37 @@ async def test_passages_judged_alone_take_no_more_rounds(tmp_path: Path) -> None
     async with BatchEndpoint(judging) as endpoint:
         assert (await judged(tmp_path, endpoint, verify="separate")).outcome.complete
         assert len(endpoint.batches) == 2
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+@pytest.mark.parametrize("model", ["anthropic", "openai"])
+async def test_models_with_as_many_requests_whose_replies_are_lost_find_each_its_own_batch(
+    model: str, reaches: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider has both batches (or, not `reaches`, the second one only), and neither command knows its id."""
+    monkeypatch.setattr("ragstone.models.batches.session._FIRST_PAUSE", 0.01)
+    kind = MessageBatches if model == "anthropic" else FileBatches
+    create, asked = kind.create, list[int]()
+
+    async def lost(self: Any, batch: Any) -> str:
+        asked.append(batch.id)
+        if len(asked) > 2:
+            return str(await create(self, batch))
+        if reaches or len(asked) == 2:
+            await create(self, batch)
+        raise Unreachable("the reply broke off")
+
+    monkeypatch.setattr(kind, "create", lost)
+    async with BatchEndpoint(looks=2) as endpoint:
+        models, calling = [f"{model}/a", f"{model}/b"], options(tmp_path, endpoint)
+        result = await bench_async(
+            "rgb", model=models, run=tmp_path / "r.run", model_options=calling,
+            fictional_size=4, abilities="noise", data_languages="en",
+        )  # fmt: skip
+        assert result.outcome.complete
+        assert once_each(endpoint)
+        assert len(endpoint.single) == 2  # the first of each model
+    assert len(asked) == 2 + (not reaches)
 
 
 async def test_a_file_that_is_too_large_is_split(tmp_path: Path) -> None:

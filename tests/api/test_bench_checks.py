@@ -7,8 +7,10 @@ import pytest
 from tests.examples import naming
 
 from ragstone import bench
+from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
-from ragstone.errors import UsageError
+from ragstone.errors import MissingKey, UsageError
+from ragstone.runs import open_run
 
 SMALL: dict[str, Any] = {"fictional_size": 1, "abilities": "noise", "data_languages": "en"}
 
@@ -35,6 +37,30 @@ def test_an_embedder_that_no_metric_uses_is_refused(option: str, tmp_path: Path)
         bench("rgb", model="local/extractive", run=tmp_path / "a.run", **SMALL | {option: value})
     assert str(error.value).startswith(f"`{option}` ")
     assert not (tmp_path / "a.run").exists()
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"model": "openai/m"}, {"model": "local/extractive", "judge": "openai/m"}],
+)
+def test_a_missing_key_is_told_before_any_data_are_made(
+    named: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def made(*_: Any) -> None:
+        raise AssertionError("data were made")
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(type(BENCHMARKS.get("rgb")), "make", made)
+    with pytest.raises(MissingKey, match="OPENAI_API_KEY"):
+        bench("rgb", **named, run=tmp_path / "a.run", **SMALL)
+
+
+def test_a_price_needs_no_limit_and_prices_the_answers(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    small = ("--fictional-size", "1", "--ability", "noise", "--data-language", "en", "--limit", "1")
+    assert cli(["bench", "rgb", "--model", "local/extractive", *small, "--price", "1/2", "--run", str(path)]) == 0
+    with open_run(path) as run:
+        assert run.meta["system_price"] == "1/2"
 
 
 RETRIEVERS = {

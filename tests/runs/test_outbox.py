@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.runs.doubles import Echo, Length, cases, new_file, records
+from tests.runs.doubles import QUESTION, Echo, Length, case, cases, new_file, records
 
-from ragstone.errors import StorageError
+from ragstone.errors import FileDamaged, StorageError, UsageError
 from ragstone.runs import run_cases
 from ragstone.runs.entries import CaseResult, CaseRow, ScoreRow
 from ragstone.runs.outbox import FILE_BYTES, Outbox, leftovers
@@ -63,6 +65,70 @@ async def test_answers_of_a_run_file_that_was_deleted_are_not_taken_for_those_of
         await run_cases(file, cases(5), systems=[echo], metrics=[])
     assert len(echo.asked) == 5
     assert not left.exists()
+
+
+async def cut(path: Path, size: int, count: int = 60) -> Echo:
+    """A run of so many cases whose file is cut to this size when half of them are asked."""
+
+    async def before(question: str) -> None:
+        if question == f"Question {count // 2}?":
+            os.truncate(path, size)
+
+    echo = Echo(before=before)
+    with pytest.raises(FileDamaged) as caught, new_file(path, echo) as file:
+        await run_cases(file, cases(count), systems=[echo], metrics=[Length()], concurrency=4)
+    kept = f"{len(echo.answered)} answers are kept beside it: move it away, then run the same command again."
+    assert str(caught.value).endswith(kept)
+    return echo
+
+
+@pytest.mark.parametrize("size", [0, 1_000, 4_096])
+async def test_a_file_that_was_cut_short_costs_no_answered_request(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.run"
+    cut_off = await cut(path, size)
+    if size:
+        with pytest.raises(UsageError, match="damaged"):
+            new_file(path, Echo())
+        path.rename(tmp_path / "damaged.run")
+    again = Echo()
+    with new_file(path, again) as file:
+        outcome = await run_cases(file, cases(60), systems=[again], metrics=[Length()])
+    assert outcome.complete
+    assert len(cut_off.answered) >= 30
+    assert sorted(cut_off.answered + again.asked) == sorted(case.sample.question for case in cases(60)())
+    assert [record.response.answer for record in records(path) if record.response] == [f"It is {n}." for n in range(60)]
+    assert {file.name for file in tmp_path.iterdir()} <= {"a.run", "damaged.run"}
+
+
+async def test_what_is_kept_of_a_lost_file_waits_for_its_cases(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    cut_off = await cut(path, 0)
+    for count, already in ((10, 10), (60, len(cut_off.answered))):
+        again = Echo()
+        with new_file(path, again) as file:
+            assert (await run_cases(file, cases(count), systems=[again], metrics=[])).done == count
+        assert len(again.asked) == count - already
+    assert [file.name for file in tmp_path.iterdir()] == ["a.run"]
+
+
+class Changed(Echo):
+    """The same id, other settings."""
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return {"kind": "another"}
+
+
+@pytest.mark.parametrize("other", ["question", "system", "case"])
+async def test_answers_to_another_question_system_or_case_are_not_taken_over(tmp_path: Path, other: str) -> None:
+    path = tmp_path / "a.run"
+    await cut(path, 0)
+    again = Changed() if other == "system" else Echo()
+    question = {"another": 1} if other == "question" else QUESTION
+    texts = [case(n, text="Another passage.") for n in range(60)]
+    with new_file(path, again, question=question) as file:
+        await run_cases(file, (lambda: iter(texts)) if other == "case" else cases(60), systems=[again], metrics=[])
+    assert len(again.asked) == 60
 
 
 def test_a_part_goes_when_all_of_it_is_committed(tmp_path: Path) -> None:

@@ -133,17 +133,22 @@ class MessagesOf:
 
     async def listed(self, request: web.Request) -> web.Response:
         names = list(self._batches)[::-1][: int(request.query.get("limit", "20"))]
+        for name in names:  # time passes: a command that knows no id sees the list only
+            self._pass_time(name)
         return web.json_response({"data": [self._shown(name) for name in names], "has_more": False})
 
     async def look(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]
         if name not in self._batches:
             return error_reply(404, "Batch not found", "not_found_error")
+        self._pass_time(name)
+        return web.json_response(self._shown(name), headers={"Retry-After": "0.02"})
+
+    def _pass_time(self, name: str) -> None:
         batch = self._batches[name]
         batch["looks"] += 1
         if batch["looks"] > self._server.looks and "results" not in batch:
             self._end(name)
-        return web.json_response(self._shown(name), headers={"Retry-After": "0.02"})
 
     def _end(self, name: str) -> None:
         batch, fault = self._batches[name], self._server.fault

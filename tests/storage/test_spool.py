@@ -1,5 +1,6 @@
 """A list on disk is the list that was appended, however it is read, and needs little memory."""
 
+import pickle
 import tempfile
 import tracemalloc
 from typing import Any
@@ -74,3 +75,16 @@ def test_a_full_disk_is_one_line_that_names_the_folder(monkeypatch: pytest.Monke
     with pytest.raises(StorageError, match=r"No space left on device.*TMPDIR") as caught:
         Spool(range(5))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("nothing_stays")
+@pytest.mark.parametrize("count", [0, 2, 7])
+def test_a_list_comes_whole_to_another_process_and_goes_on_there(count: int) -> None:
+    """More rows than stay in memory could not be sent to the workers of a cluster."""
+    items = [item(number) for number in range(count)]
+    kept = spooled(items)
+    there = pickle.loads(pickle.dumps(kept))
+    there.append(item(count))
+    assert list(there) == [*items, item(count)]
+    kept.append(item(99))
+    assert list(kept) == [*items, item(99)]

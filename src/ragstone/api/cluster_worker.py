@@ -106,7 +106,7 @@ class ShardWorker:
             shard.store(path)
             outcome = await run_cases(
                 file, lambda: shard.cases, systems=[system], metrics=metrics, concurrency=self._errand.concurrency,
-                progress=free, stop=self._stop,
+                progress=free, stop=self._stop, gives_up=False,
             )  # fmt: skip
         if self._folder == self._errand.folder:
             return None, outcome, frozenset(free.names)

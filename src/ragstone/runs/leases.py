@@ -14,7 +14,7 @@ from msgspec import Struct
 from ragstone.errors import RunMismatch
 from ragstone.runs.config import differences
 from ragstone.runs.entries import CaseRow, write_cases
-from ragstone.runs.outbox import absorb
+from ragstone.runs.outbox import Orphans, absorb
 from ragstone.runs.owners import is_dead
 from ragstone.runs.schema import decode, text_of
 from ragstone.runs.text_store import fetch, intern, references
@@ -59,12 +59,15 @@ class LeaseTable:
         *,
         take: bool,
         shut_lanes: Set[str],
+        orphans: Orphans | None = None,
     ) -> None:
         self.path, self.owner, self.system_key, self.metrics = path, owner, system_key, metrics
-        self.take, self.shut_lanes = take, shut_lanes
+        self.take, self.shut_lanes, self.orphans = take, shut_lanes, orphans
         self.leftovers: list[Path] = []  # to be deleted after the commit
 
     def lease(self, connection: sqlite3.Connection, rows: Sequence[CaseRow]) -> list[Lease]:
+        if self.take and self.orphans is not None:
+            self.orphans.adopt(connection, self.system_key, rows)
         keys = json.dumps([row.key for row in rows])
         lanes = json.dumps([row.lane for row in rows if row.lane])
         elsewhere = self._leased_elsewhere(connection, {"case": keys, "lane": lanes})

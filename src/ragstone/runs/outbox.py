@@ -11,30 +11,34 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
 from ragstone.errors import StorageError
-from ragstone.runs.entries import CaseResult, Interim, ScoreRow, write_interim, write_results
+from ragstone.runs.entries import CaseResult, CaseRow, Interim, ScoreRow, write_cases, write_interim, write_results
 from ragstone.runs.owners import is_dead
 
 # Beyond this size a new file is started, so that the old one can be deleted as soon as all of it is committed.
 FILE_BYTES = 2**20
 # After this long without an answer, the owner of a file on another machine counts as dead.
 STALE_SECONDS = 3600.0
+EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
 class OutboxFile:
-    """One file of an outbox; `waiting` counts its answers that are not committed."""
+    """One file of an outbox; `waiting` counts its answers that are not committed, `answers` all of them."""
 
     path: Path
     descriptor: int
     size: int = 0
     waiting: int = 0
+    answers: int = 0
 
 
 def _name(path: Path, owner: str) -> str:
@@ -45,14 +49,15 @@ def _name(path: Path, owner: str) -> str:
 class Outbox:
     """The files of one owner. Used by one thread."""
 
-    def __init__(self, path: Path, owner: str, file_id: str) -> None:
-        self._path, self._owner, self._file_id = path, owner, file_id
+    def __init__(self, path: Path, owner: str, file_id: str, settings: Mapping[str, str] = EMPTY) -> None:
+        """`settings`: system → the hash of all that its answers rest on but for the case (see `Orphans`)."""
+        self._path, self._owner, self._file_id, self._settings = path, owner, file_id, settings
         self._files: list[OutboxFile] = []
         self._created = 0
 
-    def put(self, entry: CaseResult | Interim) -> OutboxFile:
-        """Keeps the entry until `done` is called with the returned file."""
-        line = _encode(entry)
+    def put(self, entry: CaseResult | Interim, content: str = "") -> OutboxFile:
+        """Keeps the entry until `done` is called with the returned file. `content`: the hash of its case."""
+        line = _encode(entry, content)
         try:
             file = self._files[-1] if self._files and self._files[-1].size < FILE_BYTES else self._new_file()
             written = os.write(file.descriptor, line)
@@ -63,6 +68,7 @@ class Outbox:
             raise StorageError(f"{self._path}: the disk is full. Make space, then run the same command again.")
         file.size += written
         file.waiting += 1
+        file.answers += isinstance(entry, CaseResult) and entry.response is not None
         return file
 
     def done(self, file: OutboxFile) -> None:
@@ -79,11 +85,16 @@ class Outbox:
         """Whether something in it may not be committed."""
         return any(file.waiting for file in self._files)
 
-    def close(self, *, discard: bool = False) -> None:
+    @property
+    def answers(self) -> int:
+        """How many answers are in it, committed or not."""
+        return sum(file.answers for file in self._files)
+
+    def close(self, *, discard: bool = False, keep: bool = False) -> None:
         """Deletes the files whose answers are committed; the rest stays for the next process that opens the run file.
-        `discard`: delete all, because nobody will."""
+        `discard`: delete all, because nobody will. `keep`: delete none, because the run file is damaged."""
         for file in list(self._files):
-            if discard or file.waiting == 0:
+            if discard or (file.waiting == 0 and not keep):
                 self._drop(file)
             else:
                 os.close(file.descriptor)
@@ -97,7 +108,9 @@ class Outbox:
         )
         file = OutboxFile(path, descriptor)
         self._files.append(file)
-        file.size = os.write(descriptor, (json.dumps([self._owner, self._file_id]) + "\n").encode("ascii"))
+        file.size = os.write(
+            descriptor, msgspec.json.encode([self._owner, self._file_id, dict(self._settings)]) + b"\n"
+        )
         return file
 
     def _drop(self, file: OutboxFile) -> None:
@@ -117,7 +130,7 @@ def leftovers(path: Path) -> list[Path]:
     for file in outbox_files(path):
         try:
             with file.open("rb") as stream:
-                owner, _ = _head(stream.readline())
+                owner = _head(stream.readline())[0]
             if is_dead(owner) or time.time() - file.stat().st_mtime > STALE_SECONDS:
                 files.append(file)
         except OSError:
@@ -139,7 +152,56 @@ def absorb_file(connection: sqlite3.Connection, file: Path, file_id: str = "") -
     earlier one at the same path. The last line may be cut off: that answer was never acknowledged."""
     if not file_id:
         (file_id,) = connection.execute("SELECT value FROM main.meta WHERE key = 'file_id'").fetchone()
-    for entry in _read(file, file_id):
+    head, entries = _read(file)
+    if head[1] == file_id:
+        _write(connection, [entry for entry, _ in entries])
+
+
+class Orphans:
+    """The answers of outboxes whose run file is gone: it was damaged, or cut to nothing. Those of the same question,
+    system and case are taken over when that case comes, and need not be asked again.
+
+    `settings`: those of the new run file. A file without an answer for them is left to `absorb_file`."""
+
+    def __init__(self, files: Sequence[Path], file_id: str, settings: Mapping[str, str]) -> None:
+        self.files: list[Path] = []
+        self._entries: dict[tuple[str, str], list[tuple[CaseResult | Interim, str]]] = {}
+        for file in files:
+            (_, other, known), entries = _read(file)
+            ours = {name for name, digest in known.items() if settings.get(name) == digest and other != file_id}
+            fitting = [pair for pair in entries if pair[1] and pair[0].system_key in ours]
+            for entry, content in fitting:
+                self._entries.setdefault((entry.system_key, entry.key), []).append((entry, content))
+            if fitting:
+                self.files.append(file)
+
+    def adopt(self, connection: sqlite3.Connection, system_key: str, rows: Sequence[CaseRow]) -> None:
+        """Writes the answers to these cases, inside a transaction."""
+        for row in rows if self._entries else ():
+            found = self._entries.get((system_key, row.key), ())
+            if fitting := [entry for entry, content in found if content == content_of(row)]:
+                write_cases(connection, [row])
+                _write(connection, fitting)
+
+    def settle(self, system_key: str, rows: Sequence[CaseRow]) -> None:
+        """What `adopt` wrote is committed. When nothing is left, the files go."""
+        if not self._entries:
+            return
+        for row in rows:
+            self._entries.pop((system_key, row.key), None)
+        if not self._entries:
+            for file in self.files:
+                with contextlib.suppress(OSError):
+                    file.unlink()
+
+
+def content_of(row: CaseRow) -> str:
+    """The hash of a case."""
+    return blake2b(row.payload.encode("ascii", "backslashreplace"), digest_size=8).hexdigest()
+
+
+def _write(connection: sqlite3.Connection, entries: Sequence[CaseResult | Interim]) -> None:
+    for entry in entries:
         if not connection.execute("SELECT 1 FROM cases WHERE case_id = ?", (entry.key,)).fetchone():
             continue
         if isinstance(entry, Interim):
@@ -148,43 +210,45 @@ def absorb_file(connection: sqlite3.Connection, file: Path, file_id: str = "") -
             write_results(connection, [entry])
 
 
-def _head(line: bytes) -> tuple[str, str]:
-    """Owner and run file id of an outbox file; empty if its first line is incomplete."""
+def _head(line: bytes) -> tuple[str, str, dict[str, str]]:
+    """Owner, run file id and settings of an outbox file; empty if its first line is incomplete."""
     try:
-        owner, file_id = json.loads(line)
+        owner, file_id, settings = json.loads(line)
+        return str(owner), str(file_id), dict(settings)
     except (ValueError, TypeError):
-        return "", ""
-    return str(owner), str(file_id)
+        return "", "", {}
 
 
 def _escape(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
-def _encode(entry: CaseResult | Interim) -> bytes:
+def _encode(entry: CaseResult | Interim, content: str) -> bytes:
     """A line. Keys and payloads hold no lone surrogate."""
     if isinstance(entry, Interim):
-        return msgspec.json.encode([entry.system_key, entry.key, entry.name, entry.payload]) + b"\n"
+        return msgspec.json.encode([entry.system_key, entry.key, entry.name, entry.payload, content]) + b"\n"
     scores = [[row.metric, row.version, row.status, row.payload, row.verdicts] for row in entry.scores]
-    return msgspec.json.encode([entry.system_key, entry.key, entry.response, entry.error, scores]) + b"\n"
+    return msgspec.json.encode([entry.system_key, entry.key, entry.response, entry.error, scores, content]) + b"\n"
 
 
-def _read(file: Path, file_id: str) -> Iterator[CaseResult | Interim]:
+def _read(file: Path) -> tuple[tuple[str, str, dict[str, str]], list[tuple[CaseResult | Interim, str]]]:
+    """The head of a file, and each entry with the hash of its case."""
     try:
         head, *lines = file.read_bytes().split(b"\n")[:-1] or [b""]
     except FileNotFoundError:  # another process absorbed it
-        return
+        return ("", "", {}), []
     except OSError as error:
         raise StorageError(
             f"{file}: cannot be read ({error.strerror}). Make it readable, then run the same command again."
         ) from error
-    if _head(head)[1] != file_id:
-        return
+    found: list[tuple[CaseResult | Interim, str]] = []
     for line in lines:
         with contextlib.suppress(ValueError, TypeError):  # anything that is not an answer was never counted
-            values = json.loads(line)
+            *values, content = json.loads(line)
             if len(values) == 4:
-                yield Interim(*values)
+                found.append((Interim(*values), content))
                 continue
             system, key, response, error_text, scores = values
-            yield CaseResult(system, key, response, error_text, [ScoreRow(*score) for score in scores])
+            rows = [ScoreRow(*score) for score in scores]
+            found.append((CaseResult(system, key, response, error_text, rows), content))
+    return _head(head), found

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, SystemFailed, UsageError
+from ragstone.errors import EndpointRefused, FileDamaged, FileLost, ModelError, StorageError, SystemFailed, UsageError
 from ragstone.models.work import Work, begin_work
 from ragstone.runs.commits import Commits, Done
 from ragstone.runs.entries import CaseResult, ScoreRow
@@ -39,6 +39,7 @@ async def run_cases(
     stop: asyncio.Event | None = None,
     retry_failed: bool = True,
     pool: Pool | None = None,
+    gives_up: bool = True,
 ) -> Outcome:
     """Asks what is missing, at most `concurrency` cases at once, or has the workers of `pool` ask it.
 
@@ -47,7 +48,8 @@ async def run_cases(
     record with its error; the next run asks it again (`retry_failed`). Stored answers that lack metrics are scored
     without asking again. Other processes on the file get their share; this one ends when all cases are done, including
     theirs. When `stop` is set, what is in flight is finished and the outcome says what remains. The same happens if an
-    endpoint refuses every request; systems at other endpoints go on.
+    endpoint refuses every request, or the first questions of a system without records all fail alike (`gives_up`);
+    other systems go on.
 
     Raises `UsageError` if two cases have the same id, `RunMismatch` if the file holds different cases under their ids,
     `StorageError` if the file cannot be written: what was done before is kept.
@@ -69,6 +71,8 @@ async def run_cases(
     )
     try:
         with _fewer_collections:
+            if not gives_up:
+                engine.halt.tried({system.id for system in systems})
             return await engine.run(axes, retry_failed=retry_failed)
     finally:
         engine.jobs.close()
@@ -144,6 +148,10 @@ class _Engine:
             outcome = self._outcome(all_cases, unscored)
         except FileLost:
             raise
+        except FileDamaged as error:
+            raise FileDamaged(
+                f"{error} {self.file.kept:,} answers are kept beside it: move it away, then run the same command again."
+            ) from error
         except StorageError as error:
             raise StorageError(f"{error} {self.done + self.failed:,} cases of this run are kept.") from error
         finally:

@@ -11,15 +11,16 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, UsageError
+from ragstone.errors import FileDamaged, FileLost, RagstoneError, RunMismatch, StorageError, UsageError
 from ragstone.runs.config import differences, keep_old_names, plain, replaced
 from ragstone.runs.entries import CaseResult, CaseRow, Interim, write_batches
-from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
-from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftovers
+from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable, State
+from ragstone.runs.outbox import Orphans, Outbox, OutboxFile, absorb, absorb_file, content_of, leftovers
 from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GroupWriter, Written
@@ -34,14 +35,16 @@ _GATHER_SECONDS = 0.1
 class RunFile:
     """An open run file. `create_or_open` opens it; `close` (or `with`) finishes all writing and closes it."""
 
-    def __init__(self, writer: GroupWriter, file_id: str) -> None:
+    def __init__(self, writer: GroupWriter, file_id: str, settings: Mapping[str, str], orphans: Orphans) -> None:
         self.path: Path = writer.path
         self._writer = writer
         self._owner = new_owner()
         # A lease on a case that has a record blocks nobody, so leases are deleted many at a time.
         self._finished: defaultdict[str, list[str]] = defaultdict(list)  # system → cases
         self.file_id, self.owner = file_id, self._owner
-        self._outbox = Outbox(self.path, self._owner, file_id)
+        self._outbox = Outbox(self.path, self._owner, file_id, settings)
+        self._orphans = orphans
+        self._contents: dict[tuple[str, str], str] = {}  # of leased cases: system and case → the hash of the case
 
     @classmethod
     def create_or_open(
@@ -81,24 +84,28 @@ class RunFile:
                     connection, writer.path, settings, notes, specs, growing, replaces, rows
                 )
             )
-            _absorb_leftovers(writer)
+            known = {key_of(name): _hash(to_json(settings), to_json(spec)) for name, spec in specs.items()}
+            orphans = Orphans(leftovers(writer.path), file_id, known)
+            _absorb_leftovers(writer, orphans.files)
         except BaseException:
             writer.close()
             raise
-        return cls(writer, file_id)
+        return cls(writer, file_id, known, orphans)
 
     def close(self) -> None:
-        """Releases the leases of this process and closes the file. Nothing is left beside it."""
-        discard = False
+        """Releases the leases of this process and closes the file. Nothing is left beside it, unless it is damaged."""
+        discard = keep = False
         try:
             self._writer.call(self._release_and_absorb)
             discard = True
         except FileLost:
             discard = True
+        except FileDamaged:
+            keep = True
         except RagstoneError:  # already reported to those who waited for the write
             pass
         self._writer.close()
-        self._outbox.close(discard=discard)
+        self._outbox.close(discard=discard, keep=keep)
         forget(self._owner)
 
     def _release_and_absorb(self, connection: sqlite3.Connection) -> None:
@@ -106,6 +113,11 @@ class RunFile:
         self._release(connection)
         if self._outbox.waiting:
             absorb(connection, self.path, self._owner)
+
+    @property
+    def kept(self) -> int:
+        """The answers that are beside the file, too, where the next process finds them if it is damaged."""
+        return self._outbox.answers
 
     def __enter__(self) -> "RunFile":
         return self
@@ -174,7 +186,9 @@ class RunFile:
         ELSEWHERE too; `shut_lanes` are lanes where that happened before. With `take` False nothing is leased: ASK and
         SCORE only say that it could be.
         """
-        table = LeaseTable(self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes)
+        table = LeaseTable(
+            self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes, orphans=self._orphans
+        )
         finished: Mapping[str, list[str]] = {}
         if take:
             finished, self._finished = self._finished, defaultdict(list)
@@ -191,11 +205,17 @@ class RunFile:
 
         leases = await self._writer.submit(work, soon=True)
         _remove(table.leftovers)
+        if take:
+            self._orphans.settle(system_key, rows)
+            for row, lease in zip(rows, leases, strict=True):
+                if lease.state in (State.ASK, State.SCORE):
+                    self._contents[system_key, row.key] = content_of(row)
         return leases
 
     def replies(self, system_key: str, key: str, interim: Mapping[str, str]) -> "CaseReplies":
         """Keeps the judge's replies for a case until its scores are written; `interim`: those of a killed process."""
-        return CaseReplies(partial(Interim, system_key, key), self._outbox, dict(interim))
+        put = partial(self._outbox.put, content=self._contents.get((system_key, key), ""))
+        return CaseReplies(partial(Interim, system_key, key), put, dict(interim))
 
     def write(
         self,
@@ -209,11 +229,13 @@ class RunFile:
         nothing. False: another process answered this case first (this one was suspended for longer than its
         lease), and that answer is kept. `last` False: more scores of these cases follow. `again`: they cost nothing and
         can be had again, so that a kill before the commit may lose them. `replies` are dropped afterwards."""
+        contents = self._contents.pop if last else self._contents.get
+        known = [contents((result.system_key, result.key), "") or "" for result in results]
         if last:
             for result in results:
                 self._finished[result.system_key].append(result.key)
         try:
-            files = [] if again else [self._outbox.put(result) for result in results]
+            files = [] if again else list(map(self._outbox.put, results, known))
         except StorageError:
             self._writer.check_there()  # its folder may be gone
             raise
@@ -248,8 +270,10 @@ class RunFile:
 class CaseReplies:
     """A `models.work.Replies` of one case. A kill loses what is in flight but no reply, because the outbox has them."""
 
-    def __init__(self, make: Callable[..., Interim], outbox: Outbox, interim: Mapping[str, str]) -> None:
-        self._make, self._outbox, self._interim = make, outbox, interim
+    def __init__(
+        self, make: Callable[..., Interim], put: Callable[[Interim], OutboxFile], interim: Mapping[str, str]
+    ) -> None:
+        self._make, self._put, self._interim = make, put, interim
         self.files: list[OutboxFile] = []
 
     def get(self, key: bytes, /) -> Completion | None:
@@ -262,17 +286,17 @@ class CaseReplies:
             return None
 
     def begin(self, key: bytes, /) -> int:
-        self.files.append(self._outbox.put(self._make(f"sent:{key.hex()}:{secrets.token_hex(6)}")))
+        self.files.append(self._put(self._make(f"sent:{key.hex()}:{secrets.token_hex(6)}")))
         sent, unsent = (
             sum(name.startswith(f"{kind}:{key.hex()}:") for name in self._interim) for kind in ("sent", "unsent")
         )
         return sent - unsent
 
     def withdraw(self, key: bytes, /) -> None:
-        self.files.append(self._outbox.put(self._make(f"unsent:{key.hex()}:{secrets.token_hex(6)}")))
+        self.files.append(self._put(self._make(f"unsent:{key.hex()}:{secrets.token_hex(6)}")))
 
     def put(self, key: bytes, completion: Completion, /) -> None:
-        self.files.append(self._outbox.put(self._make(f"reply:{key.hex()}", to_json(completion))))
+        self.files.append(self._put(self._make(f"reply:{key.hex()}", to_json(completion))))
 
 
 def record_settings(
@@ -325,9 +349,13 @@ def record_settings(
     return str(connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()[0])
 
 
-def _absorb_leftovers(writer: GroupWriter) -> None:
+def _hash(*texts: str) -> str:
+    return blake2b("\n".join(texts).encode("ascii"), digest_size=8).hexdigest()
+
+
+def _absorb_leftovers(writer: GroupWriter, orphans: Sequence[Path]) -> None:
     """Writes answers that killed processes had received but not committed."""
-    for file in leftovers(writer.path):
+    for file in (file for file in leftovers(writer.path) if file not in orphans):
         writer.call(partial(absorb_file, file=file))
         _remove([file])
 

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.errors import StorageError, UsageError
+from ragstone.errors import FileDamaged, StorageError, UsageError
 
 # How long one process waits for another's lock. Commits take milliseconds; this is enough for a very busy disk.
 BUSY_SECONDS = 60.0
@@ -84,10 +84,11 @@ def storage_errors(path: object, *, as_input: bool = False) -> Iterator[None]:
     except sqlite3.Error as error:
         code = result_code(error)
         if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
-            raise (UsageError if as_input else StorageError)(f"{path}: the file is damaged ({error}).") from error
+            raise (UsageError if as_input else FileDamaged)(f"{path}: the file is damaged ({error}).") from error
         if code not in _ENVIRONMENT:
             raise
-        kind = UsageError if as_input and code in _BAD_INPUT else StorageError
+        damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        kind = UsageError if as_input and code in _BAD_INPUT else FileDamaged if damaged else StorageError
         detail = f" ({str(error).partition(' with text ')[0]})" if code in _DETAILED else ""
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             detail = _why_not_writable(Path(str(path))) + ". Name a file in a writable folder"

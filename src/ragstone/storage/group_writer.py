@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from ragstone.errors import FileLost, StorageError
+from ragstone.errors import FileDamaged, FileLost, StorageError
 from ragstone.storage.database import BUSY_SECONDS, Layout, connect, result_code, roll_back, storage_errors
 
 A = TypeVar("A")
@@ -124,7 +124,7 @@ class GroupWriter:
         self._busy_seconds = busy_seconds
         self._connection = connect(path, layout, busy_seconds=busy_seconds, factory=factory)
         self._connection.execute("PRAGMA busy_timeout=0")  # `_execute_when_free` waits
-        self._identity = _identity(self.path)
+        self._identity, self._size = _identity(self.path), 0
         self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
         self._closed = False
         self._hurry = threading.Event()  # the next group begins now
@@ -242,7 +242,17 @@ class GroupWriter:
         except (sqlite3.Error, StorageError):
             self.check_there()
             raise
-        self.check_there()  # SQLite goes on writing to a deleted file
+        self.check_there()  # and to a deleted one
+
+    def _check_size(self) -> None:
+        """`FileDamaged` if the file is smaller than before: a database of ours only grows."""
+        try:
+            size = self.path.stat().st_size
+        except OSError:  # `check_there` says why
+            return
+        if size < self._size:
+            raise FileDamaged(f"{self.path}: the file was cut short while it was in use.")
+        self._size = size
 
     def check_there(self) -> None:
         """`FileLost` if the file that was opened is not at its path any more."""
@@ -259,6 +269,7 @@ class GroupWriter:
     def _commit(self, group: list[_Submission]) -> None:
         self._execute_when_free("BEGIN IMMEDIATE")
         try:
+            self._check_size()  # SQLite goes on writing to a file that was cut short
             for (work, together), submissions in groupby(
                 group, key=lambda submission: (submission.work, submission.together)
             ):

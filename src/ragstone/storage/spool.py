@@ -60,6 +60,16 @@ class Spool(Sequence[T], Generic[T]):
         self._recent.pop((len(self._ends) - 1) // _BLOCK, None)
         self._ends.append(self._ends[-1] + len(data))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As for the workers of a cluster: the values as they are encoded, not one by one."""
+        data = b""
+        if self._file is not None:
+            with _disk_errors():
+                self._file.seek(0)
+                self._reading = True
+                data = self._file.read()
+        return _restored, (self._first, self._encode, self._decode, self._ends, data)
+
     def __len__(self) -> int:
         return len(self._first) + len(self._ends) - 1
 
@@ -105,6 +115,20 @@ class Spool(Sequence[T], Generic[T]):
         return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _restored(
+    first: list[T], encode: Callable[[T], bytes], decode: Callable[[bytes], T], ends: "array[int]", data: bytes
+) -> Spool[T]:
+    """A spool in another process, with a file of its own."""
+    spool = Spool(first, encode=encode, decode=decode)
+    if data:
+        with _disk_errors():
+            spool._file = tempfile.TemporaryFile()  # noqa: SIM115
+            weakref.finalize(spool, spool._file.close)
+            spool._file.write(data)
+        spool._ends, spool._reading = ends, True
+    return spool
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """OpenAI's `/files` and `/batches`, which many providers and gateways have, too."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -47,7 +47,7 @@ class FileBatches:
         document, _ = await self._http.json("POST", "batches", data=encode(body))
         return self._http.id_in(document, "batch")
 
-    async def find(self, batch: Batch) -> str:
+    async def find(self, batch: Batch, held: Collection[str], *, rivals: bool) -> str:
         after: dict[str, str] = {}
         for _ in range(_PAGES):
             document, _ = await self._http.json("GET", "batches", params={"limit": str(_PAGE), **after})

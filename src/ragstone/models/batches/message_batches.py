@@ -1,6 +1,6 @@
 """Anthropic's message batches: each request and reply is that of its Messages interface (`messages_api.py`)."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ _STATUSES = {
 
 class MessageBatches:
     """`/messages/batches`. A batch has no name of ours, so one that a killed process may have started is recognised by
-    its time and size, and its replies by their ids: those of a stranger's batch are not used."""
+    its time and size where only one can be it, otherwise by the ids of its replies, when it has them. Replies of a
+    stranger's batch are not used."""
 
     def __init__(self, http: BatchHttp) -> None:
         self._http = http
@@ -44,10 +45,27 @@ class MessageBatches:
         document, _ = await self._http.json("POST", "messages/batches", data=body())
         return self._http.id_in(document, "batch")
 
-    async def find(self, batch: Batch) -> str:
+    async def find(self, batch: Batch, held: Collection[str], *, rivals: bool) -> str | None:
         document, _ = await self._http.json("GET", "messages/batches", params={"limit": "100"})
-        listed = [item for item in document.get("data") or [] if isinstance(item, dict)]
-        return next((self._http.id_in(item, "batch") for item in listed if _may_be(item, batch)), "")
+        listed = [item for item in document.get("data") or [] if isinstance(item, dict) and _may_be(item, batch)]
+        found = {name: item for item in listed if (name := self._http.id_in(item, "batch")) not in held}
+        if len(found) == 1 and not rivals:
+            return next(iter(found))
+        ours = {str(parsed(line).get("custom_id")) for line in read_lines(Path(batch.file))} if found else set()
+        for name, item in found.items():
+            if item.get("results_url") and await self._an_id(name) in ours:
+                return name
+        return "" if all(item.get("results_url") for item in found.values()) else None
+
+    async def _an_id(self, name: str) -> str:
+        """The id of a request of a batch that has ended: of the first of its results."""
+        first = b""
+        async with self._http.reply("GET", f"messages/batches/{name}/results") as response:
+            async for chunk in response.content.iter_chunked(1 << 16):
+                first += chunk
+                if b"\n" in first:
+                    break
+        return str(parsed(first.partition(b"\n")[0]).get("custom_id"))
 
     async def status(self, batch: Batch) -> Status:
         document, headers = await self._http.json("GET", f"messages/batches/{batch.remote}")

@@ -2,7 +2,7 @@
 
 import logging
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class OfflineBatches:
         log.warning("Run: %s", command_for(batch))
         return str(_output(batch))
 
-    async def find(self, batch: Batch) -> str:
+    async def find(self, batch: Batch, held: Collection[str], *, rivals: bool) -> str:
         return ""
 
     async def status(self, batch: Batch) -> Status:

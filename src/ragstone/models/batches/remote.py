@@ -1,7 +1,7 @@
 """What a batch interface does, whichever provider has it: `files.py`, `message_batches.py` or `offline.py`. Its lines
 have the bodies of requests and replies as they are alone, so that they are read like those."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -53,8 +53,9 @@ class Remote(Protocol):
     async def create(self, batch: Batch) -> str:
         """Starts the batch. Returns the provider's id of it."""
 
-    async def find(self, batch: Batch) -> str:
-        """The id of this batch, if an earlier process has started it; otherwise ""."""
+    async def find(self, batch: Batch, held: Collection[str], *, rivals: bool) -> str | None:
+        """The id of this batch, if an earlier process has started it; "" if not, None if that is not known before some
+        batch has ended. held: the ids of all other batches. rivals: others of as many requests are looked for, too."""
 
     async def status(self, batch: Batch) -> Status: ...
 

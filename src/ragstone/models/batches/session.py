@@ -142,7 +142,7 @@ class Batches:
         if not batch.remote:
             async with self._alone():
                 batch = await self._submit(lane, self.store.batch(batch.id))
-        if batch.state in OVER:
+        if batch.state in OVER or not batch.remote:
             return None
         status = await lane.remote.status(batch)
         if status.state == "failed":
@@ -182,7 +182,12 @@ class Batches:
                 batch = self.store.update(
                     batch.id, uploaded=await lane.remote.upload(Path(batch.file)), state="uploaded"
                 )
-            remote = await lane.remote.find(batch) if batch.state == "creating" else ""
+            remote: str | None = ""
+            if batch.state == "creating":
+                held, rivals = self.store.others(batch)
+                remote = await lane.remote.find(batch, held, rivals=rivals)
+            if remote is None:
+                return batch
             if not remote:
                 batch = self.store.update(batch.id, state="creating")
                 remote = await lane.remote.create(batch)

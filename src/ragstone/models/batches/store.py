@@ -256,6 +256,12 @@ class BatchStore:
     def batch(self, number: int) -> Batch:
         return self._select("WHERE id = ?", number)[0]
 
+    def others(self, batch: Batch) -> tuple[set[str], bool]:
+        """The provider's ids of the other batches, and whether another of as many requests may be there without one."""
+        others = [other for other in self.all() if other.id != batch.id]
+        unknown = (other for other in others if other.state == "creating" and not other.remote)
+        return {other.remote for other in others if other.remote}, any(other.total == batch.total for other in unknown)
+
     def has_lane(self, lane: str) -> bool:
         """Whether a batch of this model was accepted."""
         return bool(self._select("WHERE lane = ? AND remote <> '' AND state <> 'failed' LIMIT 1", lane))
