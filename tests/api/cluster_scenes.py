@@ -355,6 +355,55 @@ class Scenes:
                          "--size", "4", "--type", "single=1")  # fmt: skip
         return seen | {"questions": len((self.folder / "made" / "questions.jsonl").read_text().splitlines())}
 
+    def client(self) -> dict[str, Any]:
+        """A cluster of its own, with a token, that is used by `ray://`; its head dies."""
+        import psutil
+
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "secret-token-0123456789"}
+        ray = ["ray.scripts.scripts", "start", "--head", "--block", "--port", "6399", "--ray-client-server-port",
+               "25001", "--num-cpus", "4", "--include-dashboard", "false", "--disable-usage-stats", "--temp-dir",
+               str(self.folder / "own"), "--object-store-memory", str(200 * 2**20)]  # fmt: skip
+        head = subprocess.Popen([sys.executable, "-m", *ray], env=environment(self.folder, **token),
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        (self.folder / "slow.py").write_text(
+            "import threading\ndef ask(question):\n    threading.Event().wait(0.5)\n    return '7'\n"
+        )
+        words = (
+            "run",
+            "q.csv",
+            "--quiet",
+            "--cluster",
+            "ray://127.0.0.1:25001",
+            "--workers",
+            "1",
+            "--concurrency",
+            "1",
+        )
+        seen: dict[str, Any] = {}
+        try:
+            until((self.folder / "own" / "ray_current_cluster").exists, "the head has started")
+            code, _, err = self.run(*words, "--system", "app.py:ask", "--run", "c.run")
+            seen["without"] = code, err
+            os.environ.update(token)
+            given = environment(self.folder, **token)
+            for name, system in (("right", "app.py:ask"), ("killed", "slow.py:ask")):
+                process = subprocess.Popen(
+                    command(*words, "--system", system, "--run", f"{name}.run"), cwd=self.folder, env=given, text=True,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                )  # fmt: skip
+                if name == "killed":
+                    until(lambda: [*self.folder.glob("killed.run-shards-*/*.run")], "the run has begun")
+                    for child in psutil.Process(head.pid).children(recursive=True):
+                        child.kill()
+                seen[name] = process.communicate(timeout=2 * GIVE_UP)[1], process.returncode
+                seen[name] = seen[name][::-1]
+        finally:
+            for child in psutil.Process(head.pid).children(recursive=True):
+                child.kill()
+            head.kill()
+            head.wait()
+        return seen
+
     def secrets(self, places: list[Path]) -> dict[str, Any]:
         """The files that hold the key: of Ray's session and of the runs."""
         found, seen = [], 0
@@ -372,7 +421,7 @@ def main() -> int:
         scenes = Scenes(folder, cluster, f"{address}/v1")
         for scene in (scenes.own_code, scenes.limits, scenes.apart, scenes.driver, scenes.kills, scenes.merges,
                       scenes.embedding, scenes.embedding_limits, scenes.gpus, scenes.scored,
-                      scenes.diagnosed, scenes.built):  # fmt: skip
+                      scenes.diagnosed, scenes.built, scenes.client):  # fmt: skip
             if sys.argv[2:] and scene.__name__ not in sys.argv[2:]:
                 continue
             started = time.monotonic()

@@ -1,13 +1,16 @@
 """`--cluster` with real Ray: nodes on this machine in a network namespace, the command and its workers killed."""
 
 import asyncio
+import contextlib
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,16 +19,18 @@ import pytest
 
 from ragstone import bench, diagnose, evaluate
 from ragstone import run as ask
+from ragstone.api import cluster_reach
 from ragstone.api.cluster import Cluster, _RayPool
 from ragstone.api.cluster_keys import keys_for, keys_of
 from ragstone.api.cluster_limits import LimitKeeper, limited_by
+from ragstone.api.cluster_reach import Watch, check_reachable
 from ragstone.api.cluster_serve import serving
 from ragstone.api.evaluate import read_data
 from ragstone.api.execute import RunOptions, Shell
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions, run_questions
 from ragstone.api.workload import Workload
-from ragstone.errors import AllowanceSpent, EndpointRefused, MissingExtra, UsageError
+from ragstone.errors import AllowanceSpent, EndpointRefused, MissingExtra, Unfinished, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.systems.http import HttpTarget
@@ -317,6 +322,60 @@ async def test_vllm_models_are_served_once_and_taken_down_whatever_happens(monke
             pass
 
 
+@contextlib.contextmanager
+def guarded_cluster(token: str) -> Iterator[str]:
+    """The address of a server that refuses whoever does not show this token, as the head of a cluster does."""
+    grpc = pytest.importorskip("grpc")
+
+    def call(request: bytes, context: Any) -> bytes:
+        if dict(context.invocation_metadata()).get("authorization") != f"Bearer {token}":
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "InvalidAuthToken")
+        return b""
+
+    handler = SimpleNamespace(service=lambda details: grpc.unary_unary_rpc_method_handler(call))
+    server = grpc.server(ThreadPoolExecutor(2), handlers=[handler])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.stop(None)
+
+
+@pytest.mark.parametrize("scheme", ["ray://", ""])
+def test_a_cluster_that_wants_a_token_says_so_at_once(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    advice = "Set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to the token of its head, then run this again."
+    with guarded_cluster("right") as address:
+        for settings, problem in (
+            ({}, "wants a token"),
+            ({"RAY_AUTH_TOKEN": "right"}, "wants a token"),  # Ray shows it in this mode only
+            ({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "other"}, "wants another token"),
+        ):
+            for name, value in settings.items():
+                monkeypatch.setenv(name, value)
+            with pytest.raises(UsageError) as caught:
+                check_reachable(f"{scheme}{address}")
+            assert str(caught.value) == f"--cluster {scheme}{address}: the cluster {problem}. {advice}"
+        (tmp_path / ".ray").mkdir()
+        (tmp_path / ".ray" / "auth_token").write_text("right\n")
+        monkeypatch.delenv("RAY_AUTH_TOKEN")
+        check_reachable(f"{scheme}{address}")
+
+
+async def test_a_head_that_is_gone_ends_what_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_reach, "LOOK_SECONDS", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        watch = Watch("ray://head:1", head.getsockname())
+        assert await watch.value(asyncio.sleep(0, "an answer")) == "an answer"
+    with pytest.raises(Unfinished, match=r"its head does not answer any more.*run the same command again"):
+        await watch.value(asyncio.Event().wait())
+    assert watch.lost
+    assert cluster_reach.LOOKS * 2 * 2.0 <= 15  # seconds: as many pauses, and looks that find nobody
+
+
 def seen_by(folder: Path, *scenes: str) -> Any:
     """What these scenes of tests/api/cluster_scenes.py saw."""
     if sys.platform != "linux" or shutil.which("unshare") is None:
@@ -346,6 +405,19 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The other commands."""
     return seen_by(tmp_path_factory.mktemp("commands"), "scored", "diagnosed", "built", "gpus")
+
+
+@pytest.mark.slow
+def test_a_cluster_with_a_token_is_used_by_ray_client_and_its_death_is_told(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    seen = seen_by(tmp_path_factory.mktemp("client"), "client")["client"]
+    assert (seen["without"][0], seen["right"][0]) == (2, 0), seen
+    assert "the cluster wants a token. Set RAY_AUTH_MODE=token" in seen["without"][1]
+    code, line = seen["killed"]
+    assert code == 3
+    assert "its head does not answer any more" in line
+    assert len(line.splitlines()) == 1
 
 
 @pytest.mark.slow

@@ -210,3 +210,14 @@ async def test_in_a_notebook_it_blocks_while_the_kernels_loop_runs(monkeypatch: 
     assert ragstone.run(QUESTIONS[:1], ask, metrics="answer_match").summary["answer_match"]["mean"] == 1.0
     named = ragstone.run(QUESTIONS[:1], written_app(), metrics="answer_match", run="named.run")
     assert named.summary["answer_match"]["mean"] == 1.0  # code in a process of its own, from a thread
+
+
+@pytest.mark.parametrize(("documents", "recall"), [(("a.txt", "b.txt"), 0.5), (("Annual leave", "Office hours"), None)])
+def test_a_column_of_documents_labels_the_questions_if_it_has_ids(
+    documents: tuple[str, str], recall: float | None
+) -> None:
+    def search(question: str) -> dict[str, Any]:
+        return {"answer": "25 days", "passages": [{"id": "a.txt#1", "text": "Annual leave is 25 days."}]}
+
+    rows = [{"question": f"Question {name}?", "reference": "25 days", "document": name} for name in documents]
+    assert ragstone.run(rows, search, metrics=["recall"]).summary["recall"]["mean"] == recall

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.tools import Told, command, environment, one_line
 
 from ragstone.api.evaluate import evaluate
+from ragstone.runs.owners import mark
 
 GRID = ("--fictional-size", "6", "--limit", "4", "--noise", "0,0.4", "--quiet")
 
@@ -116,10 +117,15 @@ def test_a_killed_merge_leaves_no_file_of_its_name(tmp_path: Path) -> None:
     merging.send_signal(signal.SIGKILL)
     merging.wait()
     assert not os.path.lexists("m.run") or merging.returncode == 0
-    done = subprocess.run(
-        command("merge", "a.run", "-o", "n.run"), cwd=tmp_path, env=environment(tmp_path), check=False
-    )
-    assert done.returncode == 0
+    Path("m.run").unlink(missing_ok=True)
+    living = Path(f".m.run.{mark()}-00000000.part")  # another merge that is under way
+    living.touch()
+    for name in ("n.run", "m.run"):
+        done = subprocess.run(
+            command("merge", "a.run", "-o", name), cwd=tmp_path, env=environment(tmp_path), check=False
+        )
+        assert done.returncode == 0
+    assert [*Path().glob(".*.part*")] == [living]
 
 
 def test_runs_of_two_benchmarks_are_told_apart_by_that_alone(ragstone: Callable[..., Told]) -> None:

@@ -37,7 +37,8 @@ class Told:
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """The environment of a process of its own: folders below `folder`, and nothing that this machine happens to set."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "COLUMNS", "TMPDIR") if name in os.environ}
+    passed = ("PATH", "LANG", "COLUMNS", "TMPDIR", "RAGSTONE_TESTS")
+    kept = {name: os.environ[name] for name in passed if name in os.environ}
     homes = {name: str(folder / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME")}
     return (
         kept

@@ -90,11 +90,17 @@ def free_port() -> int:
 
 
 async def test_where_nobody_listens_ten_attempts_end_it_soon_with_the_remedy() -> None:
+    pauses: list[float] = []
+
+    def noted(low: float, high: float) -> float:
+        pauses.append(high)
+        return 0.0
+
     nobody = ModelOptions(base_url=f"http://127.0.0.1:{free_port()}/v1", attempts=6)
     async with open_model("compat/m", nobody) as model:
         patience = cast("Any", model)._model._model._model._patience  # a user's are random, up to a second each
-        object.__setattr__(patience, "uniform", lambda low, high: pauses.append(high) or 0.0)
-        pauses: list[float] = []
+        object.__setattr__(patience, "uniform", noted)
+
         ended = await asyncio.gather(*(model.generate(ask(n)) for n in range(50)), return_exceptions=True)
     assert [type(error) for error in ended].count(Unreachable) <= 1
     assert len(pauses) <= ATTEMPTS

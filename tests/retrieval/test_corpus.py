@@ -1,5 +1,6 @@
 """Documents of every kind as passages; what cannot be read is told."""
 
+import codecs
 import gzip
 import json
 import uuid
@@ -109,6 +110,19 @@ def twice(folder: Path) -> None:
     (folder / "a.jsonl").write_text('{"id": 1, "text": "x"}\n{"id": 1, "text": "y"}\n', "utf-8")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "utf-16-be"])
+def test_documents_are_read_by_their_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    text = "# 退款 Refunds\n\nA refund takes 14 days. 全额退款。\n"
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    (tmp_path / "a.md").write_bytes(mark + text.encode(encoding))
+    (passage,) = read_corpus(tmp_path).passages
+    assert (passage.text.strip(), passage.title) == (text.strip(), "退款 Refunds")
+
+
+def unmarked(folder: Path) -> None:
+    (folder / "a.txt").write_bytes("A refund takes 14 days. 全额退款。".encode("utf-16-le"))
+
+
 def binary(folder: Path) -> None:
     (folder / "a.txt").write_bytes(bytes([0xFF, 0xFF, 0xFF]))
 
@@ -123,6 +137,7 @@ def binary(folder: Path) -> None:
         (not_json, DataError, "a.jsonl, line 2: this is not JSON"),
         (no_text, DataError, "a.csv, line 2: the document has no text. Name its column one of text"),
         (twice, DataError, "two documents have the id '1'"),
+        (unmarked, DataError, "this is UTF-16 without a byte order mark, or no text. Save it as UTF-8."),
         (binary, DataError, "neither UTF-8 nor GB 18030"),
     ],
 )

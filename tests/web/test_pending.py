@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,35 @@ def test_closing_ends_what_never_ends_and_starts_nothing_more() -> None:
         pending.of("a", endless, wait=60.0)
     with pytest.raises(UsageError, match="was ended"):
         pending.apart(os.getpid)
+
+
+SERVER = """
+import os, signal, sys
+from functools import partial
+from threading import Thread
+from ragstone.web.pending import Pending
+from tests.web.test_pending import told
+
+if __name__ == "__main__":
+    Pending().apart(partial(told, sys.argv[1]))
+"""
+
+
+def told(path: str) -> None:
+    """Writes down who works, and goes on without an end."""
+    Path(f"{path}.new").write_text(str(os.getpid()))
+    Path(f"{path}.new").rename(path)
+    signal.pause()
+
+
+def test_what_computes_a_page_ends_with_a_server_that_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen([sys.executable, tmp_path / "server.py", tmp_path / "pid"], env=environ) as server:
+        until_elsewhere((tmp_path / "pid").exists)
+        worker = Path("/proc") / (tmp_path / "pid").read_text() / "stat"
+        server.kill()
+    until_elsewhere(lambda: not worker.exists() or worker.read_text().rpartition(")")[2].split()[0] in "ZX")
 
 
 def test_a_trend_of_large_runs_is_read_by_another_process(

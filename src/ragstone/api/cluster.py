@@ -11,8 +11,8 @@ import json
 import os
 import secrets
 import shutil
-import socket
-import tempfile
+import threading
+import warnings
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from ragstone.api.cluster_embedding import embed_on
 from ragstone.api.cluster_keys import keys_for, keys_of
 from ragstone.api.cluster_limits import keeping, value_of
+from ragstone.api.cluster_reach import Watch, check_reachable, head_of
 from ragstone.api.cluster_serve import serving
 from ragstone.api.cluster_worker import Errand, ShardWorker
 from ragstone.api.workload import Workload
@@ -37,23 +38,21 @@ if TYPE_CHECKING:
     import numpy as np
 
 LOCAL_CPUS = 4  # at least so many logical ones: an actor waits for its own while others hold them
-REACH_SECONDS = 10.0
 START_SECONDS = 180.0  # until the first worker has started, or a new one where none is left
-_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""How a client of HTTP/2, which Ray speaks, begins: the preface and empty settings. The server's settings follow."""
 _SHARDS_AT_ONCE = 2  # for a worker: while one shard comes home, it asks the next
 
 
 @dataclass
 class _Crew:
-    """Workers that wait for the next run of a command; `stays`: whether there may be one."""
+    """Workers that wait for the next run of a command; `stays`: whether there may be one. `lost`: the cluster is."""
 
     stays: bool = False
+    lost: bool = False
     idle: list[Any] = field(default_factory=list)
 
     def dismiss(self, ray: Any) -> None:
         """Ends the workers, whose CPUs become free."""
-        while self.idle:
+        while self.idle and not self.lost:
             ray.kill(self.idle.pop())
 
 
@@ -158,14 +157,9 @@ class Cluster:
         if ray.is_initialized():
             yield
             return
-        _check_reachable(self.address)
-        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        check_reachable(self.address)
         try:
-            if self.address == "local":
-                cpus = max(LOCAL_CPUS, (self.workers or os.cpu_count() or 1) + 1)
-                ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
-            else:
-                ray.init(address=self.address, **quiet)
+            self._connect(ray)
         except (ConnectionError, RuntimeError, ValueError, AssertionError, TimeoutError) as error:
             reason = " ".join(str(error).split()).partition(". Please specify")[0][:200] or type(error).__name__
             raise UsageError(
@@ -175,7 +169,18 @@ class Cluster:
         try:
             yield
         finally:
-            ray.shutdown()
+            if self.crew.lost:  # Ray would wait for the head
+                threading.Thread(target=ray.shutdown, daemon=True).start()
+            else:
+                ray.shutdown()
+
+    def _connect(self, ray: Any) -> None:
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        if self.address == "local":
+            cpus = max(LOCAL_CPUS, (self.workers or os.cpu_count() or 1) + 1)
+            ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+        else:
+            ray.init(address=self.address, **quiet)
 
 
 class _RayPool:
@@ -195,6 +200,7 @@ class _RayPool:
         self._shards = 0
         self._error: RagstoneError | None = None
         self._stopped = False
+        self._watch = Watch(cluster.address, head_of(ray, cluster.address))
 
     async def begin(self) -> None:
         """Starts the workers and waits for the first. Raises UsageError if none can start."""
@@ -211,11 +217,14 @@ class _RayPool:
         known = bool(self._crew.idle)
         worker = self._crew.idle.pop() if known else self._actor.remote()
         try:
-            problem = await value_of(worker.start.remote(self._errand, self._keeper))
+            problem = await self._watch.value(value_of(worker.start.remote(self._errand, self._keeper)))
         except self._ray.exceptions.RayActorError:
             if known:  # it died since the run before
                 self._hire()
             return  # its node went while it started; if none is left, `_place` says so
+        except Unfinished as error:
+            self._error = error
+            return
         except Exception as error:
             problem = " ".join(str(error).split())[-300:]
         if problem:
@@ -250,11 +259,11 @@ class _RayPool:
     async def ask(self, shard: Shard, /) -> Returned:
         """Has a worker ask a shard. If it dies, another one is hired, and what a shared disk has of the shard comes
         home."""
-        worker = await self._place()
+        worker = await self._watch.value(self._place())
         self._shards += 1
         number = f"{self._shards:06}"
         try:
-            content, outcome, free = await value_of(worker.ask.remote(number, shard))
+            content, outcome, free = await self._watch.value(value_of(worker.ask.remote(number, shard)))
         except self._ray.exceptions.RayActorError:
             if worker in self._living:
                 self._living.discard(worker)
@@ -277,7 +286,7 @@ class _RayPool:
     async def stop(self) -> None:
         """Lets the workers finish what is in flight."""
         self._stopped = True
-        for worker in self._living:
+        for worker in () if self._watch.lost else self._living:
             worker.stop.remote()
 
     async def close(self) -> None:
@@ -285,6 +294,10 @@ class _RayPool:
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
+        self._watch.end()
+        if self._watch.lost:
+            self._crew.lost = True
+            return
         free: list[Any] = []
         while not self._places.empty():
             free.append(self._places.get_nowait())
@@ -295,44 +308,12 @@ class _RayPool:
                 self._ray.kill(worker)
 
 
-def _check_reachable(address: str) -> None:
-    """UsageError if nothing listens there, or something else than Ray: Ray would try for minutes."""
-    place = address
-    if address == "auto":
-        with contextlib.suppress(OSError, ValueError):  # where Ray notes the cluster that was started last
-            place = (Path(tempfile.gettempdir()) / "ray" / "ray_current_cluster").read_text(encoding="ascii").strip()
-        place = os.environ.get("RAY_ADDRESS") or place
-    host, colon, port = place.removeprefix("ray://").rpartition(":")
-    if not colon:
-        return
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS) as connection:
-            is_ray = os.environ.get("RAY_USE_TLS") == "1" or _speaks_http2(connection)
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"--cluster {address}: nothing answers there ({error}). Start Ray with `ray start --head`, or use "
-            "--cluster local."
-        ) from error
-    if not is_ray:
-        raise UsageError(
-            f"--cluster {address}: what answers there is not Ray. Start Ray with `ray start --head`, or use --cluster "
-            "local."
-        )
-
-
-def _speaks_http2(connection: socket.socket) -> bool:
-    """Whether the other side answers as HTTP/2 begins: with a frame (length, type, …) of type 4, its settings."""
-    try:
-        connection.sendall(_HELLO)
-        return connection.recv(4)[3:] == b"\x04"
-    except OSError:
-        return False
-
-
 def _ray() -> Any:
     """Ray, which sends no statistics and prints nothing: standard output is the command's."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
+    os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "5")  # seconds: the command can be run again
+    warnings.filterwarnings("ignore", "Ray Client connection timed out")  # the command says so in its own line
     return load("ray", extra="ray", purpose="--cluster")
 
 

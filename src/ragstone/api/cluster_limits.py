@@ -12,6 +12,8 @@ from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.models.rate_limit import Limiter, Spent
 
+_END_SECONDS = 5.0
+
 
 class LimitKeeper:
     """Counts for all workers: an actor of its own. An account is the how-manieth endpoint of a worker; all workers open
@@ -107,8 +109,10 @@ async def keeping(ray: Any, options: ModelOptions) -> AsyncIterator[Any]:
         yield keeper
     finally:
         if (allowance := options.allowance) is not None:
-            with contextlib.suppress(Exception):  # the cluster is gone: the limit of what follows begins anew
-                allowance.spent.requests, allowance.spent.cost = await value_of(keeper.spent.remote())
+            # Where the cluster is gone, the limit of what follows begins anew.
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(_END_SECONDS):
+                    allowance.spent.requests, allowance.spent.cost = await value_of(keeper.spent.remote())
 
 
 async def value_of(reference: Any) -> Any:

@@ -163,7 +163,7 @@ def plan_diagnosis(
     if recorded:
         plan = plan_evaluation(data, requested, judging, data_language=data_language)
     else:
-        plan = plan_questions(data, system, requested, judging, data_language=data_language)
+        plan = plan_questions(data, system, requested, judging, data_language=data_language, by_shape=False)
     warnings = plan.benchmark.warnings
     if system is None:
         warnings = (messages(__name__, preferred_language())["recorded"], *warnings)

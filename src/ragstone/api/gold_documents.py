@@ -19,15 +19,16 @@ _NAMED = 5  # ids that a warning names
 
 
 def with_gold_documents(
-    rows: Sequence[RecordedRow], items: Sequence[Item], corpus: Corpus | None
+    rows: Sequence[RecordedRow], items: Sequence[Item], corpus: Corpus | None, *, by_shape: bool = True
 ) -> tuple[list[RecordedRow], list[str]]:
     """The rows, whose labels without a text are ids of documents: from the columns that mean gold ids, from a column of
-    gold passages that has ids instead of texts, from one of retrieved ids beside no answer (`document_ids`), and, where
-    the corpus knows them, from a column `document`. Warnings name the ids that no document of the corpus has."""
+    gold passages that has ids instead of texts, from one of retrieved ids beside no answer (`document_ids`), and from a
+    column `document` where the corpus knows its ids or, without a corpus, all look like ids (`by_shape`). Warnings name
+    the ids that no document of the corpus has."""
     known = None if corpus is None else _documents(passage.id for passage in corpus.passages)
     labelled, unknown = [], {}
     for row, item in zip(rows, items, strict=True):
-        sample = _labelled(row.sample, item, known)
+        sample = _labelled(row.sample, item, known, by_shape=by_shape)
         gold = [passage for passage in sample.passages if passage.relevant]
         if gold and not any(passage.text for passage in gold):
             sample = replace(sample, meta={**sample.meta, "gold": GOLD_DOCUMENTS})
@@ -50,7 +51,7 @@ def _gold(ids: Iterable[str]) -> tuple[Passage, ...]:
     return tuple(Passage(name, "", relevant=True) for name in dict.fromkeys(ids))
 
 
-def _labelled(sample: Sample, item: Item, known: set[str] | None) -> Sample:
+def _labelled(sample: Sample, item: Item, known: set[str] | None, *, by_shape: bool) -> Sample:
     if sample.passages:
         ids = [part for passage in sample.passages for part in _parts(passage.text)]
         return replace(sample, passages=_gold(ids)) if ids and all(map(_ID.fullmatch, ids)) else sample
@@ -58,7 +59,11 @@ def _labelled(sample: Sample, item: Item, known: set[str] | None) -> Sample:
     if response is not None and response.finish_reason == NO_ANSWER and not any(one.text for one in response.passages):
         return replace(sample, passages=_gold(one.id for one in response.passages))
     named = column_documents(item.extra)
-    if known is not None and any(_documents([passage.id]) & known for passage in named):
+    if known is None:
+        fits = by_shape and all(_ID.fullmatch(passage.id) for passage in named)
+    else:
+        fits = any(_documents([passage.id]) & known for passage in named)
+    if named and fits:
         return replace(sample, passages=named)
     return sample
 

@@ -14,6 +14,7 @@ from ragstone.api.run_info import GROWING, joined_info
 from ragstone.errors import RunMismatch, UsageError
 from ragstone.runs import RunReader, open_run
 from ragstone.runs.merge import Merged, attached, copy_records
+from ragstone.runs.owners import is_left, mark
 from ragstone.runs.schema import LAYOUT, key_of
 from ragstone.runs.store import record_settings
 from ragstone.storage import connect
@@ -105,8 +106,15 @@ def _grown(old: RunReader, new: RunReader) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _new_file(path: Path) -> Iterator[Path]:
-    """A path beside `path`, whose file is moved there when the block succeeds; otherwise nothing is left."""
-    part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
+    """A path beside `path`, whose file is moved there when the block succeeds; otherwise nothing is left. What a killed
+    process left there goes, too."""
+    begin = f".{path.name[:40]}."
+    for left in path.parent.iterdir() if path.parent.is_dir() else ():
+        marked = left.name.removeprefix(begin).partition(".part")[0].rpartition("-")[0]
+        if left.name.startswith(begin) and ".part" in left.name and is_left(marked):
+            with contextlib.suppress(OSError):
+                left.unlink()
+    part = path.with_name(f"{begin}{mark()}-{secrets.token_hex(4)}.part")
     try:
         yield part
         try:

@@ -54,8 +54,10 @@ def plan_questions(
     data_language: str = "",
     group_by: Sequence[str] = (),
     repeat: int = 1,
+    by_shape: bool = True,
 ) -> QuestionPlan:
-    """Checks everything that can be checked before the system is opened. Raises UsageError."""
+    """Checks everything that can be checked before the system is opened. Raises UsageError. `by_shape`: see
+    `with_gold_documents`."""
     if data_language:
         checked_language(data_language)
     check_columns(data, group_by)
@@ -64,7 +66,7 @@ def plan_questions(
         sample = replace(item.sample, language=data_language) if data_language else item.sample
         rows.append(RecordedRow(item.row, sample, None, item.history, item.extra))
     corpus = read_corpus(system.corpus) if isinstance(system, RagTarget) else None
-    rows, warnings = with_gold_documents(rows, data.items, corpus)
+    rows, warnings = with_gold_documents(rows, data.items, corpus, by_shape=by_shape)
     requested = tuple(metrics or ())
     if not requested and not judging.rubrics:
         requested = default_metrics(rows, judging)

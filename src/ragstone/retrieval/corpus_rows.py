@@ -1,5 +1,6 @@
 """Documents that are rows of a file: JSON lines, CSV and TSV; and the text of a file in its encoding."""
 
+import codecs
 import csv
 import itertools
 import json
@@ -19,13 +20,27 @@ _DATES = ("date", "published", "published_at", "pubdate", "日期")
 _IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
 
 
+_MOST_NUL = 0.01  # of the bytes of a text in UTF-8
+# UTF-32's little-endian mark begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+
+
 def text_of(path: Path) -> str:
-    """The text of a file in UTF-8 or GB 18030. Raises DataError."""
+    """The text of a file in UTF-8 or GB 18030, or in UTF-16 or UTF-32 with a byte order mark. Raises DataError."""
     return path.read_bytes().decode(_encoding_of(path))
 
 
 def _encoding_of(path: Path) -> str:
     """The encoding of a text, which is read piece by piece."""
+    with path.open("rb") as stream:
+        head = stream.read(_PIECE)
+    if marked := next((name for mark, name in _MARKS if head.startswith(mark)), ""):
+        return marked
+    if head.count(0) > _MOST_NUL * len(head):
+        raise DataError(path, "this is UTF-16 without a byte order mark, or no text. Save it as UTF-8.")
     for encoding in ("utf-8-sig", "gb18030"):
         try:
             with path.open(encoding=encoding, newline="") as stream:

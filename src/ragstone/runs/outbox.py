@@ -183,12 +183,12 @@ class Orphans:
                 write_cases(connection, [row])
                 _write(connection, fitting)
 
-    def settle(self, system_key: str, rows: Sequence[CaseRow]) -> None:
-        """What `adopt` wrote is committed. When nothing is left, the files go."""
+    def settle(self, system_key: str, keys: Sequence[str]) -> None:
+        """What `adopt` wrote of these cases is committed. When nothing is left, the files go."""
         if not self._entries:
             return
-        for row in rows:
-            self._entries.pop((system_key, row.key), None)
+        for key in keys:
+            self._entries.pop((system_key, key), None)
         if not self._entries:
             for file in self.files:
                 with contextlib.suppress(OSError):

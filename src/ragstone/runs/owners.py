@@ -9,6 +9,7 @@ import platform
 import secrets
 import sys
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 _living: set[str] = set()  # the owners that this process created and has not given up
@@ -45,6 +46,22 @@ def is_dead(owner: str) -> bool:
     except (PermissionError, OverflowError):
         return False
     return False
+
+
+def mark() -> str:
+    """Marks a file that this process makes in its name: `PLACE-PID-START`."""
+    return f"{_place_mark()}-{os.getpid()}-{_start_of(os.getpid()) or ''}"
+
+
+def is_left(marked: str) -> bool:
+    """Whether a process of this machine with this `mark` is certainly gone."""
+    place, _, rest = marked.partition("-")
+    pid, _, start = rest.partition("-")
+    return place == _place_mark() and pid.isdecimal() and bool(start) and _start_of(int(pid)) != start
+
+
+def _place_mark() -> str:
+    return sha256(_place().encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 @lru_cache(maxsize=1)

@@ -205,11 +205,11 @@ class RunFile:
 
         leases = await self._writer.submit(work, soon=True)
         _remove(table.leftovers)
+        free = [row for row, lease in zip(rows, leases, strict=True) if lease.state in (State.ASK, State.SCORE)]
+        open_keys = {row.key for row in free} if not take else ()
+        self._orphans.settle(system_key, [row.key for row in rows if row.key not in open_keys])
         if take:
-            self._orphans.settle(system_key, rows)
-            for row, lease in zip(rows, leases, strict=True):
-                if lease.state in (State.ASK, State.SCORE):
-                    self._contents[system_key, row.key] = content_of(row)
+            self._contents |= {(system_key, row.key): content_of(row) for row in free}
         return leases
 
     def replies(self, system_key: str, key: str, interim: Mapping[str, str]) -> "CaseReplies":

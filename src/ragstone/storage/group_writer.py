@@ -274,6 +274,7 @@ class GroupWriter:
                 group, key=lambda submission: (submission.work, submission.together)
             ):
                 _perform(self._connection, work, list(submissions), together=together)
+            self._check_size()
             self._execute_when_free("COMMIT")
         except BaseException:
             roll_back(self._connection)

@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -87,8 +88,21 @@ class Pending:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
+def end_with_parent() -> None:
+    """From here on this process ends when the one that has spawned it does, even by SIGKILL."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _make(make: Callable[[], Any], writer: Connection) -> None:
     """What the process does."""
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
     with contextlib.suppress(OSError, AttributeError):
         os.nice(10)

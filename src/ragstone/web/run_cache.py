@@ -29,6 +29,7 @@ from ragstone.report.findings_file import ENDING
 from ragstone.storage import write_file
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.overview import MAKERS
+from ragstone.web.pending import end_with_parent
 
 AT_ONCE_BYTES = 2_000_000  # of run files that are read while a page waits
 _IN_MEMORY = 200
@@ -152,6 +153,7 @@ def _read(folder: Path, kind: str, path: Path, language: str) -> tuple[str, Mapp
 
 def _work(path: Path, language: str, folder: Path) -> None:
     """What the process does: the index first, because lists of cases need it."""
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
     with contextlib.suppress(OSError, AttributeError):
         os.nice(10)
