@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -357,8 +358,7 @@ class Scenes:
 
     def client(self) -> dict[str, Any]:
         """A cluster of its own, with a token, that is used by `ray://`; its head dies."""
-        import psutil
-
+        psutil: Any = import_module("psutil")
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "secret-token-0123456789"}
         ray = ["ray.scripts.scripts", "start", "--head", "--block", "--port", "6399", "--ray-client-server-port",
                "25001", "--num-cpus", "4", "--include-dashboard", "false", "--disable-usage-stats", "--temp-dir",

@@ -366,14 +366,27 @@ def test_a_cluster_that_wants_a_token_says_so_at_once(
 
 
 async def test_a_head_that_is_gone_ends_what_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_reach, "LOOK_SECONDS", 0.01)
+    assert cluster_reach.LOOKS * (cluster_reach.PAUSE_SECONDS + cluster_reach.LOOK_SECONDS) <= 15
+    monkeypatch.setattr(cluster_reach, "PAUSE_SECONDS", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as head:
         watch = Watch("ray://head:1", head.getsockname())
         assert await watch.value(asyncio.sleep(0, "an answer")) == "an answer"
     with pytest.raises(Unfinished, match=r"its head does not answer any more.*run the same command again"):
         await watch.value(asyncio.Event().wait())
     assert watch.lost
-    assert cluster_reach.LOOKS * 2 * 2.0 <= 15  # seconds: as many pauses, and looks that find nobody
+
+
+async def test_a_head_that_answers_no_question_is_gone_though_its_address_listens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster_reach, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(cluster_reach, "LOOK_SECONDS", 0.05)
+    never = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        watch = Watch("ray://head:1", head.getsockname(), never.wait)
+        with pytest.raises(Unfinished):
+            await watch.value(asyncio.Event().wait())
+    never.set()
 
 
 def seen_by(folder: Path, *scenes: str) -> Any:

@@ -200,7 +200,8 @@ class _RayPool:
         self._shards = 0
         self._error: RagstoneError | None = None
         self._stopped = False
-        self._watch = Watch(cluster.address, head_of(ray, cluster.address))
+        place = head_of(ray, cluster.address)
+        self._watch = Watch(cluster.address, place, *([ray.cluster_resources] if place else []))
 
     async def begin(self) -> None:
         """Starts the workers and waits for the first. Raises UsageError if none can start."""

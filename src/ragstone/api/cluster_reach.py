@@ -7,7 +7,8 @@ import contextlib
 import os
 import socket
 import tempfile
-from collections.abc import Awaitable
+import threading
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +18,8 @@ from ragstone.errors import Unfinished, UsageError
 T = TypeVar("T")
 
 REACH_SECONDS = 10.0
-LOOK_SECONDS, LOOKS = 2.0, 3  # between two looks at the head, and how many in a row find nobody before it is gone
+# Between two looks at the head, how long one waits, and how many in a row find nobody before it is gone.
+PAUSE_SECONDS, LOOK_SECONDS, LOOKS = 1.0, 3.5, 3
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """How a client of HTTP/2, which Ray speaks, begins: the preface and empty settings. The server's settings follow."""
 # A call that each kind of port knows: that of `ray://`, and that of the head itself.
@@ -103,8 +105,9 @@ def _is_refused(address: str, place: tuple[str, int], token: str) -> bool:
 class Watch:
     """Looks at the head of a cluster while a command runs: one that died leaves Ray waiting for minutes."""
 
-    def __init__(self, address: str, place: tuple[str, int] | None) -> None:
-        self._address, self._place = address, place
+    def __init__(self, address: str, place: tuple[str, int] | None, ask: Callable[[], object] = lambda: None) -> None:
+        """`ask`: something that only the head knows; behind `ray://` its address outlives it."""
+        self._address, self._place, self._ask = address, place, ask
         self._lost = asyncio.Event()
         self._watching = asyncio.ensure_future(self._watch())
 
@@ -116,10 +119,15 @@ class Watch:
     async def _watch(self) -> None:
         missed = 0
         while self._place is not None and missed < LOOKS:
-            await asyncio.sleep(LOOK_SECONDS)
-            missed = 0 if await asyncio.to_thread(_answers, self._place) else missed + 1
+            await asyncio.sleep(PAUSE_SECONDS)
+            missed = 0 if await _in_time(self._look) else missed + 1
         if self._place is not None:
             self._lost.set()
+
+    def _look(self) -> None:
+        assert self._place is not None
+        socket.create_connection(self._place, timeout=LOOK_SECONDS).close()
+        self._ask()
 
     async def value(self, call: Awaitable[T]) -> T:
         """What the call returns. Unfinished if the head is gone before."""
@@ -141,12 +149,22 @@ class Watch:
         self._watching.cancel()
 
 
-def _answers(place: tuple[str, int]) -> bool:
-    try:
-        socket.create_connection(place, timeout=LOOK_SECONDS).close()
-    except OSError:
-        return False
-    return True
+async def _in_time(look: Callable[[], None]) -> bool:
+    """Whether this ends without an error within `LOOK_SECONDS`. It may go on in its thread, which nobody waits for."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    seen = list[bool]()
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            look()
+            seen.append(True)
+        with contextlib.suppress(RuntimeError):  # the command has ended
+            loop.call_soon_threadsafe(ended.set)
+
+    threading.Thread(target=work, daemon=True).start()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(ended.wait(), LOOK_SECONDS)
+    return bool(seen)
 
 
 def head_of(ray: Any, address: str) -> tuple[str, int] | None:
