@@ -370,7 +370,7 @@ async def test_a_head_that_is_gone_ends_what_waits_for_it(monkeypatch: pytest.Mo
     monkeypatch.setattr(cluster_reach, "PAUSE_SECONDS", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as head:
         watch = Watch("ray://head:1", head.getsockname())
-        assert await watch.value(asyncio.sleep(0, "an answer")) == "an answer"
+        assert await watch.value(StillWorker().start("an errand", None)) == ""
     with pytest.raises(Unfinished, match=r"its head does not answer any more.*run the same command again"):
         await watch.value(asyncio.Event().wait())
     assert watch.lost
