@@ -86,8 +86,7 @@ run_options = both(
     click.option(
         "--price",
         type=PRICE,
-        help="Price per million tokens: prompts, answers, cached prompts; for --dry-run, --max-cost and the cost of an "
-        "answer.",
+        help="Price per million tokens: prompts, answers, cached prompts.",
     ),
     click.option("--judge-price", type=PRICE, help="The judge's price, likewise.  [default: --price]"),
     report_option,
