@@ -85,11 +85,11 @@ def measured(size: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         result = diagnose(rows, system_of(size), "answer_match", corpus=corpus, run=Path(folder) / "d.run")
         asked = time.process_time()
+        causes = {name: sum(cause.name == name for cause in result.causes().values())
+                  for name in ("healthy", "not_retrieved", "refused_wrongly")}  # fmt: skip
         with result.open() as run:
             run.summaries()
             run.tables(language="en")
-        causes = {name: sum(cause.name == name for cause in result.causes().values())
-                  for name in ("healthy", "not_retrieved", "refused_wrongly")}  # fmt: skip
         ended = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {"questions": size, "given MiB": given / 1024, "peak MiB": peak / 1024, "asking s": asked - started,

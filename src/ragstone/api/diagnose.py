@@ -14,6 +14,7 @@ from ragstone.api.evaluate import data_frame, plan_evaluation, read_data
 from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
 from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
+from ragstone.api.open_run import OpenRun
 from ragstone.api.project_config import asked_system
 from ragstone.api.questions import plan_questions
 from ragstone.api.run_info import prices_and_gates
@@ -67,6 +68,13 @@ class DiagnosisResult(RunResult):
             benchmark = opened.benchmark
             assert isinstance(benchmark, Interventions)
             return benchmark.diagnosed(opened.run, self.system)
+
+    def open(self) -> OpenRun:
+        """Open the run. What was diagnosed before is not diagnosed again."""
+        opened = super().open()
+        if "questions" in vars(self) and isinstance(opened.benchmark, Interventions):
+            opened.benchmark.keep(opened.run, self.system, self.questions)
+        return opened
 
     def causes(self) -> dict[str, Cause]:
         """Question id → the primary cause ("healthy" where the answer is right)."""

@@ -208,6 +208,7 @@ def _print(
     from ragstone.report.text import table_text  # noqa: PLC0415
 
     outcome = result.outcome
+    _ = result.questions  # read once, for everything that follows
     with result.open() as run:
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None

@@ -12,32 +12,33 @@ from ragstone.types import Record, Run
 
 
 class NamedRun:
-    """A run whose systems have short labels instead of ids; everything else is as it was. `ids`: by label."""
+    """A run whose systems have short labels instead of ids; everything else is as it was. `ids`: by label,
+    `run`: itself."""
 
     def __init__(self, run: Run, labels: Mapping[str, str]) -> None:
-        self._run, self._labels = run, labels
+        self.run, self._labels = run, labels
         self.ids = {label: name for name, label in labels.items()}
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        return self._run.meta
+        return self.run.meta
 
     @cached_property
     def systems(self) -> Mapping[str, Mapping[str, Any]]:
-        return {self._labels.get(name, name): spec for name, spec in self._run.systems.items()}
+        return {self._labels.get(name, name): spec for name, spec in self.run.systems.items()}
 
     def records(
         self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
     ) -> Iterator[Record]:
         name = system if system is None else self.ids.get(system, system)
-        for record in self._run.records(system=name, cases=cases, texts=texts):
+        for record in self.run.records(system=name, cases=cases, texts=texts):
             yield replace(record, system_id=self._labels.get(record.system_id, record.system_id))
 
     def plans(self) -> Mapping[str, Plan]:
-        return {self._labels.get(name, name): plan for name, plan in self._run.plans().items()}
+        return {self._labels.get(name, name): plan for name, plan in self.run.plans().items()}
 
     def unasked(self, system: str, /) -> Iterator[str]:
-        return self._run.unasked(self.ids.get(system, system))
+        return self.run.unasked(self.ids.get(system, system))
 
 
 def named_run(run: Run) -> Run:

@@ -238,6 +238,7 @@ class Interventions(BaseBenchmark):
 
     def diagnosed(self, run: Run, system: str, *, sure: bool = True) -> list[Diagnosed]:
         """Every question of a system with its cause; `sure`: with its confidence, too. Read once for each run."""
+        run, system = _itself(run, system)
         known, items = self._read.get((id(run), system, True), (None, []))
         if known is run:
             return items
@@ -245,10 +246,13 @@ class Interventions(BaseBenchmark):
         self._read[id(run), system, sure] = run, items
         return items
 
+    def keep(self, run: Run, system: str, items: list[Diagnosed]) -> None:
+        """Takes these questions for those of `diagnosed`, with their confidence."""
+        self._read[id(run), system, True] = run, items
+
     def taken_by(self, run: Run | None, system: str) -> frozenset[str]:
         """What a system of a run takes; a run that shows its systems under labels has `ids` by label."""
-        ids: Mapping[str, str] = getattr(run, "ids", {})
-        return self.takes.get(ids.get(system, system), frozenset())
+        return self.takes.get(system if run is None else _itself(run, system)[1], frozenset())
 
     def shared(self, run: Run, system: str) -> Shared:
         """What all questions of a system tell together."""
@@ -273,6 +277,12 @@ class Interventions(BaseBenchmark):
         if condition in SEARCHES:
             return Diagnosis(None, condition)
         return replace(diagnosis.explain(record, language=language, gates=self.gates), group=condition)
+
+
+def _itself(run: Run, system: str) -> tuple[Run, str]:
+    """The run and the id of a system of one that shows its systems under labels; what is given otherwise."""
+    ids: Mapping[str, str] | None = getattr(run, "ids", None)
+    return (run, system) if ids is None else (getattr(run, "run", run), ids.get(system, system))
 
 
 def _cases(
