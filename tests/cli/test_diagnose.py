@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.tools import one_line
 
 from ragstone.api import read_run
 
@@ -39,8 +40,42 @@ def test_a_system_with_a_short_label_is_told_to_take_passages_not_to_be_named_ag
     arguments = ("--system", "app.py:ask", "--corpus", DOCS, "--limit", "3", "--run", "d.run", "--quiet")
     for told in (ragstone("diagnose", QUESTIONS, *arguments), ragstone("show", "d.run")):
         assert "app:ask answers" in told.out
-        assert "give the system a parameter `passages`" in " ".join(told.out.split())
+        assert "let the system answer from the passages that a parameter `passages` gives it" in " ".join(
+            told.out.split()
+        )
         assert "--system, so that it can be asked" not in " ".join(told.out.split())
+
+
+_IGNORES = "def ask(question, passages=None):\n    return {'answer': 'I do not know.', 'contexts': ['Nothing.']}\n"
+
+
+def test_a_system_that_ignores_its_parameter_is_told_to_use_it(ragstone: Any) -> None:
+    """It was told to add the parameter that it has, or to run the same command again."""
+    Path("app.py").write_text(_IGNORES, "utf-8")
+    told = ragstone("diagnose", QUESTIONS, "--system", "app.py:ask", "--corpus", DOCS, "--limit", "3", "--quiet")
+    text = " ".join(told.out.split())
+    assert "let the system answer from the passages that a parameter `passages` gives it" in text
+    assert "run the same command again" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--system", "nosuch"), "'nosuch' has no provider"),
+        (("--system", "opnai/gpt-4o"), "Did you mean 'openai'?"),
+        (("--system", "local/extractve"), "No local model named 'extractve'"),
+        (("--system", "app.py"), "name the object in it, too"),
+        (("--corpus", DOCS, "--model", "nosuch"), "'nosuch' has no provider"),
+        (("--corpus", DOCS, "--index", ""), "--index is empty"),
+        (("--corpus", DOCS, "--index", " "), "--index is empty"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_the_dry_run_too(
+    ragstone: Any, options: tuple[str, ...], said: str
+) -> None:  # fmt: skip
+    one_line(ragstone("diagnose", QUESTIONS, *options, "--dry-run"), said)
+    if "--index" not in options:
+        one_line(ragstone("run", QUESTIONS, *options, "--dry-run"), said)
 
 
 def test_gates_of_the_project_on_metrics_that_a_diagnosis_does_not_score_are_skipped(ragstone: Any) -> None:

@@ -56,6 +56,12 @@ def test_the_first_two_of_a_file_in_chinese(folder: Path) -> None:
     assert "段落：返回的内容中没有找到" in ended.out
 
 
+def test_a_system_without_a_search_of_its_own_is_told_where_to_name_one(folder: Path) -> None:
+    ended = process("system", "check", "app.py:ask", folder=folder)
+    (line,) = [line for line in ended.out.splitlines() if "Search alone" in line]
+    assert "--retriever" in line
+
+
 def test_it_is_one_document(folder: Path) -> None:
     (folder / "docs").mkdir()
     (folder / "docs" / "a.md").write_text("Shipping to Norway costs 12 euros.", "utf-8")

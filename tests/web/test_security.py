@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 from tests.cli.tools import process
 from tests.web.conftest import HERE, Browse
 
-from ragstone.web.security import Guard, expert_token, is_loopback
+from ragstone.errors import UsageError
+from ragstone.web.security import Guard, check_host, expert_token, is_loopback
 
 
 async def _write(request: Request) -> Response:
@@ -38,6 +39,21 @@ def test_only_names_of_this_machine_are_answered(folder: Path, browse: Browse, h
 
 def test_a_name_given_with_the_host_is_answered_too(folder: Path, browse: Browse) -> None:
     assert browse(folder, hosts={"box.example"}).get("/", headers={"host": "box.example:1"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["box", "box.example", "Box-2.example.", "a_b", "192.0.2.7", "2001:db8::1", "xn--fiqs8s.cn"]
+)
+def test_a_name_that_browsers_can_call_is_taken(name: str) -> None:
+    check_host(name, "--allowed-host")
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "http://box", "box:80", "box/x", "*", "*.example", "a b", "-box", "box..example", "a" * 300]
+)
+def test_a_name_that_no_browser_sends_is_refused_before_anything_is_served(name: str) -> None:
+    with pytest.raises(UsageError, match=r"--allowed-host .* is not the name of a host"):
+        check_host(name, "--allowed-host")
 
 
 @pytest.mark.parametrize(("host", "status"), [("192.0.2.7:8720", 200), ("[2001:db8::1]", 200), ("evil.example", 421)])

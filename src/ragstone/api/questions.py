@@ -24,7 +24,7 @@ from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
 from ragstone.prices import read_price
 from ragstone.retrieval.corpus import read_corpus
-from ragstone.systems import system_settings
+from ragstone.systems import check_system, system_settings
 from ragstone.systems.rag import RagTarget
 from ragstone.types import NO_ANSWER, Embedder, Metric, Model
 
@@ -58,6 +58,7 @@ def plan_questions(
 ) -> QuestionPlan:
     """Checks everything that can be checked before the system is opened. Raises UsageError. `by_shape`: see
     `with_gold_documents`."""
+    check_system(system)
     if data_language:
         checked_language(data_language)
     check_columns(data, group_by)

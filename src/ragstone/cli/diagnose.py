@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 @click.option(
     "--index",
     "index",
-    default="",
     metavar="NAME",
     help="What the system can find, to tell missing and old documents: a folder or file of passages, "
     "app.py:chunks, or an engine's collection.  [default: of rag(…) its documents]",
@@ -100,7 +99,7 @@ def command(**values: Any) -> int:
     judging.check(values["metrics"])
     data = data_of(values["questions"], values)
     corpus = values["corpus"]
-    index = asyncio.run(_index_of(values)) if values["index"] else None
+    index = asyncio.run(_index_of(values)) if values["index"] is not None else None
     if corpus is not None and values["system"] and not values["system"].startswith("rag("):
         values["corpus"] = None  # the documents of a system of the user's own
     named = values["system"] or values["model"] or values["retriever"]

@@ -99,13 +99,16 @@ def _accepted(found: "SystemCheck", texts: Mapping[str, str]) -> str:
 def _probed(name: str, probe: "Probe", texts: Mapping[str, str]) -> str:
     """What came of an intervention, in a sentence."""
     if probe.outcome in ("not_taken", "failed"):
-        return texts[f"probe.{probe.outcome}"].format(error=probe.facts.get("error", ""))
+        said = texts[f"probe.{probe.outcome}"].format(error=probe.facts.get("error", ""))
+        return said + (texts["name_retriever"] if name == "retrieve" else "")
     text = texts[f"probe.{name}.{probe.outcome}"]
     if name == "passages":
         where = texts[f"where.{probe.facts.get('where', 'answer')}"]
         return text.format(where=where, answer=_short(probe.facts.get("answer", "")))
     if name == "k":
         return text.format(few=probe.facts["found"]["1"], more=probe.facts["found"]["3"])
+    if name == "retrieve" and probe.outcome == "ignored":
+        text += texts["name_retriever"]
     return text.format(n=probe.facts.get("found", 0), answer=_short(probe.facts.get("answer", "")))
 
 

@@ -63,6 +63,8 @@ def serve(
 
     if not host.strip():
         raise UsageError("--host is empty: name an address, such as 127.0.0.1.")
+    for name in allowed_hosts:
+        security.check_host(name, "--allowed-host")
     if not security.is_loopback(host):
         token = token or security.new_token()
     if labels is not None and labels.exists():

@@ -20,7 +20,8 @@ from ragstone.registry import Registry, is_place, load_place
 from ragstone.types import Embedder, Model
 
 __all__ = [
-    "PROVIDERS", "ModelOptions", "Provider", "Source", "check_key", "check_model", "open_embedder", "open_model",
+    "PROVIDERS", "ModelOptions", "Provider", "Source", "check_key", "check_model", "check_model_name", "open_embedder",
+    "open_model",
 ]  # fmt: skip
 
 PROVIDERS: Registry[Provider | Source] = Registry(
@@ -82,6 +83,13 @@ def check_key(name: object, base_url: object = None) -> None:
         from ragstone.models.client import provider_key  # noqa: PLC0415  (aiohttp is loaded only when needed)
 
         provider_key(source, own_endpoint=bool(base_url))
+
+
+def check_model_name(name: str) -> None:
+    """Raises UsageError for a name that no chat model can have, wherever its endpoint is."""
+    source, model = _resolve(name, "model", _EXAMPLES["model"])
+    if not isinstance(source, Provider):
+        source.model(model, _DEFAULT)
 
 
 def _own_model(place: Any) -> Any:

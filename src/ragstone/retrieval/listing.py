@@ -46,6 +46,8 @@ async def read_index(source: Any, options: ModelOptions | None = None) -> Corpus
     what cannot be read or lists nothing, and DataError, one line each."""
     if isinstance(source, Corpus):
         return source
+    if isinstance(source, str) and not source.strip():
+        raise UsageError("--index is empty: name a folder, a file, code such as app.py:chunks, or an engine.")
     options = options or ModelOptions()
     name = str(source) if isinstance(source, str | Path) else with_article(type(source).__name__)
     if isinstance(source, str) and is_place(source):

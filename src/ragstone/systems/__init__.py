@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.models import ModelOptions, open_model
+from ragstone.models import ModelOptions, check_model_name, open_model
 from ragstone.models.nested_names import is_address
 from ragstone.registry import is_place
 from ragstone.systems.accepted import ACCEPTED, accepts_of
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _DEFAULT = ModelOptions()
+_BUILT_IN = ("local/extractive", "local/retrieval")
 
 
 def is_registered(name: str) -> bool:
@@ -96,8 +97,7 @@ async def _opened(
 
         isolated = open_isolated(name, timeout=options.deadline, threads=options.in_flight)
         return counted_system(await stack.enter_async_context(isolated), options.allowance)
-    if name.endswith((".py", ".py:")):
-        raise UsageError(f"{name} is a file: name the object in it, too, for example {name.rstrip(':')}:ask.")
+    _check_is_no_file(name)
     if (offered := _offered(name)) is not None:
         return _live(offered, name, options)
     from ragstone.models.network import normal_base_url  # noqa: PLC0415
@@ -108,6 +108,25 @@ async def _opened(
     local = name.startswith(("local/", "scripted/"))  # the base URL is for the command's other models
     endpoint = shown_url(normal_base_url(options.address)) if options.address and not local else ""
     return Reader(model, template, sampling, endpoint=endpoint)
+
+
+def check_system(system: Any) -> None:
+    """Raises UsageError for a name that no system can have. Opens nothing and needs no key."""
+    from ragstone.systems.rag import RagTarget  # noqa: PLC0415
+    from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
+
+    if isinstance(system, SystemTarget):
+        check_system(system.system)
+    elif isinstance(system, RagTarget):
+        check_system(system.model)
+    elif isinstance(system, str) and system not in _BUILT_IN and not is_registered(system):
+        _check_is_no_file(system)
+        check_model_name(system)
+
+
+def _check_is_no_file(name: str) -> None:
+    if name.endswith((".py", ".py:")):
+        raise UsageError(f"{name} is a file: name the object in it, too, for example {name.rstrip(':')}:ask.")
 
 
 def texts_of(system: Any) -> Iterator[str]:

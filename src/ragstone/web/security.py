@@ -5,6 +5,7 @@ addresses of others that lead here (DNS rebinding), and beyond this machine a to
 """
 
 import hmac
+import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +20,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragstone.errors import UsageError
+
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _BODY_BYTES = 2_000_000
+_LONGEST_HOST = 253
+_HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.IGNORECASE)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -40,6 +45,17 @@ def new_token() -> str:
 def expert_token(token: str, expert: str) -> str:
     """The token of one expert's link, with which nobody labels under another name."""
     return hmac.digest(token.encode(), f"expert:{expert}".encode("utf-8", "surrogatepass"), "sha256").hex()[:40]
+
+
+def check_host(name: str, option: str) -> None:
+    """Raises UsageError for what cannot be a host in an address: browsers would never call a page by it."""
+    try:
+        ip_address(name)
+    except ValueError:
+        if len(name) > _LONGEST_HOST or not _HOST_NAME.fullmatch(name):
+            raise UsageError(
+                f"{option} {name!r} is not the name of a host: leave out http:// and the port, such as box.example."
+            ) from None
 
 
 def is_everywhere(host: str) -> bool:

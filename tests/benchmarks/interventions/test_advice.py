@@ -90,7 +90,7 @@ def test_what_no_answer_shows_is_no_advice_but_what_would_measure_it() -> None:
     refused = items_of(asked, *[{"as_is": "right", "again": "right"}] * 3, takes=frozenset({"repeat"}))
     text = action(refused)
     assert "often the refusal" not in text  # nobody gave it the gold alone
-    assert "no answer shows what would help. To measure: give the system a parameter `passages`." in text
+    assert "what would help. To measure: let the system answer from the passages that a parameter `passages`" in text
     assert "要测量" in action(refused, "zh")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
+from ragstone.benchmarks.interventions.verification import GIVEN
 from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
 from ragstone.types import Run
@@ -165,7 +166,7 @@ def _reason(step: str, item: Diagnosed) -> str:
         return "measure_fetched"
     if step == "base" and item.lost != "not_in_index" and evidence.value("in_index") not in ("yes", "no"):
         return "measure_index"
-    if "passages" in evidence.takes:
+    if "passages" in evidence.takes and evidence.withdrawn.keys().isdisjoint(GIVEN):
         return "measure_again"
     return "measure_passages" if "repeat" in evidence.takes else "measure_system"
 
