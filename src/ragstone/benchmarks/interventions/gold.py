@@ -50,7 +50,7 @@ def states(passage: Passage, slots: Iterable[Sequence[str]]) -> bool:
     return any(alias.strip() and _found(alias, text) for slot in slots for alias in slot)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=1024)
 def _found(alias: str, text: str) -> bool:
     return bool(find_answer(alias, text))
 
@@ -89,7 +89,7 @@ def _noted(noted: Itself) -> tuple[Statement, ...]:
     return msgspec.convert(noted.value, tuple[Statement, ...])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _evidence(text: str, title: str, slots: tuple[tuple[str, ...], ...]) -> tuple[Statement, ...]:
     return statements_of(text, title, "", slots) or (Statement(UNKNOWN_SLOT, text, ""),)
 

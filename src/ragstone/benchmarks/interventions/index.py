@@ -169,6 +169,6 @@ def _whole(passage: Passage) -> str:
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _words(text: str) -> frozenset[str]:
     return content_words(text, detect(text))

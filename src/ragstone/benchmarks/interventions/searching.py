@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.conditions import control_of, fetched_of, lost_gold
 from ragstone.benchmarks.interventions.gold import holds, rank_of
+from ragstone.benchmarks.interventions.statements import letters
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, sentences
-from ragstone.text.folding import fold_characters
 from ragstone.types import Passage
 
 if TYPE_CHECKING:
@@ -44,24 +44,19 @@ def distinct(passages: Iterable[Passage]) -> list[Passage]:
     return found
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=1024)
 def _is_copy(one: str, other: str) -> bool:
     """Whether two texts are the same but for punctuation, spacing, case, and a tenth of whole sentences."""
     if one == other:
         return True
-    short, long = sorted((_letters(one), _letters(other)), key=len)
+    short, long = sorted((letters(one), letters(other)), key=len)
     if not short or len(short) < _SIMILAR_SIZE * len(long):
         return False
     if short in long:
         return True
-    shorter = one if len(_letters(one)) == len(short) else other
-    parts = [_letters(part) for part in sentences(shorter)]
+    shorter = one if len(letters(one)) == len(short) else other
+    parts = [letters(part) for part in sentences(shorter)]
     return sum(len(part) for part in parts if part in long) >= _SAME * len(short)
-
-
-@lru_cache(maxsize=20_000)
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, fold_characters(text).text))
 
 
 def excluded(evidence: "Evidence") -> str | None:

@@ -249,7 +249,7 @@ def stated(statement: Statement, text: str, title: str = "") -> Part:
     return "rest"
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _kept(statement: Statement, text: str) -> Part:
     """How much of the sentence itself a text has."""
     sentence, whole = letters(statement.text), letters(text)
@@ -342,12 +342,12 @@ def _spread(statement: Statement, text: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(letters, words(text)))))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def letters(text: str) -> str:
     """The letters and digits of a text in one spelling: without punctuation, blanks, case and width."""
     return "".join(filter(str.isalnum, fold_characters(text).text))
