@@ -270,6 +270,7 @@ def _succeeded(item: Diagnosed, condition: str) -> float | None:
     found = "missing" if response is None else item.evidence.has_gold(response.passages)
     if condition == "search_reference":  # which goes deeper than its field asks
         found = item.evidence.value("by_reference") or found
+    item.evidence.pack()
     return None if found == "missing" else float(found == "yes")
 
 
