@@ -73,6 +73,26 @@ def test_a_folder_of_every_kind_is_read(tmp_path: Path) -> None:
     )
 
 
+def test_links_that_lead_out_of_the_folder_are_left_out_and_named(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key.txt").write_text("the key", "utf-8")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").write_text("one", "utf-8")
+    (docs / "inner.txt").symlink_to("a.txt")
+    for name, target in (("out.txt", "../secret/key.txt"), ("out", "../secret"), ("up", "."), ("loop.txt", "loop.txt")):
+        (docs / name).symlink_to(target)
+    corpus = read_corpus(docs)
+    assert [passage.id for passage in corpus.passages] == ["a.txt", "inner.txt"]
+    (warning,) = corpus.warnings
+    assert warning == "4 links that lead out of the folder or to a folder, left out: loop.txt, out, out.txt, up"
+    (tmp_path / "named").symlink_to(docs)  # the folder that the user names may be a link
+    assert len(read_corpus(tmp_path / "named").passages) == 2
+    (docs / "a.txt").unlink()
+    with pytest.raises(UsageError, match="Its links lead out of it: copy what they lead to"):
+        read_corpus(docs)
+
+
 def test_the_hash_is_of_ids_and_texts(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one", "utf-8")
     first = read_corpus(tmp_path).sha256

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 import uvicorn
 from starlette.applications import Starlette
 
+from ragstone.web.connections import Connection
+
 __all__ = ["live"]
 
 
 @contextlib.contextmanager
 def live(app: Starlette) -> Iterator[str]:
     """Serves an application until the block ends; gives its address."""
-    config = uvicorn.Config(app, log_config=None, lifespan="off", http="h11", loop="asyncio", ws="none")
+    config = uvicorn.Config(app, log_config=None, lifespan="off", http=Connection, loop="asyncio", ws="none")
     server = uvicorn.Server(config)
     with contextlib.closing(socket.socket()) as listener:
         listener.bind(("127.0.0.1", 0))

@@ -26,7 +26,7 @@ from ragstone.messages import messages, preferred_language
 from ragstone.optional import load
 from ragstone.retrieval.corpus_rows import LARGEST, read_lines, read_table, text_of
 from ragstone.retrieval.markdown import headings_of
-from ragstone.storage import ReaderFailed, read_bounded
+from ragstone.storage import ReaderFailed, leads_out, read_bounded
 from ragstone.types import Passage
 
 Heading: TypeAlias = tuple[int, int, str]
@@ -55,7 +55,7 @@ NO_CORPUS = Corpus("", (), hashlib.sha256().hexdigest())
 
 
 def read_corpus(path: str | Path | Corpus) -> Corpus:
-    """Reads a file, or all files of a folder and its subfolders except hidden ones.
+    """Reads a file, or all files of a folder and its subfolders except hidden ones and links that lead out of it.
 
     Raises UsageError if there is no document, DataError for a file that does not match its extension, MissingExtra."""
     if isinstance(path, Corpus):
@@ -90,7 +90,11 @@ class Documents:
         self._root = root = Path(path).expanduser()
         if not root.exists():
             raise UsageError(f"{root}: there is no such file or folder.")
-        files = [root] if root.is_file() else [item for item in sorted(root.rglob("*")) if _is_document(item, root)]
+        items = [] if root.is_file() else [item for item in sorted(root.rglob("*")) if not _is_hidden(item, root)]
+        self._links = [
+            self._name(item) for item in items if item.is_symlink() and (item.is_dir() or leads_out(item, root))
+        ]
+        files = [root] if root.is_file() else [item for item in items if item.is_file() and not leads_out(item, root)]
         self._files = [file for file in files if _kind(file) in _READERS]
         self._skipped = [self._name(file) for file in files if _kind(file) not in _READERS]
         self._empty: list[str] = []
@@ -105,7 +109,7 @@ class Documents:
     @property
     def warnings(self) -> tuple[str, ...]:
         """One line per kind of what was left out when the documents were last read."""
-        return _warnings(self._skipped, self._empty)
+        return _warnings(self._links, self._skipped, self._empty)
 
     def __iter__(self) -> Iterator[tuple[Path, Passage, tuple[Heading, ...]]]:
         """Each document with its file and its headings."""
@@ -122,7 +126,8 @@ class Documents:
             if not pages:
                 self._empty.append(name)
         if not some:
-            raise UsageError(f"{self._root} has no document with text. Supported: {', '.join(_READERS)}.")
+            links = " Its links lead out of it: copy what they lead to." if self._links else ""
+            raise UsageError(f"{self._root} has no document with text. Supported: {', '.join(_READERS)}.{links}")
 
     def _name(self, file: Path) -> str:
         return file.name if file == self._root else file.relative_to(self._root).as_posix()
@@ -147,14 +152,14 @@ def _content_hash(file: Path, size: int, changed: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _warnings(skipped: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
+def _warnings(links: Sequence[str], skipped: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
     """What was left out, in the language of the session: the first names of each kind."""
     texts = messages(__name__, preferred_language())
     kinds = ", ".join(_READERS)
     return tuple(
         texts[key].format(count=len(names), names=texts["separator"].join(names[:_NAMED]), kinds=kinds)
         + (texts["more"].format(count=len(names) - _NAMED) if len(names) > _NAMED else "")
-        for key, names in (("skipped", skipped), ("empty", empty))
+        for key, names in (("links", links), ("skipped", skipped), ("empty", empty))
         if names
     )
 
@@ -164,8 +169,8 @@ def _kind(path: Path) -> str:
     return "".join(path.suffixes[-2:]).lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
-def _is_document(path: Path, root: Path) -> bool:
-    return path.is_file() and not any(part.startswith(".") for part in path.relative_to(root).parts)
+def _is_hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def _read(path: Path, name: str) -> Iterator[Passage]:

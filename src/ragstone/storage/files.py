@@ -28,6 +28,12 @@ def reading(path: Path) -> Iterator[None]:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
 
 
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether a path below a folder is a link to what is not below it, to nothing, or to itself."""
+    return path.is_symlink() and not (path.exists() and Path(os.path.realpath(path)).is_relative_to(
+        os.path.realpath(folder)))  # fmt: skip
+
+
 def text_of(path: Path) -> str:
     """The text of a file, without a byte order mark. Raises DataError if it cannot be read, and UnicodeDecodeError."""
     with reading(path):

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 
 from ragstone.errors import UsageError
 from ragstone.runs import finish_on_interrupt
+from ragstone.web.connections import Connection
 
 _GRACE_SECONDS = 1  # for answers that are being sent when the server ends
 
@@ -66,7 +67,7 @@ def serve(app: Starlette, listener: socket.socket, *, ready: Callable[[], None])
 async def _serve(app: Starlette, listener: socket.socket, ready: Callable[[], None]) -> None:
     config = uvicorn.Config(
         app, log_config=None, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none",
-        timeout_graceful_shutdown=_GRACE_SECONDS, http="h11", loop="asyncio",
+        timeout_graceful_shutdown=_GRACE_SECONDS, http=Connection, loop="asyncio",
     )  # fmt: skip
     server = _Server(config)
     app.state.stopping = asyncio.Event()

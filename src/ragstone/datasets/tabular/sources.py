@@ -11,13 +11,14 @@ from ragstone.datasets.tabular.columnar import arrow_rows, dataset_folder, parqu
 from ragstone.datasets.tabular.csvfiles import csv_rows
 from ragstone.datasets.tabular.jsonfiles import json_rows
 from ragstone.datasets.tabular.memory import memory_rows
+from ragstone.datasets.tabular.problems import warning
 from ragstone.datasets.tabular.rows import Raw
 from ragstone.datasets.tabular.sheets import xlsx_rows
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.traces.files import is_json_spans, joined, json_spans, protobuf_spans
 from ragstone.datasets.traces.protobuf import is_protobuf
 from ragstone.errors import DataError, RagstoneError, UsageError
-from ragstone.storage import reading
+from ragstone.storage import leads_out, reading
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _TABLES = (".csv", ".tsv", ".tab", ".psv")
@@ -45,6 +46,8 @@ def open_source(source: Any, *, sheet: str | None = None, split: str | None = No
         raise UsageError(f"{str(source)!r}: is one file, and --split chooses of a folder. Leave it out.")
     raw = _folder(path, split, known) if is_folder else open_file(path, sheet=sheet, known=known)
     raw.path = raw.path or path
+    if is_folder and (links := [item.name for item in sorted(path.iterdir()) if leads_out(item, path)]):
+        raw.warnings.append(warning("links", names=", ".join(links[:5]) + ("…" if len(links) > 5 else "")))
     return raw
 
 
