@@ -1,18 +1,16 @@
 #!/bin/sh
-# The four RGB abilities in English and Chinese: the extractive floor on every question, with its report at once; then the
-# embedded model on a few, into the same report, and a small needle map by it.
+# RGB's four abilities in English and Chinese by the extractive baseline, with its report at once; then a small needle map
+# by the embedded model, and a diagnosis.
 set -eu
 ragstone="$1/ragstone"
 mkdir -p demo
-"$ragstone" bench rgb --model local/extractive --run demo/rgb.run --json >demo/extractive.json
-"$ragstone" report demo/rgb.run -o demo/report.html
-echo "The first report is ready: open demo/report.html. Next, a small language model answers a few of the same questions (1 to 3 minutes)."
-"$ragstone" bench rgb --model local/smollm2 --limit "${DEMO_LIMIT:-1}" --noise 0.4 --max-tokens 48 --run demo/rgb.run || [ $? -eq 3 ]
+"$ragstone" bench rgb --model local/extractive --limit "${DEMO_LIMIT:-100}" --run demo/rgb.run --json >demo/extractive.json
 "$ragstone" report demo/rgb.run -o demo/report.html
 "$ragstone" report demo/rgb.run -o demo/report.zh.html --language zh
+echo "The first report is ready: open demo/report.html. Next, a small language model searches for needles (half a minute)."
 # A needle test: which needles are found by length and depth, and whether the model abstains without one.
-"$ragstone" bench niah --model local/smollm2 --lengths 500,2000 --depths 0,50,100 --max-tokens 32 --run demo/niah.run ||
-    [ $? -eq 3 ]
+"$ragstone" bench niah --model local/smollm2 --lengths 250,1000 --depths 0,50,100 --max-tokens 16 --data-language en \
+    --run demo/niah.run || [ $? -eq 3 ]
 "$ragstone" report demo/niah.run -o demo/niah.html
 "$ragstone" report demo/niah.run -o demo/niah.zh.html --language zh
 # A diagnosis: an application whose query rewriter is broken on purpose; its verdict names that fault and prices the fix.

@@ -14,6 +14,7 @@ import pytest
 
 import ragstone
 from ragstone import errors
+from ragstone.datasets.jsonlines import strict_json
 from ragstone.error_text import told, untranslated
 from ragstone.messages import error_texts
 
@@ -49,6 +50,9 @@ PUT_TOGETHER = {
         "them."
     ),
 }
+PUT_TOGETHER |= {  # of Python's json: in C, and from 3.13 on
+    "json": "Invalid control character at, column 3."
+} | {f"json: {what}": f"Illegal trailing comma before end of {what}, column 3." for what in ("object", "array")}
 # Texts that come from elsewhere as a whole: their own tests, or the errors they repeat, are in this list, too.
 _NO_LITERAL = re.compile(r"(Q7(, line 7)?|[^A-Za-z])*")
 _FILLED = re.compile(r"\{[^{}]*\}")
@@ -199,9 +203,11 @@ def test_every_literal_error_has_a_chinese_text(literal: list[tuple[str, str]]) 
 
 @cache
 def strings() -> str:
-    """All strings of the code and of click, a line each, with {} for what is filled in."""
+    """All strings of the code, of click and of json, a line each, with {} for what is filled in."""
     click = Path(str(importlib.util.find_spec("click").origin)).parent  # type: ignore[union-attr]
-    trees = [*TREES.values(), *(ast.parse(path.read_text("utf-8")) for path in click.rglob("*.py"))]
+    reader = Path(str(importlib.util.find_spec("json").origin)).parent  # type: ignore[union-attr]
+    others = [*click.rglob("*.py"), *reader.rglob("*.py")]
+    trees = [*TREES.values(), *(ast.parse(path.read_text("utf-8")) for path in others)]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     joined = [node.values for node in nodes if isinstance(node, ast.JoinedStr)]
     texts = ["".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts) for parts in joined]
@@ -259,3 +265,32 @@ def test_a_long_message_that_is_nearly_a_sentence_is_looked_up_at_once() -> None
 
 def places(text: str) -> Counter[str]:
     return Counter(re.findall(r"\{(\w+)\}", text))
+
+
+def test_every_kind_of_name_has_a_chinese_word() -> None:
+    kinds = {
+        node.args[0].value
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("UnknownName", "check_name")
+        and node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value
+    }  # fmt: skip
+    assert {"difficulty", "sheet", "metric"} <= kinds
+    assert sorted(kinds - {*error_texts("zh")["words"]}) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"a" 1}', '{"a": 1 "b": 2}', "[1,]", '{"a": "x', '{"a": "\t"}', "{} {}", '["\\q"]', '{"a": }']
+)
+def test_what_is_wrong_with_json_is_told_in_chinese(text: str) -> None:
+    with pytest.raises(ValueError, match="not JSON") as caught:
+        strict_json(text)
+    said = told(f"{caught.value}.", "zh")
+    assert "不是 JSON（" in said
+    assert not _ENGLISH.search(said), said
+
+
+def test_chinese_texts_address_their_reader_in_one_way() -> None:
+    for name in ("messages_zh.toml", "errors_zh.toml", "help_zh.toml"):
+        for path in SOURCE.rglob(name):
+            assert "你" not in path.read_text("utf-8"), path

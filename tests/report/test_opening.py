@@ -2,6 +2,7 @@
 made; on one screen, in both languages, and in the same words in the terminal."""
 
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,9 +14,12 @@ from tests.report.test_page import text_of
 
 from ragstone import bench, evaluate
 from ragstone.api import read_run
+from ragstone.display import Summary
 from ragstone.report import render
+from ragstone.report.digest import digest
+from ragstone.report.opening import opening
 from ragstone.report.opening_text import opening_text
-from ragstone.types import Record, Score
+from ragstone.types import Record, Run, Score
 
 KINDS = ("rgb", "mirage", "niah", "eval")
 ROWS = [
@@ -181,9 +185,29 @@ def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_woul
     assert int(found[1]) > 40
 
 
-def test_without_a_difference_over_two_questions_nothing_is_claimed() -> None:
-    assert "Too few questions to tell whether " in text_of(render(paired(2, 0), SmallBenchmark()))
+@pytest.mark.parametrize(("questions", "differ"), [(2, 0), (19, 6)])
+def test_over_fewer_than_twenty_questions_no_system_leads(questions: int, differ: int) -> None:
+    text = text_of(render(paired(questions, differ), SmallBenchmark()))
+    assert "Too few questions" not in text
+    assert "more right answers" not in text
     assert "No difference is seen between " in text_of(render(paired(200, 0), SmallBenchmark()))
+
+
+class Told(SmallBenchmark):
+    """A benchmark with a sentence on each system."""
+
+    def summary(self, run: Run, /, *, language: str = "en") -> dict[str, Summary]:
+        return {system: Summary("", f"{system} answers.") for system in run.systems}
+
+
+def test_a_system_that_answered_few_questions_comes_last_however_good() -> None:
+    def made() -> Iterator[Record]:
+        few = (one for one in paired(30, 0).records(system=SYSTEMS[0]) if int(one.case.id) in (0, 2))  # all right
+        return iter([*few, *paired(30, 0).records(system=SYSTEMS[1])])
+
+    run = MemoryRun(made, {}, {name: {} for name in SYSTEMS})
+    found = opening(run, Told(), lambda: digest(run, Told(), language="en", cases_shown=0, by_sample=True))
+    assert [name for name in found if name] == [SYSTEMS[1], SYSTEMS[0]]
 
 
 def test_links_to_cases_without_an_id_show_the_beginning_of_their_question(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def moved(page: Any, key: str, url: str) -> None:
 
 
 @pytest.mark.parametrize(("language", "name", "end"), [
-    ("en", "Ida", "Nothing else is left for you in this task."), ("zh", "小艾", "此任务中没有其他条目需要你标注了。"),
+    ("en", "Ida", "Nothing else is left for you in this task."), ("zh", "小艾", "此任务中没有其他条目需要您标注了。"),
 ])  # fmt: skip
 def test_a_round_by_keyboard_alone(tab: Start, labels: Path, language: str, name: str, end: str) -> None:
     page = tab(language=language)

@@ -124,7 +124,9 @@ def mark_line(trend: Trend, mark: Mark, language: str) -> str:
         return words["data"].format(when=when, shared=mark.shared, total=mark.total)
     if mark.kind == "system":
         more = words["more"].format(n=len(mark.settings) - _NAMED) if len(mark.settings) > _NAMED else ""
-        return words["system"].format(when=when, names=words["join"].join(mark.settings[:_NAMED]) + more)
+        return words["system"].format(
+            when=when, names=words["join"].join(_setting(name, words) for name in mark.settings[:_NAMED]) + more
+        )
     reason = mark.reason
     why = "" if reason is None else words[f"why.{reason.kind}"].format(what=reason.what, a=reason.a, b=reason.b)
     return words["ruler"].format(when=when, names=words["join"].join(mark.metrics), why=why)
@@ -181,3 +183,8 @@ def trend_actions(trend: Trend, language: str) -> list[str]:
         files = " ".join(shlex.quote(run.path) for run in (before, trend.runs[place]))
         lines.append(words["look"].format(when=labels(trend, words)[place], command=f"ragstone compare {files}"))
     return lines
+
+
+def _setting(name: str, words: Mapping[str, str]) -> str:
+    """What a reader calls a setting; one without a word of its own is marked as code."""
+    return words.get(f"setting_{name.rpartition('.')[2]}", f"`{name}`")

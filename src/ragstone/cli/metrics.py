@@ -73,7 +73,8 @@ def _list(entries: "list[Entry]", groups: list[str]) -> None:
             metric, family = left.pop(name), left.pop(f"{name}@k", None)
             say(f"  {name}, {family.name}" if family else f"  {name}")
             about = in_language(name, language)
-            needed = texts["needs"].format(range=in_language(metric.range, language), needed=_needed(metric, texts))
+            scale, needs = in_language(metric.range, language), _needed(metric, texts)
+            needed = texts["needs" if needs else "needs_nothing"].format(range=scale, needed=needs)
             for line in (metric.about if about == name else about, needed):
                 for part in wrapped(line, width):
                     say(f"      {part}")
@@ -82,6 +83,6 @@ def _list(entries: "list[Entry]", groups: list[str]) -> None:
 
 
 def _needed(metric: "Entry", texts: Mapping[str, str]) -> str:
-    data = [texts[f"need.{need}"] for need in metric.needs] or [texts["need.nothing"]]
+    data = [texts[f"need.{need}"] for need in metric.needs]
     tools = dict.fromkeys(texts[f"tool.{use}"] for use in metric.uses)
     return texts["apart"].join(texts["join"].join(part) for part in (data, tools) if part)

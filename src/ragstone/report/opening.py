@@ -17,6 +17,7 @@ from ragstone.report.named_run import id_of
 from ragstone.types import Benchmark, Run
 
 _ACTIONS = 3
+_LEAST = 20  # questions that systems share, for one of them to lead
 _VAGUE = 0.2  # an interval that is wider says nothing of a difference
 _MESSAGE = 160  # characters of a failure in a verdict
 _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
@@ -52,7 +53,8 @@ def _with_common(
     if len(run.systems) > 1:
         verdict = _better(digest(), words)
         shares = {name: _share(system) for name, system in digest().systems.items()}
-        summaries = dict(sorted(summaries.items(), key=lambda item: -shares.get(item[0], 0.0)))
+        thin = {name for name, system in digest().systems.items() if _is_thin(system)}
+        summaries = dict(sorted(summaries.items(), key=lambda item: (item[0] in thin, -shares.get(item[0], 0.0))))
     if not acting:
         common = replace(common, actions=_causes(digest(), words, advice))
     verdict = "\n".join(filter(None, (common.verdict, verdict)))
@@ -112,14 +114,14 @@ def _unbroken(summary: Summary, systems: Iterable[str]) -> Summary:
 
 def _better(digest: Digest, words: Mapping[str, str]) -> str:
     """Which of the two best systems has more right answers to the questions that both answered equally often, or that
-    the data cannot tell; "" for a single system."""
-    decided = {name: system for name, system in digest.systems.items() if system.samples}
+    the data cannot tell; "" where fewer than two systems share enough questions."""
+    decided = {name: system for name, system in digest.systems.items() if not _is_thin(system)}
     if len(decided) < 2:
         return ""
     first, second = sorted(decided, key=lambda name: -_share(decided[name]))[:2]
     a, b, groups = _paired(decided[second], decided[first])
     gain = gain_of(np.array(a), np.array(b), np.array(groups))
-    return "" if gain is None or gain.low is None else better_line(gain, (second, first), words)
+    return "" if gain is None or gain.questions < _LEAST else better_line(gain, (second, first), words)
 
 
 def better_line(gain: Gain, names: tuple[str, str], words: Mapping[str, str]) -> str:
@@ -143,6 +145,11 @@ def points(share: float, size: float) -> str:
     """Percentage points, with a decimal only where the difference is below 10 of them."""
     text = f"{100 * share:.{int(abs(size) < 0.1)}f}"
     return text.replace("-", "−") if float(text) else text.lstrip("-")
+
+
+def _is_thin(system: SystemDigest) -> bool:
+    """Whether it answered too few questions to lead."""
+    return len(system.samples or ()) < _LEAST
 
 
 def _share(system: SystemDigest) -> float:

@@ -78,7 +78,8 @@ class _Writer:
             keys = [f"{_BARS[kind]} {self.words[f'bar_{kind}']}" for kind in kinds]
             if any(dot.gate is not None for dot in summary.dots):
                 keys.append(f"| {self.words['gate_line']}")
-            yield [*lines, *wrapped("  ".join(keys), self.width)] if keys else lines
+            key = "  ".join(keys)
+            yield [*lines, *([key] if cell_len(key) <= self.width else wrapped(key, self.width))] if keys else lines
         for chart in () if own else charts:
             if lines := chart_lines(chart, width=self.width, language=self.language):
                 yield lines

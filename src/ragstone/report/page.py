@@ -4,7 +4,7 @@ As a file, its content security policy allows one style sheet, by its hash, and 
 requests, so that even a mistake in a template can neither run nor fetch anything. The viewer brings its own `Frame`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TypeAlias
@@ -61,9 +61,14 @@ def parts_of(view: View) -> tuple[list[Part], list[Part]]:
 
 def heading_of(view: View) -> str:
     """What a run is headed with: the title of its summary, else its benchmark."""
-    name = view.benchmark.name
-    heading = name.upper() if name.isascii() and len(name) <= 5 else name
-    return next((summary.title for summary in view.summaries.values() if summary.title), heading)
+    titles = (summary.title for summary in view.summaries.values() if summary.title)
+    return next(titles, title_of(view.benchmark.name, view.words))
+
+
+def title_of(benchmark: str, words: Mapping[str, str]) -> str:
+    """What a reader calls a benchmark. `words`: those of reports."""
+    shown = benchmark.upper() if benchmark.isascii() and len(benchmark) <= 5 else benchmark
+    return words.get(f"heading_{benchmark}", shown)
 
 
 def document(

@@ -98,8 +98,10 @@ def _rows(file: Path) -> Iterator[CellResult]:
         content = json.loads(text_of(file))
     except UnicodeDecodeError as error:
         raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(file, f"not JSON ({error}).") from None
+    except json.JSONDecodeError as error:
+        raise DataError(file, f"not JSON ({error.msg}, column {error.colno}).", line=error.lineno) from None
+    except RecursionError:
+        raise DataError(file, "nested too deeply to be read.") from None
     rows: Iterable[Any] = content if isinstance(content, list) else [content]
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):

@@ -104,8 +104,12 @@ def _results(file: Path) -> list[Mapping[str, Any]]:
         raise UsageError(f"{file}: no such file.")
     try:
         content = json.loads(text_of(file))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise DataError(file, f"not JSON ({error}).") from None
+    except json.JSONDecodeError as error:
+        raise DataError(file, f"not JSON ({error.msg}, column {error.colno}).", line=error.lineno) from None
+    except UnicodeDecodeError as error:
+        raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None
+    except RecursionError:
+        raise DataError(file, "nested too deeply to be read.") from None
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
         raise DataError(file, "has no list of results.", field="results")

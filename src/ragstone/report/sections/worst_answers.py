@@ -158,7 +158,10 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
         expected=[[one_line(alias, _LINE) for alias in slot[:_ALIASES]] for slot in case.sample.references[:_ALIASES]],
         fakes=fakes_of(case.sample.meta), answer=marked(view, answer, _spans(diagnosis, "answer"), limit=_ANSWER),
         reasoning=marked(view, response.reasoning, (), limit=_REASONING) if response and response.reasoning else "",
-        passages=[_passage(view, w, passage, case.sample.meta, diagnosis) for passage in passages[:_PASSAGES]],
+        passages=[
+            _passage(view, w, passage, place, case.sample.meta, diagnosis)
+            for place, passage in enumerate(passages[:_PASSAGES], 1)
+        ],
         more=max(0, len(passages) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
         scores=score_entries(view, record.scores, w, limit=_SCORES),
         condition=list(condition_of(case.condition, view.language, view.benchmark)),
@@ -179,19 +182,21 @@ def fakes_of(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _passage(
-    view: View, w: Mapping[str, str], passage: Passage, meta: Mapping[str, Any], diagnosis: Diagnosis
+    view: View, w: Mapping[str, str], passage: Passage, place: int, meta: Mapping[str, Any], diagnosis: Diagnosis
 ) -> dict[str, Any]:
     spans = _spans(diagnosis, passage.id)
     kinds = meta.get("kinds")
     kind = passage.meta.get("kind") or (kinds.get(passage.id) if isinstance(kinds, dict) else None) or ""
+    names = messages(type(view.benchmark).__module__, view.language)
+    own = str(kind) if view.benchmark.user_ids else ""
     label = {True: w["relevant"], False: w["irrelevant"], None: ""}[passage.relevant]
     limit = _PASSAGE if spans or passage.relevant else _NOISE
     return {
-        "id": one_line(passage.id, 80),
+        "id": one_line(passage.id, 80) if view.benchmark.user_ids else str(place),
         "title": one_line(passage.title, _LINE),
         "label": label,
         "relevant": passage.relevant is True,
-        "kind": one_line(str(kind), 60),
+        "kind": one_line(names.get(f"what_{kind}", own) if kind else "", 60),
         "text": marked(view, passage.text, spans, limit=limit),
     }
 

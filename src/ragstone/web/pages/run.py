@@ -14,7 +14,7 @@ from ragstone.analysis.case_index import CaseIndex, Facet
 from ragstone.display import short_names
 from ragstone.errors import UsageError
 from ragstone.messages import messages
-from ragstone.report.page import Part
+from ragstone.report.page import Part, title_of
 from ragstone.report.section import Canvas
 from ragstone.report.side_by_side import MOST
 from ragstone.stats import Estimate
@@ -37,7 +37,7 @@ def _run(request: Request) -> Response:
         if not is_large(path):
             with library.index(name) as index:
                 progress = progress_html(canvas, ProgressWatch(request.app.state.price).look(run, index))
-        heading, count = run.benchmark.name, len(run.run.systems)
+        heading, count = title_of(run.benchmark.name, canvas.words), len(run.run.systems)
     known = request.app.state.cache.of("sections", path, language)
     top = canvas.html(
         "web/run_top.html", w=w, progress=progress, events=address(request, "/events", {"run": name}),

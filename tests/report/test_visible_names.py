@@ -1,0 +1,92 @@
+"""What a reader sees has words of people: no name of the program's own inside."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import bench, diagnose, evaluate, run
+from ragstone.api import read_run
+from ragstone.metrics import METRICS
+
+_NAMES = {name for name, _ in METRICS}
+_SNAKE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
+_PASSAGE = re.compile(r"(positive|negative|fake|original)[:-]\d+")
+_WORDS = {"rumour", "related", "RUN", "EVAL", "as_is", "none", "None", "null"}
+_DATA = {f"{language}_{name}" for language in ("en", "zh") for name in ("refine", "int", "fact")}  # as RGB calls them
+
+
+class _Visible(HTMLParser):
+    """The texts that a reader sees before opening what is folded at the end: how a page was made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.hidden += tag in ("style", "script", "code", "pre", "title")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in ("style", "script", "code", "pre", "title")
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden and data.strip():
+            self.texts.append(" ".join(data.split()))
+
+
+def internal(html: str, own: set[str]) -> list[str]:
+    """The texts of a page that are names inside the program; `own`: what the user named."""
+    visible = _Visible()
+    visible.feed(html.partition('<section id="made">')[0])
+    found = []
+    for text in visible.texts:
+        if text in own or text.partition("@")[0] in _NAMES:
+            continue
+        if text in _WORDS or _SNAKE.fullmatch(text) or _PASSAGE.fullmatch(text):
+            found.append(text)
+    return sorted(set(found))
+
+
+ROWS = [
+    {"id": f"q-{at}", "question": f"How long is leave {at}?", "answer": f"{at} days.", "reference": f"{at % 3} days",
+     "contexts": [f"Leave {at} is {at % 3} days."]} for at in range(9)
+]  # fmt: skip
+
+
+def ask(question: str, passages: list[str] | None = None) -> str:
+    return "3 days."
+
+
+def made(kind: str, path: Path) -> None:
+    small: dict[str, Any] = {"model": "local/extractive", "run": path}
+    if kind == "eval":
+        evaluate(ROWS, ["answer_match", "token_f1"], run=path)
+    elif kind == "run":
+        run(ROWS, ask, ["answer_match"], run=path)
+    elif kind == "diagnose":
+        diagnose(ROWS, ask, run=path)
+    elif kind == "rgb":
+        bench("rgb", limit=12, fictional_size=12, **small)
+    elif kind == "mirage":
+        bench("mirage", retriever="bm25", limit=8, fictional_size=8, **small)
+    else:
+        bench("niah", lengths=[500, 1000], depths=[0, 100], **small)
+
+
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("run", "diagnose", "rgb", "mirage", "niah")]
+
+
+@pytest.mark.parametrize("kind", ["eval", *SLOW])
+def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    made(kind, path)
+    with read_run(path) as opened:
+        pages = {
+            language: opened.write_report(tmp_path / f"{language}.html", language=language).read_text("utf-8")
+            for language in ("en", "zh")
+        }
+    own = {str(row["id"]) for row in ROWS} | _DATA
+    assert {language: internal(html, own) for language, html in pages.items()} == {"en": [], "zh": []}
