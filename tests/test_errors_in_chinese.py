@@ -269,7 +269,7 @@ def places(text: str) -> Counter[str]:
 
 def test_every_kind_of_name_has_a_chinese_word() -> None:
     kinds = {
-        node.args[0].value
+        str(node.args[0].value)
         for tree in TREES.values()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("UnknownName", "check_name")
