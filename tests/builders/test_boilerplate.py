@@ -125,3 +125,10 @@ def test_what_was_dropped_is_told_and_no_question_is_asked_of_it(tmp_path: Path)
 
 def test_the_handbook_has_no_boilerplate() -> None:
     assert drop_boilerplate(read_corpus("examples/handbook/docs").passages).lines == {}
+
+
+@pytest.mark.parametrize("text", ["x" * 2_000_000, "中" * 2_000_000, " " * 2_000_000 + "x", "`" * 2_000_000])
+def test_a_word_of_millions_of_letters_is_read_once(text: str) -> None:
+    """With work that grows by the square it takes hours, and the time limit of a test ends it."""
+    passages = [Passage(str(number), f"{text}\nThe fee is 7.") for number in range(3)]
+    assert drop_boilerplate(passages).total == 6

@@ -337,7 +337,7 @@ def parquet_giant_list(folder: Path) -> str:
 
 
 def parquet_many_columns(folder: Path) -> str:
-    return _parquet(folder / "a.parquet", {f"c{n}": [1] for n in range(20_000)})
+    return _parquet(folder / "a.parquet", {f"c{n}": [1] for n in range(10_000)})
 
 
 def arrow_compressed(folder: Path) -> str:

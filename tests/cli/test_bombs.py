@@ -36,6 +36,7 @@ def arguments(name: str) -> tuple[str, ...]:
 def test_a_bomb_ends_in_one_line_within_its_budget(tmp_path: Path, make: Callable[[Path], str]) -> None:
     name = make(tmp_path)
     assert (tmp_path / name).stat().st_size < 4_000_000
+    (tmp_path / "none.xml").write_text("<mediawiki/>")
     line = [sys.executable, "-S", "-c", LAUNCHER, *command(*arguments(name))]
     ended = subprocess.run(line, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=True)
     code, kilobytes, seconds = json.loads(ended.stdout.splitlines()[-1])

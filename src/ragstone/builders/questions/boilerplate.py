@@ -27,9 +27,8 @@ _NUMBERED = (
 )
 _IN_LINE = re.compile(_NUMBERED, re.I)
 _PAGE = re.compile(rf"[-–—]?\s*(?:{_NUMBERED}|\d{{1,4}}(?:\s*/\s*\d{{1,4}})?)\s*[-–—]?", re.I)
-_LINE = re.compile(r"[^\n]*\S[^\n]*\n?")
+_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*\n?", re.M)
 _CODE = re.compile(r"(?: {4}|\t)\s*\S")
-_ROWS = re.compile(r"(?:^[^\n]*\S[^\n]*[|\t][^\n]*\S[^\n]*\n?){2,}", re.M)  # of a table that is no Markdown
 _NO_HEADING = re.compile(r"\d|©|@|://|www\.", re.I)
 _WORD = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
 
@@ -68,10 +67,24 @@ def drop_boilerplate(passages: Sequence[Passage]) -> Cleaned:
     return Cleaned(tuple(kept), dict(dropped.most_common()), sum(map(len, lines)))
 
 
+def _rows(text: str) -> Iterator[tuple[int, int]]:
+    """The ranges of two or more rows of a table that is no Markdown: lines with "|" or a tab between two texts."""
+    start, rows, at = 0, 0, 0
+    for line in (*text.split("\n"), ""):
+        inner = line.strip()[1:-1]
+        if "|" in inner or "\t" in inner:
+            start, rows = (start, rows + 1) if rows else (at, 1)
+        else:
+            if rows > 1:
+                yield start, at
+            rows = 0
+        at += len(line) + 1
+
+
 def _lines(passage: Passage) -> Iterator[_Line]:
     """The lines with text. Those that always stay have the key ""."""
     text, page = passage.text, passage.meta.get("page")
-    protected = [*blocks_of(text), *(match.span() for match in _ROWS.finditer(text))]
+    protected = [*blocks_of(text), *_rows(text)]
     headings = {(start, words) for start, _, words in passage.meta.get(HEADINGS, ())}
     for match in _LINE.finditer(text):
         line = match[0].strip()
