@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.api.judging import scripted_judge
-from tests.api.planted import Planted
+from tests.api.planted import Planted, documents
 from tests.api.test_diagnose import corpus, labelled
 
 from ragstone.api.diagnose import plan_diagnosis, run_diagnosis
@@ -47,6 +48,75 @@ RUNS: list[dict[str, Any]] = [
 ]
 
 
+def _search(question: str, k: int = 3) -> list[dict[str, str]]:
+    texts = [{"id": item.id, "text": item.text} for item in documents()]
+    return sorted(texts, key=lambda text: not any(word in text["text"] for word in question.split()[3:4]))[:k]
+
+
+def _plain(question: str) -> str:
+    return "It weighs 310 kg."
+
+
+def _reading(question: str, passages: Any = None, k: int = 3) -> dict[str, Any]:
+    found = _search(question, k) if passages is None else passages
+    return {"answer": found[0]["text"] if found else "I do not know.", "contexts": found}
+
+
+class _Changing:
+    """A class whose answers change by themselves, one in three."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, question: str, passages: Any = None, history: Any = ()) -> dict[str, Any]:
+        self.asked += 1
+        return {**_reading(question, passages), **({} if self.asked % 3 else {"answer": "It weighs 1 kg."})}
+
+
+def _chain() -> Any:
+    """A chain of LangChain: a search and a scripted reader."""
+    core = pytest.importorskip("langchain_core")
+    from langchain_core.documents import Document
+    from langchain_core.runnables import RunnableLambda
+
+    assert core
+    found = RunnableLambda(lambda asked: [Document(one["text"], id=one["id"]) for one in _search(asked)])
+    return found | RunnableLambda(lambda some: some[0].page_content if some else "I do not know.")
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "plain function": lambda: _plain,
+    "function with passages and k": lambda: _reading,
+    "class that changes": _Changing,
+    "chain of LangChain": _chain,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_applications_of_other_kinds_lie_in_the_range_too(tmp_path: Path, corpus: Path, kind: str, full: bool) -> None:
+    expected, used = asyncio.run(spent({"system": KINDS[kind](), "full": full}, tmp_path, corpus))
+    least, most = expected.requests
+    assert least <= used.spent.requests <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limit_of_requests_holds_and_all_runs_together_lie_in_the_range(
+    tmp_path: Path, corpus: Path, kind: str
+) -> None:
+    system, total = KINDS[kind](), 0
+    for _ in range(60):
+        expected, used = asyncio.run(spent({"system": system, "limit": 9}, tmp_path, corpus))
+        assert used.spent.requests <= 9
+        total += used.spent.requests
+        if used.spent.requests < 9:
+            break
+    least, most = expected.requests
+    assert least <= total <= most
+
+
 async def spent(run: dict[str, Any], folder: Path, corpus: Path) -> tuple[DiagnosisEstimate, Allowance]:
     """The estimate of a diagnosis, and what it took."""
     script = folder / "script.jsonl"
@@ -57,7 +127,7 @@ async def spent(run: dict[str, Any], folder: Path, corpus: Path) -> tuple[Diagno
         system = rag_target(system.format(script=script), corpus)
     judging = Judging.of(scripted_judge() if run.get("judge") else None)
     plan = plan_diagnosis(read_data(labelled()[:8]), system, None, judging, corpus=corpus, full=run.get("full", False))
-    allowance = Allowance.of(10**9, 1e9, PRICE)
+    allowance = Allowance.of(run.get("limit", 10**9), 1e9, PRICE)
     assert allowance is not None
     expected = await estimate_diagnosis(plan)
     await run_diagnosis(plan, RunOptions(folder / "d.run", ModelOptions(cache=None, allowance=allowance)))

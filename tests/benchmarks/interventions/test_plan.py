@@ -74,7 +74,7 @@ def asked(system: Random, *, full: bool) -> Evidence:
         evidence = Evidence({**evidence.records, **new}, TAKES, {}, system.flaky)
 
 
-def test_both_plans_name_the_same_causes_and_the_adaptive_one_asks_about_six() -> None:
+def test_both_plans_name_the_same_causes_and_the_adaptive_one_asks_at_most_six() -> None:
     same, requests, causes = 0, 0, Counter[str]()
     for seed in range(TRIES):
         adaptive, full = (asked(Random(seed), full=full) for full in (False, True))
@@ -85,7 +85,7 @@ def test_both_plans_name_the_same_causes_and_the_adaptive_one_asks_about_six() -
         requests += sum(name not in SEARCHES for name in adaptive.records)
         assert set(adaptive.records) <= set(full.records)
     assert same >= 0.98 * TRIES, (same, causes)
-    assert requests <= 6.1 * TRIES
+    assert requests <= 6 * TRIES
     unreachable = {"unknown", "error", "should_have_refused", "not_in_index", "stale", "integration", "generation"}
     of_content = {"metric", "guard", "duplicates", "filtered", "contradiction", "language", "reference_in_doubt"}
     of_content.add("history")

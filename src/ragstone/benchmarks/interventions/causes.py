@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ragstone.benchmarks.interventions.evidence import FIELDS, MISSING, Evidence
+from ragstone.benchmarks.interventions.evidence import FIELDS, MISSING, REPEATED, Evidence
 from ragstone.responses.stages import passages_at
 
 _NOT_WRONG = ("right", MISSING)
@@ -173,18 +173,20 @@ def next_conditions(evidence: Evidence) -> Iterator[str]:
     """What to ask next about a question; nothing if its verdict and its part of the waterfall are known.
 
     The gold alone is asked of every question, and the gold added of every question whose prompt lacks it, right or
-    wrong: selected by their answers, gains would be too large."""
+    wrong: selected by their answers, gains would be too large. They compare first answers; what is asked again decides
+    on causes alone."""
     if evidence.first is None or evidence.value("as_is") in ("error", "unscored"):
         return
-    wanted = ["again"]
-    if evidence.value("answerable") == "yes" and evidence.gold:
-        wanted.append("alone")
-        if evidence.value("prompted") == "no":
-            wanted += ["added", *_stage_fields(evidence)]
     _, waiting = _match(TABLE, evidence)
-    for name in dict.fromkeys([*wanted, *([waiting] if waiting else [])]):
+    wanted, compared = ["again", *([waiting] if waiting else [])], list[str]()
+    if evidence.value("answerable") == "yes" and evidence.gold:
+        compared = ["alone"]
+        if evidence.value("prompted") == "no":
+            compared, wanted = ["alone", "added"], [*wanted, *_stage_fields(evidence)]
+    for name in dict.fromkeys([*compared, *wanted]):
         if evidence.value(name) is None:
-            yield from evidence.open_conditions(name)
+            names = evidence.open_conditions(name)
+            yield from names if name in wanted else (one for one in names if one not in REPEATED)
 
 
 def _stage_fields(evidence: Evidence) -> list[str]:

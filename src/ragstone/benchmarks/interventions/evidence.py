@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.statements import Part
 
 MISSING = "missing"
-_REPEATED = {again: name for name, repeats in ASKED_AGAIN.items() for again in repeats}
+REPEATED = {again: name for name, repeats in ASKED_AGAIN.items() for again in repeats}
 _NOT_REFUSED = {"right": "right", "wrong": "wrong", "refused": "wrong", MISSING: MISSING}
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -257,7 +257,7 @@ class Evidence:
         verified = self.shared.verified
         if condition in self.withdrawn or (verified is not None and condition in verified.unusable):
             return False
-        if condition in _REPEATED and not self._is_doubted(_REPEATED[condition]):
+        if condition in REPEATED and not self._is_doubted(REPEATED[condition]):
             return False
         return self.is_possible(condition)
 
