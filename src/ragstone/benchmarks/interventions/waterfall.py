@@ -30,6 +30,7 @@ STEP_OF = {
 _REPAIRS = {"stale": "gold_only", "contradiction": "without_rivals"}  # of other losses the gold added
 _TWICE = {"language": "language", "prompt_cut": "alone"}
 """The bar of a cause where it did not lose the gold before the prompt."""
+_IGNORED = ("not_in_prompt", "own_passages", "same_answers", "nothing")  # why given passages had no effect
 _OPEN = ("unknown", "generation")  # a condition that was not measured would tell more
 
 
@@ -166,7 +167,8 @@ def _reason(step: str, item: Diagnosed) -> str:
         return "measure_fetched"
     if step == "base" and item.lost != "not_in_index" and evidence.value("in_index") not in ("yes", "no"):
         return "measure_index"
-    if "passages" in evidence.takes and evidence.withdrawn.keys().isdisjoint(GIVEN):
+    ignored = any(name in GIVEN and why in _IGNORED for name, why in evidence.withdrawn.items())
+    if "passages" in evidence.takes and not ignored:
         return "measure_again"
     return "measure_passages" if "repeat" in evidence.takes else "measure_system"
 
