@@ -197,6 +197,7 @@ async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> Diag
         corpus = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
     index = None if plan.index is None else SystemIndex(plan.index.passages)
     questions = await find_gold(plan.rows, corpus, plan.judging, options, how.shell.portion, index)
+    del corpus, index  # their chunks and words are not needed any more
     if plan.recorded:
         questions = [dataclasses.replace(question, recorded=True) for question in questions]
     benchmark = Interventions(

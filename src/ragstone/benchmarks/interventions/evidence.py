@@ -4,6 +4,7 @@ A field is None while the condition that would tell it can still be asked, and "
 table of causes and the plan of what to ask next read nothing else.
 """
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -115,6 +116,10 @@ def question_of(sample: Sample, row: int = 0) -> Question:
     return Question(row, sample, (), labelled(sample), indexed, str(notes.get("stand_in", "")))
 
 
+_UNPACKED = 64
+_unpacked: "deque[Evidence]" = deque()  # the questions that were read last of those that are packed
+
+
 @dataclass
 class Evidence:
     """The records of one question by condition. `takes`: what the system accepts. `gates`: thresholds by metric that
@@ -136,6 +141,10 @@ class Evidence:
 
     @cached_property
     def sample(self) -> Sample:
+        if isinstance(self.records, PackedRecords):
+            _unpacked.append(self)
+            if len(_unpacked) > _UNPACKED:
+                _unpacked.popleft().pack()
         return self.records["as_is"].case.sample
 
     @cached_property
@@ -177,7 +186,8 @@ class Evidence:
             vars(self).pop(name, None)
 
     def pack(self) -> None:
-        """Keeps the texts in few bytes, and lets go of what was read of them."""
+        """Keeps the texts in few bytes, and lets go of what was read of them; that is also done to the question that
+        was read `_UNPACKED` questions ago."""
         if not isinstance(self.records, PackedRecords):
             self.records = PackedRecords(self.records)
         for name in ("sample", "question", "basis", "own_chunks", "_possible", "_held"):
@@ -189,6 +199,8 @@ class Evidence:
 
     def outcome(self, condition: str) -> str | None:
         """ "right", "wrong", "refused", "error" or "unscored"; None if it was not asked."""
+        if condition not in self.records:
+            return None
         if condition not in self._outcomes:
             self._outcomes[condition] = self._outcome(condition)
         return self._outcomes[condition]
