@@ -49,3 +49,19 @@ def test_a_stage_that_leaves_every_passage_out_is_seen_where_the_system_says_tha
     silent = StageRecorder("why?")
     silent.fetch([Passage("a", "The first text.")])
     assert [one.id for one in silent.response(Response("I do not know.")).passages] == ["a"]
+
+
+def test_the_stage_of_the_prompt_has_as_much_of_each_passage_as_the_prompt() -> None:
+    belka = "Pumps\nThe Belka pump weighs 317 kg, as its plate says."
+    arvo = "Pumps\nThe Arvo pump is green and stands in hall 3."
+    for prompt, parts in {
+        f"[1] {belka}\n[2] {arvo}\n\nQ: why": [belka, arvo],
+        f"[1] {belka}\n[2] {arvo[:30]}\n\nQ: why": [belka, arvo[:30].rstrip()],
+        f"[1] {belka[:26]}…\n[2] {arvo[:26]}…\n\nQ: why": [belka[:26].rstrip(), arvo[:26].rstrip()],
+        f"[1] {belka}\n\nQ: why": [belka],  # the same heading is no part of the other one
+    }.items():
+        recorder = StageRecorder("why", prompts=[prompt])
+        recorder.fetch([Passage("a", belka), Passage("b", arvo)])
+        response = recorder.response(Response("A"))
+        assert [one.text.rstrip() for one in passages_at(response, "prompt") or ()] == parts
+        assert [one.text for one in response.passages] == [belka, arvo][: len(parts)]

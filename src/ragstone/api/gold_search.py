@@ -14,9 +14,9 @@ from ragstone.api.gold_documents import column_documents
 from ragstone.api.judging import Judging, open_tools
 from ragstone.api.portion import Portion
 from ragstone.benchmarks.interventions.benchmark import sample_of
-from ragstone.benchmarks.interventions.conditions import Question
 from ragstone.benchmarks.interventions.gold import CorpusIndex, labelled, with_evidence
 from ragstone.benchmarks.interventions.index import Listed, SystemIndex
+from ragstone.benchmarks.interventions.question import Question
 from ragstone.benchmarks.interventions.stand_ins import StandIns
 from ragstone.benchmarks.interventions.statements import Subject, no_subject
 from ragstone.benchmarks.recorded.benchmark import RecordedRow

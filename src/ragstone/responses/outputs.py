@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed
+from ragstone.responses.prompt_parts import parts_in, shortened
 from ragstone.types import Passage, Response, Step, Usage
 
 LONGEST_ANSWER = 1_000_000  # characters; a longer one is a bug of the system, and would fill the run file
@@ -133,7 +134,7 @@ def _is_empty_list(fields: Mapping[str, Any], name: str) -> bool:
 
 def _stages(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Step, ...], tuple[Passage, ...]]:
     """The steps in a mapping of stages, and the passages of the last one. A prompt that is a text has those of the
-    passages before it, or of `passages`, that it contains."""
+    passages before it, or of `passages`, that it contains, as far as it does."""
     steps, last = list[Step](), tuple(passages)
     for name, spellings in _STAGES.items() if isinstance(value, Mapping) else ():
         output = next((value[spelling] for spelling in spellings if value.get(spelling) is not None), None)
@@ -142,23 +143,17 @@ def _stages(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Step, ...], 
         if name == "rewrite":
             steps.append(Step(name, output=[output] if isinstance(output, str) else list(output)))
             continue
+        shown = last = found_passages(output) if name != "prompt" or not isinstance(output, str) else last
         if name == "prompt" and isinstance(output, str):
-            last = tuple(passage for passage in last if is_in(passage, [output]))
-        else:
-            last = found_passages(output)
-        steps.append(Step(name, output=[msgspec.to_builtins(passage) for passage in last]))
+            parts = parts_in(last, [output])
+            last, shown = tuple(passage for passage, _ in parts), tuple(shortened(*part) for part in parts)
+        steps.append(Step(name, output=[msgspec.to_builtins(passage) for passage in shown]))
     return tuple(steps), last
 
 
 def probe(passage: Passage) -> str:
     """The beginning of a passage, which is looked for in a prompt; templates may cut its end."""
     return passage.text.strip()[:_LONGEST_PROBE]
-
-
-def is_in(passage: Passage, prompts: Iterable[str]) -> bool:
-    """Whether one of the prompts has the passage."""
-    text = probe(passage)
-    return bool(text) and any(text in prompt for prompt in prompts)
 
 
 def _fields(value: Any) -> Mapping[str, Any]:

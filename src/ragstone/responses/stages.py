@@ -1,8 +1,8 @@
 """What a system did on its way to an answer: the query it searched for, what it fetched, and what reached the prompt.
 
 A response has these as `steps` named `rewrite`, `fetch`, `rerank` and `prompt`; the output of a step is its passages.
-Adapters of frameworks record them while they run; the passages of the prompt are those fetched passages whose text the
-model's prompt contains.
+Adapters of frameworks record them while they run; the passages of the prompt are those fetched passages of which the
+model's prompt has something, with as much of their text as it has.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.responses.outputs import passages_of, probe, usage_of
+from ragstone.responses.outputs import passages_of, usage_of
+from ragstone.responses.prompt_parts import parts_in, shortened
 from ragstone.structs import Itself
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
@@ -106,8 +107,8 @@ class StageRecorder:
         """The response with these stages. Its passages are those of the last known stage; if it names passages itself
         and no prompt was seen, they are what was given to the model. If it names none although some were fetched
         (`empty_retrieval`), a later stage left all of them out, unless a prompt shows otherwise. `given`: the
-        application was given its passages. A prompt in which none of its passages was found is a stage without
-        passages, with the prompt as its input."""
+        application was given its passages. The stage of the prompt has the parts of passages that stand there; a prompt
+        in which none was found is a stage without passages, with the prompt as its input."""
         returned = self._named(response.passages)
         fetched = self.fetched or returned
         steps: list[Step] = []
@@ -115,7 +116,7 @@ class StageRecorder:
         if rewritten:
             steps.append(Step("rewrite", input=self.question, output=rewritten))
         if fetched or self.searched:
-            query = self.queries[-1] if self.queries else self.question
+            query = self.queries[-1] if self.queries else ""
             steps.append(stage_step("fetch", fetched, query=query, seconds=self.fetch_seconds))
         reranked = self.reranked or (returned if _ids(returned) != _ids(fetched) else [])
         dropped = response.empty_retrieval and bool(fetched)
@@ -123,9 +124,10 @@ class StageRecorder:
             reranked = [] if dropped else reranked
             steps.append(stage_step("rerank", reranked, seconds=self.rerank_seconds))
         candidates = reranked or ([] if dropped else fetched)
-        prompted = _in_prompts(reranked or fetched, self.prompts)
+        parts = parts_in(reranked or fetched, self.prompts)
+        prompted = [passage for passage, _ in parts]
         if prompted:
-            steps.append(stage_step("prompt", prompted))
+            steps.append(stage_step("prompt", [shortened(*part) for part in parts]))
         elif self.prompts and (given or candidates or dropped):
             steps.append(stage_step("prompt", (), query=max(self.prompts, key=len)[:_LONGEST_PROMPT]))
         passages = prompted or returned or candidates
@@ -143,26 +145,3 @@ class StageRecorder:
 
 def _ids(passages: Sequence[Passage]) -> list[str]:
     return [passage.id for passage in passages]
-
-
-def _in_prompts(passages: Sequence[Passage], prompts: Sequence[str]) -> list[Passage]:
-    """The passages whose beginnings stand in the prompts, in the order in which they stand there. Templates may cut
-    their ends, and change their spaces and punctuation."""
-    beginnings = [probe(passage) for passage in passages]
-    places = _places(beginnings, prompts)
-    if None in places and prompts:
-        places = _places([_letters(text) for text in beginnings], [_letters(prompt) for prompt in prompts])
-    found = [(place, number) for number, place in enumerate(places) if place is not None]
-    return [passages[number] for _, number in sorted(found)]
-
-
-def _places(texts: Sequence[str], prompts: Sequence[str]) -> list[tuple[int, int] | None]:
-    """For each text the first prompt that has it, and where; None where none does."""
-    return [
-        next(((n, at) for n, prompt in enumerate(prompts) if (at := prompt.find(text)) >= 0), None) if text else None
-        for text in texts
-    ]
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))

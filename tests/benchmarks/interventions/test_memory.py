@@ -12,9 +12,9 @@ from tests.benchmarks.interventions.evidence import item_of
 
 from ragstone.api.diagnose import diagnose
 from ragstone.benchmarks.interventions.benchmark import Interventions
-from ragstone.benchmarks.interventions.conditions import Question
 from ragstone.benchmarks.interventions.diagnosed import of_questions
 from ragstone.benchmarks.interventions.packed import PackedRecords
+from ragstone.benchmarks.interventions.question import Question
 from ragstone.runs import open_run
 from ragstone.types import Record, Sample
 

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from tests.benchmarks.interventions.evidence import scored
 
 from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_conditions
-from ragstone.benchmarks.interventions.conditions import CONDITIONS, REPEATS, SEARCHES, Question
+from ragstone.benchmarks.interventions.conditions import CONDITIONS, REPEATS, SEARCHES
 from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.question import Question
 from ragstone.responses.stages import stage_step
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Step
 

@@ -89,11 +89,13 @@ def test_passages_that_share_a_form_are_no_copies() -> None:
 
 
 @pytest.mark.parametrize("language", WORLDS)
-def test_a_filter_is_named_only_if_others_are_found_by_their_words_and_the_index_is_known(language: str) -> None:
+def test_a_filter_is_named_if_others_are_found_by_their_words_with_a_known_index_or_without(
+    language: str,
+) -> None:
     one, notes = sample(language), others(language)
 
     def broken(text: str) -> list[Passage]:
-        return notes[len(text) % 7 :] + notes[: len(text) % 7]
+        return notes[sum(map(ord, text)) % 7 :] + notes[: sum(map(ord, text)) % 7]
 
     def deep(text: str) -> list[Passage]:
         return [*own_first(text, notes), *one.passages] if one.passages[0].text[:40] in text else own_first(text, notes)
@@ -102,7 +104,23 @@ def test_a_filter_is_named_only_if_others_are_found_by_their_words_and_the_index
     assert cause(one, broken) == "not_retrieved"
     assert cause(one, deep) == "not_retrieved"
     unknown = replace(one, meta={})
-    assert cause(unknown, lambda text: own_first(text, notes)) == "not_retrieved"
+    assert cause(unknown, lambda text: own_first(text, notes)) == "filtered"
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_a_search_that_stops_at_a_score_and_one_that_does_not_see_the_subject_are_told_apart(language: str) -> None:
+    one, notes = sample(language), others(language)
+    asked, gold = one.question, one.passages[0].text[:40]
+
+    def stops(text: str) -> list[Passage]:  # a short question scores low
+        return [*one.passages, *notes] if gold in text else notes[:2] if asked in text else own_first(text, notes)
+
+    def deaf(text: str) -> list[Passage]:  # it keeps the words that ask
+        start = 3 if len(text) < 60 and not text.startswith(one.references[0][0]) else 9
+        return notes[start:] + notes[:start]
+
+    assert cause(one, stops) == "filtered"
+    assert cause(one, deaf) == "rewriting"
 
 
 @pytest.mark.parametrize(("asked", "language"), [("zh", "en"), ("en", "zh")])

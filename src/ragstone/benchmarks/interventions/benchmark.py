@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.interventions import comparison, summary, tables
-from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS, REFERENCE, SEARCHES, Question, basis_of
+from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.question import ASKED, REFERENCE, Question, basis_of
 from ragstone.benchmarks.interventions.remembering import ORDERED
 from ragstone.benchmarks.interventions.shared import Shared, shared_of
 from ragstone.benchmarks.interventions.standing import Standing, next_change, standing_of, with_change

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ragstone.benchmarks.interventions.conditions import FOUND_BY_ITSELF, SEARCHES, are_labels, fetched_of
+from ragstone.benchmarks.interventions.conditions import SEARCHES
 from ragstone.benchmarks.interventions.gold import is_split, pieces
+from ragstone.benchmarks.interventions.question import FOUND_BY_ITSELF, are_labels, fetched_of
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
@@ -28,11 +29,12 @@ def own(evidence: "Evidence") -> str | None:
 
 def split(evidence: "Evidence") -> str | None:
     """Whether chunk borders cut the gold: the index has it in parts and not as a whole. A search for its own words
-    would return the whole one first; where none can be asked, what was fetched tells."""
+    would return the whole one first; where none can be asked, what more passages bring tells."""
     first, gold, slots = evidence.first, evidence.gold, evidence.slots
     if evidence.sample.meta.get("in_index") == "cut":
         return "yes"  # the list of the index has the parts next to each other
-    seen = [response for name in ("as_is", *SEARCHES) if (response := evidence.response(name)) is not None]
+    names = ("as_is", "k2", "k4", *SEARCHES)
+    seen = [response for name in names if (response := evidence.response(name)) is not None]
     if first is None or not is_split([item for one in seen for item in fetched_of(one)], gold, slots):
         return "no"
     response = evidence.response("search_reference")

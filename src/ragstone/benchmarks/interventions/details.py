@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from ragstone.benchmarks.interventions.conditions import fetched_of, rewritten_of, rivals
+from ragstone.benchmarks.interventions.conditions import rivals
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.gold import evidence_of, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
+from ragstone.benchmarks.interventions.question import fetched_of, rewritten_of
 from ragstone.messages import messages
 from ragstone.metrics.rank import document_of
 from ragstone.text import estimate_tokens, sentences, words

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ragstone.benchmarks.interventions.conditions import CONDITIONS, fetched_of
-from ragstone.benchmarks.interventions.gold import states
+from ragstone.benchmarks.interventions.conditions import CONDITIONS
+from ragstone.benchmarks.interventions.gold import holds, states
+from ragstone.benchmarks.interventions.question import fetched_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import find_answer
 from ragstone.text.folding import letters_of
@@ -20,14 +21,19 @@ Took: TypeAlias = Literal["yes", "no", "unknown"]
 
 _PIECE = (6, 20)  # letters and digits of a passage that are looked for together: of a short one, and of a long one
 _ENOUGH = 0.5  # share of its pieces by which a passage is there: prompts cut the ends of passages
-IN_ORDER = ("gold_first", "gold_middle", "gold_last", "reordered", "best_first")
-"""The conditions that are about the order of passages."""
+IN_ORDER = ("gold_middle", "reordered", "best_first")
+"""The conditions that are about the order of all passages."""
+EVIDENCE_LEADS = ("evidence_first", "padded", "spaced")
+"""The conditions whose passages begin with the evidence."""
+AT_END = {"gold_first": True, "only_after": True, "gold_last": False, "only_before": False}
+"""Those that are about the place of the gold, with whether that is the first one."""
 
 
 @dataclass(frozen=True)
 class Effect:
     """Whether a condition took effect on an answer, and what was seen: "prompt" or "returned" (the given passages were
-    there), "answer" (it says what only they say), "not_in_prompt", "own_passages" (the system's own were there, too),
+    there), "answer" (it says what only they say), "not_in_prompt", "part_in_prompt" (the beginnings of all are),
+    "own_passages" (the system's own were there, too),
     "other_order", "no_prompt" (the model was not asked), "more" or "no_more" passages, "searched", "answered" (though
     only a search was asked for), "found_nothing", "repeated", "nothing" (nothing that would tell)."""
 
@@ -66,7 +72,8 @@ def effect_of(condition: str, record: Record, as_is: Response) -> Effect:
     if response is None:  # an application of a framework that did not ask its retriever
         ignored = (record.error or "").startswith("ignored_passages")
         return Effect("no", "no_prompt") if ignored else Effect("unknown", "nothing")
-    return _BY_NEED[CONDITIONS[condition].takes](condition, record, response, as_is)
+    known = CONDITIONS.get(condition)  # a run file may have conditions of an earlier version
+    return Effect("unknown", "nothing") if known is None else _BY_NEED[known.takes](condition, record, response, as_is)
 
 
 def _given(condition: str, record: Record, response: Response, as_is: Response) -> Effect:
@@ -80,13 +87,19 @@ def _given(condition: str, record: Record, response: Response, as_is: Response) 
         return Effect("no", "own_passages")
     new = [item for item in given if not any(own.text == item.text for own in as_is.passages)]
     needed = given if condition in ("gold_only", "indexed_only", "counterfactual") else new or given
-    if not _has_enough(text, needed, slots):
-        return Effect("no", "not_in_prompt")
+    leads = condition.startswith(EVIDENCE_LEADS)
+    if not _has_enough(text, needed, slots, leads=leads):
+        return Effect("no", "part_in_prompt" if all(text.begins(item.text) for item in needed) else "not_in_prompt")
     stand_in = str(record.case.sample.meta.get("stand_in", ""))
     if condition == "counterfactual" and not find_answer(stand_in, text.plain):
         return Effect("no", "not_in_prompt")
     if condition in IN_ORDER and not text.in_order([item.text for item in given]):
         return Effect("no", "other_order")
+    if condition in AT_END:
+        gold = [item for item in given if any(holds(item, one, slots) for one in record.case.sample.passages)]
+        parts = [[item.text for item in gold], [item.text for item in given if item not in gold]]
+        if not text.before(*(parts if AT_END[condition] else parts[::-1])):
+            return Effect("no", "other_order")
     return Effect("yes", place)
 
 
@@ -103,10 +116,12 @@ def _seen(response: Response) -> tuple[str, Sequence[str] | None]:
     return "", None
 
 
-def _has_enough(text: "_Text", given: Sequence[Passage], slots: Sequence[Sequence[str]]) -> bool:
+def _has_enough(
+    text: "_Text", given: Sequence[Passage], slots: Sequence[Sequence[str]], *, leads: bool = False
+) -> bool:
     """Whether all given passages are there, or those that state the parts of the answer; where their ends are cut, with
-    these parts."""
-    there = [item for item in given if text.has(item.text)]
+    these parts. `leads`: they begin with them."""
+    there = [item for item in given if text.has(item.text) or (leads and text.begins(item.text))]
     if all(item.text in text.plain for item in given):
         return True
     stated = [slot for slot in slots if any(states(item, [slot]) for item in given)]
@@ -164,14 +179,26 @@ class _Text:
         pieces = _pieces(text)
         return bool(pieces) and sum(piece in self.letters for piece in pieces) >= share * len(pieces)
 
+    def begins(self, text: str) -> bool:
+        """Whether the beginning of a text is there."""
+        return any(piece in self.letters for piece in _pieces(text)[:1])
+
     def in_order(self, texts: Sequence[str]) -> bool:
         """Whether those texts that are there stand in this order."""
+        found = self._places(texts)
+        return found == sorted(found)
+
+    def before(self, texts: Sequence[str], others: Sequence[str]) -> bool:
+        """Whether those of the first texts that are there stand before all of the others."""
+        first, then = self._places(texts), self._places(others)
+        return not first or not then or max(first) < min(then)
+
+    def _places(self, texts: Sequence[str]) -> list[int]:
         places = [
             next((self.letters.find(piece) for piece in _pieces(text) if self.letters.count(piece) == 1), -1)
             for text in texts
         ]
-        found = [place for place in places if place >= 0]
-        return found == sorted(found)
+        return [place for place in places if place >= 0]
 
 
 def _all_texts(passages: Sequence[Passage]) -> _Text:

@@ -14,29 +14,42 @@ import msgspec
 
 from ragstone.benchmarks.interventions.chunking import own, sentence, split
 from ragstone.benchmarks.interventions.conditions import (
-    ASKED,
     ASKED_AGAIN,
     CONDITIONS,
+    REPEATS,
+    rivals,
+)
+from ragstone.benchmarks.interventions.cutting import clipped, cut, unread_end
+from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of
+from ragstone.benchmarks.interventions.index import dated
+from ragstone.benchmarks.interventions.packed import PackedRecords, without
+from ragstone.benchmarks.interventions.parts import in_doubt, partial
+from ragstone.benchmarks.interventions.prompts import guarded, message_of, stock
+from ragstone.benchmarks.interventions.question import (
+    ASKED,
     FOUND_BY_ITSELF,
     REFERENCE,
-    REPEATS,
     Question,
     basis_of,
     fetched_of,
     lost_gold,
     own_chunks,
+    prompt_of,
     rewritten_of,
-    rivals,
 )
-from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of
-from ragstone.benchmarks.interventions.index import dated
-from ragstone.benchmarks.interventions.packed import PackedRecords, without
-from ragstone.benchmarks.interventions.parts import in_doubt, partial
-from ragstone.benchmarks.interventions.prompts import cut, guarded, message_of, stock
 from ragstone.benchmarks.interventions.remembering import ORDERED, carried, reworded, stuck, unburdened
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reads_right, reread
-from ragstone.benchmarks.interventions.searching import barrier, crowded, demoted, excluded, left_out
+from ragstone.benchmarks.interventions.searching import (
+    barrier,
+    crowded,
+    curtailed,
+    deaf,
+    demoted,
+    excluded,
+    left_out,
+    narrowed,
+)
 from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
@@ -79,7 +92,12 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "in_doubt": ("yes", "no"),
     "reread": ("right", "unit", "no"),
     "explicit": ("detail", "form", "language", "no"),
-    "cut": ("yes", "no", MISSING),
+    "cut": ("yes", "no"),
+    "clipped": ("yes", "no"),
+    "unread_end": ("yes", "no"),
+    "narrowed": ("yes", "no"),
+    "curtailed": ("yes", "no"),
+    "deaf": ("yes", "no"),
     "guarded": ("yes", "no", MISSING),
     "stock": ("yes", "no"),
     "crowded": ("yes", "no", MISSING),
@@ -96,12 +114,16 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "again": ("again",), "in_doubt": ("gold_only",),
     "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
     "asked": ("search_asked",), "lowered": ("search_asked",), "by_reference": ("search_reference",),
-    "reach": ("k2", "k4"), "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",),
+    "reach": ("k2", "k4"), "demoted": ("k2", "k4"), "recalled": ("closed_book",),
+    "moved": ("gold_first", "gold_last", "only_before", "only_after", "spaced"),
     "in_index": ("search_deep", "search_reference", "search_own"), "crowded": ("search_deep", "k4", "k2"),
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
     "contradicted": ("without_rivals", "indexed_only"),
-    "own": ("chunk_only",), "split": ("search_reference",), "sentence": ("evidence_only",),
-    "explicit": ("gold_explicit", "gold_neutral"), "cut": ("padded_last", "short_last"),
+    "own": ("chunk_only",), "split": ("search_reference", "k2", "k4"), "sentence": ("evidence_only",),
+    "explicit": ("gold_explicit", "gold_neutral"), "cut": ("padded", "spaced"),
+    "unread_end": ("evidence_first", "evidence_last"),
+    "curtailed": ("search_deep", "search_joined"),
+    "deaf": ("search_asked", "search_swapped", "search_control", "swapped"),
     "guarded": ("gold_open", "counterfactual"),
     "stuck": ("gold_only", "closed_book", "counterfactual"), "reworded": ("reworded", "reworded_2"),
     "carried": ORDERED, "unburdened": ("no_history",),
@@ -372,7 +394,11 @@ class Evidence:
         return self.has_gold(fetched_of(first))
 
     def _prompted(self) -> str:
-        return MISSING if self._fetched() == MISSING or self.first is None else self.has_gold(self.first.passages)
+        return (
+            MISSING
+            if self._fetched() == MISSING or self.first is None
+            else self.has_gold(prompt_of(self.first, self.sample.question))
+        )
 
     def _added(self) -> str | None:
         return self.told_by("added") if (outcome := self.settled("gold_added")) is None else _NOT_REFUSED[outcome]
@@ -430,7 +456,17 @@ class Evidence:
         return self.told_by("contradicted") if without is None or alone is None else "yes"
 
     def _moved(self) -> str | None:
-        return self._ever_right("moved", SOURCES["moved"])
+        """Whether the answer is right with the gold first or last; where the system puts passages into an order of its
+        own, without those on either side of it, the one time and the other."""
+        ends = [self.told(name) for name in ("gold_first", "gold_last")]
+        if "right" in ends or not {*ends} & {None, MISSING}:
+            return "right" if "right" in ends else "wrong"
+        sides = {self.told(name) for name in ("only_before", "only_after")}
+        if sides & {None, MISSING}:
+            return self.told_by("moved")
+        if sides == {"right"} or ("right" in sides and self.told("spaced") in ("wrong", "refused")):
+            return "right"  # or right on the one side alone, and wrong between passages that say nothing
+        return self.told_by("moved", otherwise="wrong")
 
     def _recalled(self) -> str | None:
         """Whether the answer from the gold claims what the system claims without any document, and no gold passage
@@ -472,6 +508,7 @@ class Evidence:
         "indexed": _indexed, "dated": dated, "contradicted": _contradicted, "moved": _moved, "recalled": _recalled,
         "partial": _partial, "in_doubt": in_doubt, "reread": reread, "crowded": crowded, "excluded": excluded,
         "barrier": barrier, "own": own, "split": split, "sentence": sentence, "explicit": explicit, "cut": cut,
+        "clipped": clipped, "unread_end": unread_end, "narrowed": narrowed, "curtailed": curtailed, "deaf": deaf,
         "guarded": guarded, "stock": stock, "stuck": stuck, "reworded": reworded, "carried": carried,
         "unburdened": unburdened,
     }  # fmt: skip

@@ -1,5 +1,4 @@
-"""What happens to a passage and to an answer around the model: a prompt that is cut at its length, and a guard that
-replaces the answer by a fixed message."""
+"""What happens to an answer around the model: a guard, or an instruction, replaces it by a fixed message."""
 
 import re
 from collections.abc import Sequence
@@ -20,8 +19,7 @@ LONGEST_MESSAGE = 400
 """Characters of a message in place of an answer; a longer one says more."""
 
 _MISSING = "missing"
-_FILLERS = {"en": "This page was left blank on purpose. ", "zh": "此页特意留空。"}
-_SHORTEST = 30  # characters of a filler
+_FILLERS = {"en": "Page {n} is blank.", "zh": "第{n}页空白。"}
 _OPEN = {"en": "What do these documents say?", "zh": "这些文档讲了什么？"}
 _STAGES = ("rewrite", "fetch", "rerank", "prompt")
 _ABOUT_DOCUMENTS = 0.5  # share of the words of an answer that the passages have
@@ -32,31 +30,18 @@ _LACKING = re.compile(
 )
 
 
-def fillers(passages: Sequence[Passage], *, short: bool) -> list[Passage]:
-    """As many passages that say nothing, each as long as one of these, or short."""
-    made = []
-    for number, passage in enumerate(passages):
-        text = _FILLERS[detect(passage.text)]
-        length = _SHORTEST if short else len(passage.text)
-        made.append(Passage(f"filler{number}", (text * (length // len(text) + 1))[: max(length, _SHORTEST)].strip()))
-    return made
+def fillers(like: str, lengths: Sequence[int]) -> list[Passage]:
+    """Passages that say nothing, in the language of a text, each at least this long."""
+    text = _FILLERS[detect(like)]
+    return [
+        Passage(f"filler{number}", " ".join([text.format(n=number)] * max(1, length // len(text))))
+        for number, length in enumerate(lengths, 1)
+    ]
 
 
 def open_question(question: str) -> str:
     """What to ask about the documents in place of the question, in its language."""
     return _OPEN[detect(question)]
-
-
-def cut(evidence: "Evidence") -> str | None:
-    """Whether the prompt is cut at its length: behind long passages that say nothing the answer from the gold is wrong,
-    behind as many short ones it is right."""
-    long = evidence.settled("padded_last")
-    if long in (None, _MISSING):
-        return evidence.told_by("cut") if long is None else _MISSING
-    if long == "right":
-        return "no"
-    short = evidence.told("short_last")
-    return evidence.told_by("cut") if short is None else "yes" if short == "right" else "no"
 
 
 def guarded(evidence: "Evidence") -> str | None:

@@ -1,16 +1,26 @@
 """What searches tell besides whether they found the gold: whether copies took its place, whether it is kept out of
-every search, and whether the question is in another language than the documents."""
+every search or of that of the system, whether a search stops early or does not see words of the question, and whether
+the question is in another language than the documents."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ragstone.benchmarks.interventions.conditions import control_of, fetched_of, lost_gold
 from ragstone.benchmarks.interventions.gold import holds, rank_of
+from ragstone.benchmarks.interventions.question import (
+    ASKED,
+    REFERENCE,
+    fetched_of,
+    handed_over,
+    lost_gold,
+    rewritten_of,
+)
+from ragstone.benchmarks.interventions.searched import control_of
 from ragstone.benchmarks.interventions.statements import letters
+from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, sentences
-from ragstone.types import Passage
+from ragstone.types import Passage, Response
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
@@ -25,8 +35,8 @@ def crowded(evidence: "Evidence") -> str | None:
     first = evidence.first
     if first is None or evidence.value("prompted") != "no" or not evidence.gold:
         return "no"
-    ranked = (passages_at(first, "rerank") or fetched_of(first)) if evidence.value("fetched") == "yes" else ()
-    if len(distinct(ranked or fetched_of(first))) == len(ranked or fetched_of(first)):
+    ranked = (*handed_over(first), *fetched_of(first)) if evidence.value("fetched") == "yes" else ()
+    if len(distinct(handed_over(first))) == len(handed_over(first)):
         return "no"
     deeper = [evidence.response(name) for name in ("search_deep", "k4", "k2")]
     rankings = [ranked] if ranked else [fetched_of(response) for response in deeper if response is not None]
@@ -78,14 +88,95 @@ def _found(sought: Passage, passages: Sequence[Passage], slots: Sequence[Sequenc
     return any(holds(passage, sought, slots) for passage in passages)
 
 
-def demoted(evidence: "Evidence") -> str:
-    """Whether the gold was fetched at a rank that the prompt has room for, so that the reranker lost it."""
+def narrowed(evidence: "Evidence") -> str | None:
+    """Whether the search finds the gold for the very query of which the system's own call of it did not."""
+    first = evidence.first
+    if first is None or evidence.value("fetched") != "no" or rewritten_of(first):
+        return "no"
+    step = next((step for step in first.steps if step.name == "fetch"), None)
+    if step is None or not isinstance(step.input, str) or step.input.strip() != evidence.sample.question.strip():
+        return "no"
+    asked = evidence.value("asked")
+    return asked if asked in (None, "yes") else "no"
+
+
+_TELLING = 2  # words of the question that a passage has, by which every search of words returns it at some rank
+
+
+def curtailed(evidence: "Evidence") -> str | None:
+    """Whether the search stops before its list is full, at a score: it returns fewer passages than for other words and
+    leaves out the gold, which has words of the question, and finds it for the question and the gold's words together.
+    A search that wants every word would find less with more words; a filter would not find it at all."""
+    first = evidence.first
+    if first is None or evidence.value("fetched") != "no":
+        return "no"
+    sought = lost_gold(evidence.question, first)
+    asked = content_words(evidence.sample.question, "")
+    if sought is None or len(words_in(f"{sought.title}\n{sought.text}", asked, "")) < _TELLING:
+        return "no"
+    deep, joined = evidence.response("search_deep"), evidence.response("search_joined")
+    if deep is None or joined is None:
+        return evidence.told_by("curtailed", otherwise="no")
+    fuller = len(deep.passages) < len(joined.passages)
+    return "yes" if fuller and _found(sought, joined.passages, evidence.slots) else "no"
+
+
+_MANY = 3  # passages in the same order that are no accident
+
+
+def deaf(evidence: "Evidence") -> str | None:
+    """Whether the search does not see the words that tell what the question is about: with others in their place, which
+    its index has, it returns the same passages in the same order, and other ones for other questions. A search that
+    finds a passage by its own words sees them."""
+    first = evidence.first
+    if first is None or evidence.value("fetched") != "no":
+        return "no"
+    before, after = evidence.response(ASKED), evidence.response("search_swapped")
+    if before is None or after is None:
+        before, after = first, evidence.response("swapped")
+    if after is None:
+        return evidence.told_by("deaf", otherwise="no")
+    control, found = control_of(first), evidence.response("search_control")
+    if found is None and evidence.can("search_control"):
+        return None
+    if control is not None and found is not None and _found(control, found.passages[:1], ()):
+        return "no"  # it sees such words
+    same = _texts(before) == _texts(after) and len(distinct(after.passages)) >= _MANY
+    others = [_texts(one) for name in (REFERENCE, "search_control") if (one := evidence.response(name)) is not None]
+    varies = any(one[:_MANY] != _texts(after)[:_MANY] for one in others) if others else evidence.shared.searches > 1
+    return "yes" if same and varies else "no"
+
+
+def _texts(response: Response) -> list[str]:
+    return [item.text for item in response.passages]
+
+
+def demoted(evidence: "Evidence") -> str | None:
+    """Whether the gold was fetched at a rank that the prompt has room for, so that the reranker lost it; not where more
+    passages bring it, and the reranker raises the gold of questions at least as often as it lowers it."""
     first = evidence.first
     if first is None or evidence.value("fetched") != "yes" or passages_at(first, "rerank") is None:
         return "no"
     fetched = fetched_of(first)
-    rank = rank_of(fetched, evidence.gold, evidence.slots)
-    return "yes" if rank is not None and rank <= (len(first.passages) or len(fetched)) else "no"
+    if evidence.has_gold(fetched[: len(first.passages) or len(fetched)]) != "yes":
+        return "no"
+    if evidence.value("prompted") != "no" or not evidence.shared.reranker_helps:
+        return "yes"
+    reach = evidence.value("reach")
+    return None if reach is None else "no" if reach == "yes" else "yes"
+
+
+def reranked(evidence: "Evidence") -> int:
+    """1 where the reranker raised the gold, -1 where it lowered it or left it out, 0 otherwise."""
+    first = evidence.first
+    after = None if first is None else passages_at(first, "rerank")
+    if first is None or after is None or not evidence.gold:
+        return 0
+    ranks = [rank_of(passages, evidence.gold, evidence.slots) for passages in (fetched_of(first), after)]
+    if ranks[0] is None:
+        return 0
+    new = ranks[1] or max(len(after), ranks[0]) + (ranks[0] <= len(after))
+    return (ranks[0] > new) - (ranks[0] < new)
 
 
 def left_out(evidence: "Evidence") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ragstone.benchmarks.interventions.effect import Verified
 from ragstone.benchmarks.interventions.prompts import LONGEST_MESSAGE, message_of
 from ragstone.benchmarks.interventions.remembering import asked_model
-from ragstone.benchmarks.interventions.searching import foreign
+from ragstone.benchmarks.interventions.searching import foreign, reranked
 from ragstone.text import find_answer
 
 if TYPE_CHECKING:
@@ -23,21 +23,25 @@ class Shared:
     """`barrier`: of the questions in the language of their documents the search finds most, of those in another it does
     not. `fixed`: wrong answers that several questions with different references got word for word; `stock`: those of
     them without a number or the reference of any question. `prompts`: of most answers the prompt was recorded.
-    `repeated`: answers, hashed, that questions with different references got, one of them rightly. `verified`: which
-    conditions took effect; None where nothing was asked under any."""
+    `repeated`: answers, hashed, that questions with different references got, one of them rightly. `searches`:
+    the different lists of passages that questions got; `reranker_helps`: it raises the gold as often as it lowers it.
+    `verified`: which conditions took effect; None where nothing was asked under any."""
 
     barrier: bool = False
     fixed: frozenset[str] = frozenset()
     stock: frozenset[str] = frozenset()
     prompts: bool = False
     repeated: frozenset[int] = frozenset()
+    searches: int = 0
+    reranker_helps: bool = False
     verified: Verified | None = None
 
 
 class Facts(NamedTuple):
     """What one question adds: whether it is in another language than its documents and the search finds them (None: not
     known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right,
-    whether its prompt was recorded (None: no answer), and the wordings of its references."""
+    whether its prompt was recorded (None: no answer), the wordings of its references, its passages (None: there are
+    none), and whether a reranker raised (1) or lowered (-1) its gold."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
@@ -46,6 +50,8 @@ class Facts(NamedTuple):
     right: bool = False
     prompt: bool | None = None
     wordings: tuple[str, ...] = ()
+    passages: int | None = None
+    reranked: int = 0
 
 
 def facts_of(evidence: "Evidence") -> Facts:
@@ -60,6 +66,7 @@ def facts_of(evidence: "Evidence") -> Facts:
         language, message if wrong and len(message) <= LONGEST_MESSAGE else "",
         hash(tuple(map(tuple, evidence.slots))), None if outcome in ("refused", "error") else hash(message),
         outcome == "right", asked_model(first), tuple(alias for slot in evidence.slots for alias in slot),
+        hash(tuple(item.text for item in first.passages)) if first.passages else None, reranked(evidence),
     )  # fmt: skip
 
 
@@ -91,4 +98,9 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
     stock = [
         message for message in plain if not any(find_answer(alias, message) for alias in wordings if alias.strip())
     ]
-    return Shared(barrier, frozenset(fixed), frozenset(stock), known, repeated, verified)
+    searches = {fact.passages for fact in facts} - {None}
+    moves = [fact.reranked for fact in facts if fact.reranked]
+    return Shared(
+        barrier, frozenset(fixed), frozenset(stock), known, repeated, min(len(searches), 2),
+        bool(moves) and sum(moves) >= 0, verified,
+    )  # fmt: skip

@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ragstone.benchmarks.interventions.causes import CAUSES, cause_of, next_conditions
-from ragstone.benchmarks.interventions.conditions import ASKED, CONDITIONS
+from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.question import ASKED
 from ragstone.benchmarks.interventions.remembering import ORDERED
 from ragstone.benchmarks.interventions.shared import Facts, facts_of
 from ragstone.benchmarks.interventions.verification import Seen, seen_of, withdraw

@@ -23,7 +23,7 @@ _FOLLOWED = (*_WITH_GOLD, "counterfactual", "closed_book")
 SHOWN = "shown"
 """Beside what a system takes: a marked passage, given before the first question, was in its answer or its prompt."""
 _CHANCE = 0.05
-_PROOFS = ("as_given", "gold_only", "counterfactual", "closed_book")
+_PROOFS = ("as_given", "gold_only", "counterfactual", "closed_book", "evidence_first")
 _SURE = 0.01
 _NOTHING: tuple[dict[str, str], frozenset[str]] = ({}, frozenset())  # is withdrawn, or may not be asked
 _DISCREDITS = ("gold_worse", "only_refusals", "not_neutral")
@@ -93,8 +93,8 @@ def verified_of(seen: Collection[Seen], *, shown: bool) -> Verified:
     its answer or its prompt."""
     given_effects = [effect for one in seen for name, effect in one.effects.items() if name in GIVEN]
     places = [effect.seen for effect in given_effects]
-    prompts = places.count("prompt") + places.count("not_in_prompt") > len(places) / 2
-    took = [effect.took for effect in given_effects]
+    prompts = sum(place in ("prompt", "not_in_prompt", "part_in_prompt") for place in places) > len(places) / 2
+    took = ["yes" if effect.seen == "part_in_prompt" else effect.took for effect in given_effects]
     noise = _Noise.of(seen)
     asked = [one for one in seen if any(name in one.effects for name in GIVEN)]
     given = (
@@ -107,6 +107,8 @@ def verified_of(seen: Collection[Seen], *, shown: bool) -> Verified:
     closed_book = "yes" in closed or noise.exceeded_by(sum("closed_book" in one.follows for one in known), len(known))
     verified = Verified(given, closed_book, prompts)
     alarms = tuple(_alarms([_kept(one, verified) for one in seen]))
+    if _is_only_cut(seen):
+        alarms = tuple(alarm for alarm in alarms if alarm.condition != "gold_only")
     verified = replace(verified, alarms=alarms, discredited=any(alarm.name in _DISCREDITS for alarm in alarms))
     return replace(verified, unusable=frozenset(_never(seen, verified)))
 
@@ -120,7 +122,7 @@ def reasons(seen: Seen, verified: Verified) -> dict[str, str]:
             found[name] = "no_prompt"
         elif effect.took == "no" or (effect.took == "unknown" and not proven and seen.outcomes.get(name) != "error"):
             found[name] = "same_answers" if effect.took == "unknown" and seen.same and name in GIVEN else effect.seen
-        elif name in GIVEN and verified.discredited:
+        elif name in GIVEN and verified.discredited and name != "evidence_first":
             found[name] = "alarm"
     return found
 
@@ -129,6 +131,14 @@ def is_changed(seen: Seen, before: Verified | None, after: Verified | None) -> b
     """Whether something else is withdrawn from a question, or may be asked of it, than before."""
     known = [None if one is None else (reasons(seen, one), one.unusable) for one in (before, after)]
     return (known[0] or _NOTHING) != (known[1] or _NOTHING)
+
+
+def _is_only_cut(seen: Collection[Seen]) -> bool:
+    """Whether the gold alone is answered wrongly because the end of a passage is not read: most of those questions are
+    answered rightly from the same passages with the evidence first."""
+    lost = [one.outcomes for one in seen if one.outcomes.get("gold_only") in ("wrong", "refused")]
+    tried = [one["evidence_first"] for one in lost if "evidence_first" in one]
+    return len(tried) >= _FEW and 2 * tried.count("right") > len(tried)
 
 
 def withdraw(evidence: Evidence, verified: Verified | None, seen: Seen | None = None) -> None:
@@ -145,6 +155,9 @@ def proofs(seen: Mapping[int, Seen], verified: Verified, wanted: Mapping[int, Co
     right = [row for row, one in seen.items() if one.outcomes.get("as_is") == "right"]
     wrong = [row for row, one in seen.items() if one.outcomes.get("as_is") in ("wrong", "refused")]
     plans: list[tuple[str, Sequence[int], int]] = []
+    if any(alarm.condition == "gold_only" for alarm in verified.alarms):
+        lost = [row for row, one in seen.items() if one.outcomes.get("gold_only") in ("wrong", "refused")]
+        plans.append(("evidence_first", lost, _SAMPLE))
     if verified.given:
         plans.append(("as_given", [*right, *wrong], _HANDED_BACK))
     else:
@@ -219,7 +232,7 @@ def _never(seen: Collection[Seen], verified: Verified) -> Iterator[str]:
         kept |= one.effects.keys() - names.keys()
     yield from (name for name in CONDITIONS if name not in kept and lost[name] >= _FEW)
     if not verified.given or verified.discredited:
-        yield from GIVEN
+        yield from (name for name in GIVEN if name != "evidence_first" or not verified.given)
 
 
 def _alarms(outcomes: Sequence[Mapping[str, str]]) -> Iterator[Alarm]:

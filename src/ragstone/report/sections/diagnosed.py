@@ -10,11 +10,12 @@ from markupsafe import Markup
 
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.causes import CAUSES
-from ragstone.benchmarks.interventions.conditions import SEARCHES, fetched_of, rewritten_of
+from ragstone.benchmarks.interventions.conditions import SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, condition_of, of_questions
 from ragstone.benchmarks.interventions.gold import holds, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
+from ragstone.benchmarks.interventions.question import fetched_of, rewritten_of
 from ragstone.benchmarks.interventions.waterfall import bar_of
 from ragstone.display import Span
 from ragstone.messages import messages
@@ -42,11 +43,11 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("not_in_index", "rewriting", "filtered", "not_retrieved"), _ADDED),
     "language": (*_ADDED[:1], "gold_explicit", *_ALONE),
     **dict.fromkeys(("duplicates", "reranking", "ranking"), _ADDED),
-    "prompt_cut": ("short_last", "gold_first", *_ADDED),
+    "prompt_cut": ("spaced", "evidence_first", "gold_first", *_ADDED),
     "history": ("no_history", "after_1", "after_2"),
     "cached_answer": ("reworded", "reworded_2"),
     "guard": ("gold_open", "counterfactual", *_ALONE),
-    "position": ("gold_first", "gold_last", "gold_middle"),
+    "position": ("gold_first", "gold_last", "only_after", "only_before", "gold_middle"),
     **dict.fromkeys(("noise", "refused_wrongly", "integration", "reading", "reference_in_doubt"), _ALONE),
     **dict.fromkeys(("units", "instruction"), ("gold_explicit", *_ALONE)),
     "memory": ("closed_book", *_ALONE),

@@ -1,0 +1,46 @@
+"""Whether a prompt is cut: seen where the prompt is recorded, else by what the same text says at another place."""
+
+from typing import TYPE_CHECKING
+
+from ragstone.benchmarks.interventions.question import fetched_of, handed_over, prompt_of
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.interventions.evidence import Evidence
+
+_WRONG = ("wrong", "refused")
+CUT_OFF = ("not_in_prompt", "part_in_prompt")
+"""Why a condition is withdrawn whose passages did not reach the prompt as a whole."""
+
+
+def cut(evidence: "Evidence") -> str | None:
+    """Whether the prompt is cut at its length: between long passages that say nothing the answer is wrong, or the gold
+    is not in the prompt; between short ones it is right. Only what was handed over can be cut off."""
+    first = evidence.first
+    if first is None or (evidence.value("prompted") == "no" and evidence.has_gold(handed_over(first)) != "yes"):
+        return "no"
+    long = "wrong" if evidence.withdrawn.get("padded") in CUT_OFF else evidence.settled("padded")
+    if long is None or (long in _WRONG and evidence.told("spaced") is None):
+        return evidence.told_by("cut", otherwise="no")
+    return "yes" if long in _WRONG and evidence.told("spaced") == "right" else "no"
+
+
+def clipped(evidence: "Evidence") -> str:
+    """Whether the recorded prompt has the beginning of the passage with the gold, and not its evidence."""
+    first = evidence.first
+    shown = None if first is None else prompt_of(first, evidence.sample.question)
+    if first is None or not shown or evidence.value("prompted") != "no" or evidence.value("fetched") != "yes":
+        return "no"
+    whole = {item.id: item for item in (*fetched_of(first), *handed_over(first), *first.passages)}
+    return evidence.has_gold([whole.get(item.id, item) for item in shown])
+
+
+def unread_end(evidence: "Evidence") -> str | None:
+    """Whether the end of a passage is not read: with the sentences that state the answer first it is answered rightly,
+    with the same sentences last it is not."""
+    if evidence.value("as_is") not in _WRONG:
+        return "no"
+    outcome = evidence.told("evidence_first")
+    last = evidence.settled("evidence_last")
+    if outcome is None or (outcome == "right" and last is None):
+        return evidence.told_by("unread_end", otherwise="no")
+    return "yes" if outcome == "right" and last in _WRONG else "no"
