@@ -11,7 +11,7 @@ from ragstone.benchmarks.interventions.summary import summary_of
 
 TAKES = frozenset({"repeat", "passages"})
 _RIGHT = {"as_is": "right", "again": "right", "gold_only": "right"}
-_MOVED = {"padded": "right", "as_is": "wrong", "again": "wrong", "gold_only": "right"}
+_MOVED = {"spaced": "wrong", "as_is": "wrong", "again": "wrong", "gold_only": "right"}
 
 
 def items_of(*questions: Mapping[str, str], at: str = "prompted", takes: frozenset[str] = TAKES) -> list[Diagnosed]:

@@ -18,10 +18,13 @@ def cut(evidence: "Evidence") -> str | None:
     first = evidence.first
     if first is None or (evidence.value("prompted") == "no" and evidence.has_gold(handed_over(first)) != "yes"):
         return "no"
+    short = evidence.told("spaced")
+    if "spaced" in evidence.withdrawn or short not in (None, "right"):
+        return "no"
     long = "wrong" if evidence.withdrawn.get("padded") in CUT_OFF else evidence.settled("padded")
-    if long is None or (long in _WRONG and evidence.told("spaced") is None):
+    if short is None or long is None:
         return evidence.told_by("cut", otherwise="no")
-    return "yes" if long in _WRONG and evidence.told("spaced") == "right" else "no"
+    return "yes" if long in _WRONG else "no"
 
 
 def clipped(evidence: "Evidence") -> str:

@@ -24,7 +24,7 @@ _ENOUGH = 0.5  # share of its pieces by which a passage is there: prompts cut th
 IN_ORDER = ("gold_middle", "reordered", "best_first")
 """The conditions that are about the order of all passages."""
 EVIDENCE_LEADS = ("evidence_first", "padded", "spaced")
-"""The conditions whose passages begin with the evidence."""
+"""The conditions whose passages may begin with the evidence."""
 AT_END = {"gold_first": True, "only_after": True, "gold_last": False, "only_before": False}
 """Those that are about the place of the gold, with whether that is the first one."""
 
@@ -87,8 +87,7 @@ def _given(condition: str, record: Record, response: Response, as_is: Response) 
         return Effect("no", "own_passages")
     new = [item for item in given if not any(own.text == item.text for own in as_is.passages)]
     needed = given if condition in ("gold_only", "indexed_only", "counterfactual") else new or given
-    leads = condition.startswith(EVIDENCE_LEADS)
-    if not _has_enough(text, needed, slots, leads=leads):
+    if not _has_enough(text, needed, slots, leads=condition in EVIDENCE_LEADS):
         return Effect("no", "part_in_prompt" if all(text.begins(item.text) for item in needed) else "not_in_prompt")
     stand_in = str(record.case.sample.meta.get("stand_in", ""))
     if condition == "counterfactual" and not find_answer(stand_in, text.plain):

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.interventions.gold import evidence_of, holds
+from ragstone.benchmarks.interventions.gold import evidence_of, holds, lacking, rank_of
 from ragstone.benchmarks.interventions.prompts import fillers
 from ragstone.benchmarks.interventions.question import (
     Build,
     Question,
     apart,
-    own_chunks,
+    fetched_of,
+    prompt_of,
     with_passages,
 )
 from ragstone.responses.stages import passages_at
@@ -52,7 +53,8 @@ def kept(*, before: bool) -> Build:
 
 
 def between_fillers(*, short: bool) -> Build:
-    """The gold, its evidence first, between two passages that say nothing: each as long as all others, or short."""
+    """The gold, as the system has it where it does, between two passages that say nothing: each as long as all others
+    together, or short. Where the prompt lacks it, its evidence stands first, so that it has to reach the prompt."""
 
     def build(question: Question, first: Response) -> Query | None:
         gold, others = apart(question, first)
@@ -60,7 +62,12 @@ def between_fillers(*, short: bool) -> Build:
             return None
         length = 0 if short else sum(len(item.text) for item in others)
         before, after = fillers(others[0].text, [length] * 2)
-        return with_passages(question, [before, *(_arranged(gold, question, "first") or gold), after])
+        slots = question.sample.references
+        own = [item for item in fetched_of(first) if any(holds(item, one, slots) for one in question.gold)]
+        found = [*own, *lacking(own, question.gold, slots)]
+        if rank_of(prompt_of(first, question.sample.question), question.gold, slots) is None:
+            found = _arranged(gold, question, "first") or found
+        return with_passages(question, [before, *found, after])
 
     return build
 
@@ -71,26 +78,22 @@ def with_evidence_at(place: str) -> Build:
 
     def build(question: Question, first: Response) -> Query | None:
         slots = question.sample.references
-        chunks = [item for item in own_chunks(question, first) if any(holds(item, one, slots) for one in question.gold)]
-        found = _arranged(chunks or question.gold, question, place)
+        chunks = [item for item in fetched_of(first) if any(holds(item, one, slots) for one in question.gold)]
+        found = _arranged(chunks[:1] or question.gold, question, place)
         return with_passages(question, found) if found else None
 
     return build
 
 
 def _arranged(passages: Sequence[Passage], question: Question, place: str) -> list[Passage]:
-    """These passages with their evidence first or last; of several, that of all before or after the rest of all. []
-    where it is not known which sentences it is, or nothing else is there."""
+    """One passage with the text of all, their evidence first or last. [] where it is not known which sentences it is,
+    or nothing else is there."""
     pairs = [_evidence_and_rest(item, question) for item in passages]
     if not pairs or not all(evidence and rest for evidence, rest in pairs):
         return []
-    if len(pairs) == 1:
-        (evidence, rest), item = pairs[0], passages[0]
-        return [replace(item, text="\n".join((evidence, rest) if place == "first" else (rest, evidence)), title="")]
-    both = list(zip(passages, pairs, strict=True))
-    stated = [replace(item, text=evidence, title="") for item, (evidence, _) in both]
-    others = [replace(item, id=f"{item.id} rest", text=rest, title="") for item, (_, rest) in both]
-    return [*stated, *others] if place == "first" else [*others, *stated]
+    stated, others = ("\n".join(texts) for texts in zip(*pairs, strict=True))
+    text = "\n".join((stated, others) if place == "first" else (others, stated))
+    return [replace(passages[0], text=text, title="")]
 
 
 def _evidence_and_rest(passage: Passage, question: Question) -> tuple[str, str]:

@@ -117,7 +117,7 @@ def curtailed(evidence: "Evidence") -> str | None:
     deep, joined = evidence.response("search_deep"), evidence.response("search_joined")
     if deep is None or joined is None:
         return evidence.told_by("curtailed", otherwise="no")
-    fuller = len(deep.passages) < len(joined.passages)
+    fuller = len(deep.passages) < min(len(joined.passages), 4 * len(fetched_of(first)) or len(joined.passages))
     return "yes" if fuller and _found(sought, joined.passages, evidence.slots) else "no"
 
 
