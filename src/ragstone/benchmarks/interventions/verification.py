@@ -28,6 +28,7 @@ _SURE = 0.01
 _NOTHING: tuple[dict[str, str], frozenset[str]] = ({}, frozenset())  # is withdrawn, or may not be asked
 _DISCREDITS = ("gold_worse", "only_refusals", "not_neutral")
 """The alarms after which no outcome under given passages is used."""
+_PAIR = 2  # answers that are no accident
 _FEW = 3  # records by which a condition is judged for the whole system
 _HANDED_BACK = 5  # questions whose own passages are handed back
 _SAMPLE = 4  # questions with each of two outcomes that are asked first, until passages are shown to arrive
@@ -134,11 +135,11 @@ def is_changed(seen: Seen, before: Verified | None, after: Verified | None) -> b
 
 
 def _is_only_cut(seen: Collection[Seen]) -> bool:
-    """Whether the gold alone is answered wrongly because the end of a passage is not read: most of those questions are
-    answered rightly from the same passages with the evidence first."""
+    """Whether the gold alone is answered wrongly because the end of a passage is not read: some of those questions, and
+    a third at least, are answered rightly from the same passages with the evidence first."""
     lost = [one.outcomes for one in seen if one.outcomes.get("gold_only") in ("wrong", "refused")]
     tried = [one["evidence_first"] for one in lost if "evidence_first" in one]
-    return len(tried) >= _FEW and 2 * tried.count("right") > len(tried)
+    return len(tried) >= _FEW and tried.count("right") >= max(_PAIR, len(tried) / 3)
 
 
 def withdraw(evidence: Evidence, verified: Verified | None, seen: Seen | None = None) -> None:
