@@ -50,6 +50,27 @@ STATED = [
     ("约翰内斯堡", "会议在南非约翰内斯堡举行。"),
     ("2500万人次", "不到3000万，为２，５００万人次。"),
 ]
+# A reference that begins with a preposition, as people answer "To whom…?"
+CASE_WORDS = [
+    ("to the bursar", "It is the bursar.", 1.0),
+    ("to the bursar", "You hand it to the bursar.", 1.0),
+    ("to the bursar", "The key comes from the bursar.", 0.0),
+    ("with isopropyl alcohol", "Isopropyl alcohol.", 1.0),
+    ("with isopropyl alcohol", "Without isopropyl alcohol.", 0.0),
+    ("on the Juki by the stairs", "It is Juki by the stairs.", 1.0),
+    ("on the table", "It lies under the table.", 0.0),
+    ("in 1990", "1990", 1.0),
+    ("in 1990", "Some time before 1990.", 0.0),
+    ("from 9 o'clock", "9 o'clock", 0.0),
+    ("to", "It is the bursar.", 0.0),
+]
+
+
+@pytest.mark.parametrize(("reference", "answer", "value"), CASE_WORDS)
+def test_a_preposition_of_the_reference_need_not_be_repeated(reference: str, answer: str, value: float) -> None:
+    assert score(answer, (reference,)).value == value
+
+
 DENIED = [
     ("Norway", "It was not Norway."),
     ("Norway", "The winner wasn't Norway."),

@@ -21,6 +21,13 @@ from ragstone.types import Case, Need, Response, Score
 _NEAR = 120
 _RANGE = re.compile(r"(?<![\d-])(\d[\d.,:]*)\s*(?:-|–|—|~|～|\bto\b|至|到)\s*(?=\d)")
 _JOINS = ("-", " to ", "至", "到", "~")
+# "to the bursar" is stated by "the bursar", not by "from the bursar". With numbers "by" and "from" are limits.
+_CASE_WORD = re.compile(r"(?:to|with|in|on|at|of|for|via|through|by(?!\D*\d)|from(?!\D*\d))\s+(?=\S{2})", re.IGNORECASE)
+_ANY_CASE_WORD = re.compile(
+    r"\b(?:to|with|in|on|at|of|for|via|through|by|from|under|over|above|below|behind|before|after|without|beside|near|"
+    r"between|against|since|until|till|outside|inside|except|besides|towards?|than)\s+(?:(?:the|an?|its|his|her|their)\s+)?$",
+    re.IGNORECASE,
+)
 
 
 def is_denied(answer: str, start: int, end: int) -> bool:
@@ -97,7 +104,16 @@ def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
     """Where an answer states an alias, in order."""
     spellings = [alias, *(_RANGE.sub(rf"\1{sign}", alias) for sign in _JOINS)] if _RANGE.search(alias) else [alias]
     found = {span for spelling in spellings for span in find_answer(spelling, answer)}
-    return sorted(found) or labelled_values(alias, answer, question)
+    return sorted(found) or labelled_values(alias, answer, question) or _without_case_word(alias, answer)
+
+
+def _without_case_word(alias: str, answer: str) -> list[tuple[int, int]]:
+    """Where an answer states what follows the preposition that an alias begins with, and none of its own before it."""
+    case_word = _CASE_WORD.match(alias)
+    if case_word is None:
+        return []
+    found = find_answer(alias[case_word.end() :], answer)
+    return [(start, end) for start, end in found if not _ANY_CASE_WORD.search(answer[max(0, start - _NEAR) : start])]
 
 
 def _declines(answer: str, gaps: list[tuple[int, int]], question: str) -> bool:
