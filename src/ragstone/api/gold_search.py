@@ -17,6 +17,7 @@ from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.gold import CorpusIndex, labelled, with_evidence
 from ragstone.benchmarks.interventions.index import Listed, SystemIndex
 from ragstone.benchmarks.interventions.question import Question
+from ragstone.benchmarks.interventions.reference_core import readings
 from ragstone.benchmarks.interventions.stand_ins import StandIns
 from ragstone.benchmarks.interventions.statements import Subject, no_subject
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
@@ -57,7 +58,7 @@ async def find_gold(
     subject = no_subject if corpus is None else corpus.subject(sample.question for sample in samples)
     truth = cache(lambda: None if corpus is None else SystemIndex(corpus.chunks))  # built where something is missing
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
-        whole = gold if corpus is None else [part for one in gold for part in corpus.complete(one, sample.references)]
+        whole = gold if corpus is None else [part for one in gold for part in corpus.complete(one, sample)]
         kept = tuple(_with_evidence(one, sample, corpus, subject) for one in whole)
         other = stand_ins.of(sample) if kept else ""
         listed, versions = _listed(index, truth, kept, sample)
@@ -162,4 +163,11 @@ class _Search:
 
 
 def _is_short(sample: Sample) -> bool:
-    return median(estimate_tokens(slot[0]) for slot in sample.references if slot) <= _SHORT
+    """Whether a wording, or what it says beyond the question, can be found word for word."""
+    slots = [min(_longest(slot, sample.question)) for slot in sample.references if slot]
+    return median(slots) <= _SHORT
+
+
+def _longest(slot: Sequence[str], question: str) -> list[int]:
+    """For each way to look for a part of the answer, the tokens of its longest item."""
+    return [max(estimate_tokens(item[0]) for item in items) for items in readings(slot[:1], question)]

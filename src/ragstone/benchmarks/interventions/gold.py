@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from ragstone.benchmarks.interventions.reference_core import readings
 from ragstone.benchmarks.interventions.statements import (
     UNKNOWN_SLOT,
     Part,
@@ -25,6 +26,7 @@ from ragstone.benchmarks.interventions.statements import (
     stated,
     statements_of,
 )
+from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.metrics.rank import document_of
 from ragstone.structs import Itself
 from ragstone.text import find_answer
@@ -200,13 +202,14 @@ class CorpusIndex:
         """Which words of these questions tell what a sentence of the documents is about."""
         return Rarity((f"{one.title}\n{one.text}" for one in self.documents.values()), questions)
 
-    def complete(self, gold: Passage, slots: Sequence[Sequence[str]]) -> tuple[Passage, ...]:
+    def complete(self, gold: Passage, sample: Sample) -> tuple[Passage, ...]:
         """A label that names a document only: the chunks of it that state the answer, else the whole document."""
         known = self.named(gold)
         if gold.text.strip() or known is None:
             return (gold,)
-        chunks = [chunk for chunk in self._chunks_of.get(known.id, ()) if states(chunk, slots)][:_MOST]
-        return tuple(replace(chunk, relevant=True) for chunk in chunks) or (
+        own = self._chunks_of.get(known.id, ())
+        chunks = {chunk.id: chunk for slot in sample.references for chunk in _stating(slot, own, sample.question)}
+        return tuple(replace(chunk, relevant=True) for chunk in [*chunks.values()][:_MOST]) or (
             replace(gold, text=known.text, title=known.title),
         )
 
@@ -222,8 +225,21 @@ class CorpusIndex:
         the answer. () if a part is stated nowhere."""
         found: dict[str, Passage] = {}
         for slot in sample.references:
-            matching = [passage for passage in ranked if states(passage, [slot])][:_MOST]
+            matching = _stating(slot, ranked, sample.question)
             if not matching:
                 return ()
             found |= {passage.id: replace(passage, relevant=True, score=None) for passage in matching}
         return tuple(found.values())
+
+
+def _stating(aliases: Sequence[str], ranked: Sequence[Passage], question: str) -> list[Passage]:
+    """The passages that state a part of the answer, in one reading of it: the first ones of those with the wording
+    itself; of those with what it says beyond the question, or with an item of it, the one with most of the question."""
+    for items in readings(aliases, question):
+        stating = [[passage for passage in ranked if states(passage, [item])] for item in items]
+        if all(stating):
+            if items == [list(aliases)]:
+                return stating[0][:_MOST]
+            asked = content_words(question, "")
+            return [max(some, key=lambda one: len(words_in(f"{one.title}\n{one.text}", asked, ""))) for some in stating]
+    return []

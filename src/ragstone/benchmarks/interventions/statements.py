@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from ragstone.benchmarks.interventions.reference_core import readings
 from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.retrieval.markdown import headings_of, tables_of
 from ragstone.structs import Frozen
@@ -33,7 +34,6 @@ _ENDS, _BEGINS = tuple(".!?。！？；:：|#"), tuple("#|*•>-–—0123456789
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n\s*(?=[a-z])")
 _SECTION, _MARKS = re.compile(r"\n(?=#)"), re.compile(r"[.!?。!?;；]\s|[。！？；\n]")
 _WORD, _HAN_RUN = re.compile(rf"[^\W_{HAN}]+(?:[.,]\d+)*"), re.compile(rf"[{HAN}]+")
-_JOINTS = re.compile(rf"\s+(?:and|&|as well as)\s+|[;；、]|,\s|(?<=[{HAN}\d])(?:以及|和|与|及|，)")
 _COMMON = 1000  # sentences with a word from which on it tells nothing about one of them
 _HAN_BORDER = re.compile(rf"(?<=[{HAN}，、]) (?=[{HAN}])")
 
@@ -134,7 +134,7 @@ def statements_of(
     frequency = Counter(word for found in asked for word in found)
     weights = [sum(1 / frequency[word] for word in found) for found in asked]
     found: list[Statement] = []
-    for slot, aliases in _stated_slots(slots, parts):
+    for slot, aliases in _stated_slots(slots, parts, question):
         stating = [(n, value) for n, part in enumerate(parts) if (value := _value(part.text, aliases))]
         best = max((weights[n] for n, _ in stating), default=0.0)
         places = sorted((-weights[n], n, value) for n, value in stating if weights[n] >= _NEARLY * best)
@@ -145,18 +145,19 @@ def statements_of(
     return tuple(found)
 
 
-def _stated_slots(slots: Sequence[Sequence[str]], places: Sequence["_Place"]) -> Iterator[tuple[int, Sequence[str]]]:
-    """The parts of the answer with their wordings. One that stands nowhere as it is, but whose items ("16 weeks and 10
-    weeks") all do, is as many parts, each with a number of its own."""
+def _stated_slots(
+    slots: Sequence[Sequence[str]], places: Sequence["_Place"], question: str
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """The parts of the answer with the wordings that stand in these places. One that is stated as several items is as
+    many parts, each with a number of its own; another passage may state the others."""
     for slot, aliases in enumerate(slots):
-        if not any(_value(place.text, aliases) for place in places):
-            listed = ([item.strip() for item in _JOINTS.split(alias)] for alias in aliases)
-            for items in listed:
-                if len(items) > 1 and all(any(_value(one.text, [item]) for one in places) for item in items):
-                    yield from ((slot + number * len(slots), [item]) for number, item in enumerate(items, 1))
-                    break
-            continue
-        yield slot, aliases
+        found = dict[int, Sequence[str]]()
+        for items in readings(aliases, question):
+            found = {n: item for n, item in enumerate(items) if any(_value(place.text, item) for place in places)}
+            if len(found) == len(items):
+                break
+        several = len(items) > 1
+        yield from ((slot + (n + 1) * len(slots) * several, item) for n, item in found.items())
 
 
 class _Place(Frozen, frozen=True):

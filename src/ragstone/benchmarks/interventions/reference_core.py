@@ -1,0 +1,79 @@
+"""What a reference says beyond its question: of "to the bursar" the bursar, of "£34 per month" £34.
+
+People write references as answers, and documents state the value in a table or in other words. Where no document
+states a reference as it stands, its core is looked for.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ragstone.benchmarks.source_attribution import content_words
+from ragstone.text.characters import HAN
+from ragstone.text.folding import fold_characters
+
+_TOKEN = re.compile(rf"(?P<han>[{HAN}]+)|[^\W_{HAN}]+(?:[.,:]\d+)*")
+_JOINTS = re.compile(rf"\s+(?:and|&|as well as)\s+|[;；、]|,\s(?:and\s)?|(?<=[{HAN}\d%℃°])(?:以及|和|与|及|，)")
+_UNIT = re.compile(r"\s*[%‰℃°][CF]?")
+_SIGNED = re.compile(r"[$€£¥+−-]\s*$")
+_ADVERBS = frozenset("only about roughly approximately exactly up down just around at least most".split())
+_HAN_BEFORE, _HAN_AFTER = frozenset("的用在由于向给到从为是约每共只须需要"), frozenset("的了着")
+_FEWEST = 2  # characters of Chinese that are worth looking for
+
+
+def readings(aliases: Sequence[str], question: str) -> Iterator[list[list[str]]]:
+    """The ways to look for one part of an answer, the strictest first: as it stands, by its core, and as several items
+    ("16 weeks and 10 weeks"), each with its wordings. All items of a reading have to be stated."""
+    yield [list(aliases)]
+    if cores := [found for alias in aliases if (found := core(alias, question))]:
+        yield [cores]
+    for alias in aliases:
+        items = [item.strip() for item in _JOINTS.split(alias)]
+        if len(items) > 1 and all(items):
+            yield [[item] for item in items]
+            yield [[core(item, question) or item] for item in items]
+
+
+def core(reference: str, question: str) -> str:
+    """The reference without words at its beginning and end that are the question's or say nothing; "" where nothing is
+    to be left out, or nothing would be left."""
+    asked = {_stem(word) for word in content_words(question, "")}
+    plain = fold_characters(question).text
+    spans = [(match.start(), match.end(), bool(match["han"])) for match in _TOKEN.finditer(reference)]
+    while spans and (end := _idle(reference, spans[0], asked, plain, begins=True)):
+        spans[:1] = [] if end == spans[0][1] else [(end, *spans[0][1:])]
+    while spans and (start := _idle(reference, spans[-1], asked, plain, begins=False)):
+        spans[-1:] = [] if start == spans[-1][0] else [(spans[-1][0], start, spans[-1][2])]
+    if not spans:
+        return ""
+    start, end = spans[0][0], spans[-1][1]
+    unit = _UNIT.match(reference, end)
+    end = unit.end() if unit else end
+    sign = _SIGNED.search(reference[:start])
+    found = reference[sign.start() if sign else start : end].strip()
+    short = len(found) < _FEWEST and not found.isdecimal()
+    return "" if short or found == reference.strip(" .。") else found
+
+
+def _idle(text: str, span: tuple[int, int, bool], asked: set[str], question: str, *, begins: bool) -> int | None:
+    """Where a token goes on, or ended before, without its part that says nothing new; None if all of it does."""
+    start, end, han = span
+    word = fold_characters(text[start:end]).text
+    if not han:
+        idle = not word[0].isdecimal() and (word in _ADVERBS or {_stem(one) for one in content_words(word, "")} <= asked)
+        return (end if begins else start) if idle else None
+    size = _shared(word, question, begins=begins)
+    return None if not size else start + size if begins else end - size
+
+
+def _shared(word: str, question: str, *, begins: bool) -> int:
+    """How many Chinese characters at the beginning or the end of a word the question has, or say nothing."""
+    if begins:
+        most = next((size for size in range(len(word), 1, -1) if word[:size] in question), 0)
+        return most or int(word[0] in _HAN_BEFORE)
+    most = next((size for size in range(len(word), 1, -1) if word[-size:] in question), 0)
+    return most or int(word[-1] in _HAN_AFTER)
+
+
+def _stem(word: str) -> str:
+    """The word without the endings that a question and its answer often differ by."""
+    return re.sub(r"(?:ies|es|s|ed|ing|e)$", "", word) if word.isascii() and len(word) > len("cups") else word
