@@ -24,6 +24,7 @@ from ragstone.benchmarks.interventions.advice import Fix, fixes
 from ragstone.benchmarks.interventions.alarms import alarms_of
 from ragstone.benchmarks.interventions.benchmark import Interventions, takes_of
 from ragstone.benchmarks.interventions.causes import Cause
+from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.effect import Alarm
 from ragstone.benchmarks.interventions.gold import CorpusIndex
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     import pandas
 
 _TRIED = ("passages", "k", "retrieve")
-_ROUNDS = 20  # far more than the table of causes can need
+_ROUNDS = 2 * len(CONDITIONS)  # each asks one more condition of every question that waits
 _CHUNK = 330  # tokens of the chunks in which a corpus is searched for gold passages
 
 

@@ -165,7 +165,7 @@ class HttpSystem:
         return response
 
     def _passages(self, reply: Any) -> tuple[Passage, ...]:
-        contexts = self._contexts(reply)
+        contexts = self._contexts(reply) or self._echoed(reply)
         contexts = contexts if isinstance(contexts, list) else [] if contexts is None else [contexts]
         ids = self._ids(reply) if self.target.ids else None
         if isinstance(ids, list) and len(ids) == len(contexts):
@@ -174,6 +174,12 @@ class HttpSystem:
                 for key, item in zip(ids, contexts, strict=True)
             ]
         return passages_of(contexts)
+
+    def _echoed(self, reply: Any) -> Any:
+        """Texts in place of objects: a system may return the passages that it was given as it was given them."""
+        outer, field, _ = self.target.contexts.rpartition("[].")
+        texts = compiled_path(outer)(reply) if field else None
+        return texts if isinstance(texts, list) and all(isinstance(text, str) for text in texts) else None
 
 
 def _values(query: Query) -> dict[str, Any]:

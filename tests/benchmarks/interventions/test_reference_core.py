@@ -38,7 +38,9 @@ TABLE = Passage(
     "| Kind | Fee per month |\n|---|---|\n| Full membership | £34 |\n| Evening membership | £19 |",
     title="Membership",
 )
-TOOLS = Passage("t.md#1", "| Tool | Days |\n|---|---|\n| Steam stripper | 2 days |\n| Tile cutter | 3 days |", title="Tools")
+TOOLS = Passage(
+    "t.md#1", "| Tool | Days |\n|---|---|\n| Steam stripper | 2 days |\n| Tile cutter | 3 days |", title="Tools"
+)
 OTHER = Passage("o.md#1", "A bag of clay costs £34 and weighs 12 kg.", title="Clay")
 
 
@@ -59,7 +61,9 @@ def test_a_reference_of_two_values_has_the_passage_of_each() -> None:
     sample = Sample("a", question, (("£34 per month, and at most 3 days",),))
     found = corpus(TABLE, TOOLS).stating(sample, [TABLE, TOOLS])
     assert [one.id for one in found] == ["m.md#1", "t.md#1"]
-    values = [[one.value for one in statements_of(item.text, item.title, question, sample.references)] for item in found]
+    values = [
+        [one.value for one in statements_of(item.text, item.title, question, sample.references)] for item in found
+    ]
     assert values == [["£34"], ["3 days"]]
     slots = {one.slot for item in found for one in statements_of(item.text, item.title, question, sample.references)}
     assert len(slots) == 2, "each is a part of its own"

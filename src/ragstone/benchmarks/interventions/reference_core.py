@@ -15,7 +15,9 @@ _TOKEN = re.compile(rf"(?P<han>[{HAN}]+)|[^\W_{HAN}]+(?:[.,:]\d+)*")
 _JOINTS = re.compile(rf"\s+(?:and|&|as well as)\s+|[;；、]|,\s(?:and\s)?|(?<=[{HAN}\d%℃°])(?:以及|和|与|及|，)")
 _UNIT = re.compile(r"\s*[%‰℃°][CF]?")
 _SIGNED = re.compile(r"[$€£¥+−-]\s*$")
-_ADVERBS = frozenset("only about roughly approximately exactly up down just around at least most".split())
+_ADVERBS = frozenset(
+    ("only", "about", "roughly", "approximately", "exactly", "up", "down", "just", "around", "at", "least", "most")
+)
 _HAN_BEFORE, _HAN_AFTER = frozenset("的用在由于向给到从为是约每共只须需要"), frozenset("的了着")
 _FEWEST = 2  # characters of Chinese that are worth looking for
 
@@ -59,7 +61,9 @@ def _idle(text: str, span: tuple[int, int, bool], asked: set[str], question: str
     start, end, han = span
     word = fold_characters(text[start:end]).text
     if not han:
-        idle = not word[0].isdecimal() and (word in _ADVERBS or {_stem(one) for one in content_words(word, "")} <= asked)
+        idle = not word[0].isdecimal() and (
+            word in _ADVERBS or {_stem(one) for one in content_words(word, "")} <= asked
+        )
         return (end if begins else start) if idle else None
     size = _shared(word, question, begins=begins)
     return None if not size else start + size if begins else end - size

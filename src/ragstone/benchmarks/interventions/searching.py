@@ -106,7 +106,8 @@ _TELLING = 2  # words of the question that a passage has, by which every search 
 def curtailed(evidence: "Evidence") -> str | None:
     """Whether the search stops before its list is full, at a score: it returns fewer passages than for other words and
     leaves out the gold, which has words of the question, and finds it for the question and the gold's words together.
-    A search that wants every word would find less with more words; a filter would not find it at all."""
+    A search that wants every word would find less with more words; a filter would not find it at all; and one that is
+    broken returns few passages whatever it is asked for."""
     first = evidence.first
     if first is None or evidence.value("fetched") != "no":
         return "no"
@@ -118,6 +119,7 @@ def curtailed(evidence: "Evidence") -> str | None:
     if deep is None or joined is None:
         return evidence.told_by("curtailed", otherwise="no")
     fuller = len(deep.passages) < min(len(joined.passages), 4 * len(fetched_of(first)) or len(joined.passages))
+    fuller = fuller and 2 * len(joined.passages) >= (evidence.records["search_joined"].case.query.k or 0)
     return "yes" if fuller and _found(sought, joined.passages, evidence.slots) else "no"
 
 

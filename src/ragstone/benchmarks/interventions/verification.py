@@ -25,6 +25,7 @@ SHOWN = "shown"
 _CHANCE = 0.05
 _PROOFS = ("as_given", "gold_only", "counterfactual", "closed_book", "evidence_first")
 _SURE = 0.01
+_SAID_BY_CHANCE = 0.02  # of answers: another answer that was put into the gold, and was not said before
 _NOTHING: tuple[dict[str, str], frozenset[str]] = ({}, frozenset())  # is withdrawn, or may not be asked
 _DISCREDITS = ("gold_worse", "only_refusals", "not_neutral")
 """The alarms after which no outcome under given passages is used."""
@@ -102,6 +103,7 @@ def verified_of(seen: Collection[Seen], *, shown: bool) -> Verified:
         (shown and took.count("no") <= len(took) / 2)
         or took.count("yes") > took.count("no")
         or noise.exceeded_by(sum(not one.follows.isdisjoint(GIVEN) for one in asked), len(asked))
+        or _says_what_was_put_in(seen)
     )
     closed = [one.effects["closed_book"].took for one in seen if "closed_book" in one.effects]
     known = [one for one in seen if "closed_book" in one.effects and one.outcomes.get("as_is") == "right"]
@@ -112,6 +114,14 @@ def verified_of(seen: Collection[Seen], *, shown: bool) -> Verified:
         alarms = tuple(alarm for alarm in alarms if alarm.condition != "gold_only")
     verified = replace(verified, alarms=alarms, discredited=any(alarm.name in _DISCREDITS for alarm in alarms))
     return replace(verified, unusable=frozenset(_never(seen, verified)))
+
+
+def _says_what_was_put_in(seen: Collection[Seen]) -> bool:
+    """Whether more answers than by chance say the other answer that was put into the gold. However often answers change
+    by themselves, they hardly ever change into just that."""
+    asked = [one for one in seen if "counterfactual" in one.effects]
+    saying = sum("counterfactual" in one.follows for one in asked)
+    return saying >= _PAIR and _unlikely(saying, len(asked), _SAID_BY_CHANCE)
 
 
 def reasons(seen: Seen, verified: Verified) -> dict[str, str]:
