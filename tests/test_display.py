@@ -33,7 +33,8 @@ def test_many_ids_that_differ_only_far_from_their_end_keep_them_whole() -> None:
 
 @pytest.mark.parametrize(("case", "sample", "shown"), [
     ("000007", "hr-7", "hr-7"), ("000007/r1", "hr-7", "hr-7/r1"), ("a1000007/as_is", "hr-7", "hr-7/as_is"),
-    ("noise/en/0.2/0003", "en:3", "en:3/noise/en/0.2"), ("hr-7", "hr-7", "hr-7"), ("000007", "000007", "000007"),
+    ("en:3/noise=0.2", "en:3", "en:3/noise=0.2"), ("noise/en/0.2/0003", "en:3", "en:3/noise/en/0.2"),
+    ("hr-7", "hr-7", "hr-7"), ("000007", "000007", "000007"),
 ])  # fmt: skip
 def test_a_case_is_shown_by_the_id_of_its_user(case: str, sample: str, shown: str) -> None:
     assert shown_id(case, sample) == shown

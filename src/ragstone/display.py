@@ -194,10 +194,10 @@ _ROW = re.compile(r"[a-z]?\d{4,}")  # a part of a case's id that is the number o
 
 def shown_id(case_id: str, sample_id: str) -> str:
     """The id of a case for people: their own id of the sample in place of the number of its row, then what else tells
-    the cases of a sample apart: "000007/r1" of the sample "hr-7" is "hr-7/r1"."""
-    parts = case_id.split("/")
-    others = [part for part in parts if not _ROW.fullmatch(part)] if case_id != sample_id else []
-    return "/".join([sample_id, *others])
+    the cases of a sample apart: "000007/r1" of the sample "hr-7" is "hr-7/r1". An id that begins with theirs stays."""
+    if case_id.startswith(sample_id):
+        return case_id
+    return "/".join([sample_id, *(part for part in case_id.split("/") if not _ROW.fullmatch(part))])
 
 
 _WORD = re.compile(r"[^\s(),=;]+")
