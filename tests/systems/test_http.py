@@ -163,6 +163,16 @@ async def test_usual_names_need_no_paths() -> None:
     assert (response.answer, response.passages[0].id) == ("yes", "k1")
 
 
+async def test_passages_that_are_echoed_as_texts_are_read_where_objects_are_usual() -> None:
+    reply = {"answer": "yes", "sources": ["b1", "b2"]}
+    assert [one.text for one in (await ask(replying(reply), contexts="sources[].text")).passages] == ["b1", "b2"]
+    mixed = {"answer": "yes", "sources": ["b1", {"text": "b2"}]}
+    assert [one.text for one in (await ask(replying(mixed), contexts="sources[].text")).passages] == ["b2"]
+    other = await ask(replying({"answer": "yes", "sources": []}), contexts="sources[].text")
+    assert other.passages == ()
+    assert other.empty_retrieval
+
+
 async def test_passages_at_a_path_go_with_an_answer_under_its_usual_name() -> None:
     response = await ask(replying({"output": "yes", "deep": {"list": ["b1"]}}), contexts="deep.list")
     assert (response.answer, response.passages[0].text) == ("yes", "b1")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragstone.benchmarks.interventions.effect import Effect
 from ragstone.benchmarks.interventions.verification import Seen, verified_of
 
 
@@ -25,3 +26,27 @@ def test_answers_from_own_passages_handed_back_are_an_alarm_where_they_change_mo
 def test_alarms_of_ten_thousand_questions_take_no_time(changed: int, *, alarm: bool) -> None:
     verified = verified_of(handed_back(changed, 10_000), shown=True)
     assert ("not_neutral" in {one.name for one in verified.alarms}) == alarm
+
+
+UNKNOWN = Effect("unknown", "nothing")
+
+
+def asked_with_stand_ins(saying: int, asked: int, *, varying: int) -> list[Seen]:
+    """Questions of a system that records nothing, asked again (`varying` of them answer otherwise) and with another
+    answer in their gold, which `saying` of them then say."""
+    return [
+        Seen(
+            {"again": UNKNOWN, "counterfactual": UNKNOWN},
+            {"as_is": "right", "again": "right", "counterfactual": "wrong"},
+            frozenset({"counterfactual"} if n < saying else ()), False, n < varying, frozenset(),
+        )
+        for n in range(asked)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("saying", "asked", "given"), [(0, 8, False), (1, 8, False), (2, 8, True), (2, 60, False)])
+def test_a_system_that_says_what_was_put_into_its_passages_was_given_them_however_much_its_answers_vary(
+    saying: int, asked: int, *, given: bool
+) -> None:
+    seen = asked_with_stand_ins(saying, asked, varying=asked // 2)
+    assert verified_of(seen, shown=False).given == given
