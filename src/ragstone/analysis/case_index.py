@@ -16,7 +16,7 @@ import numpy as np
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index_build import Builder, IndexProgress, progress_of
 from ragstone.analysis.case_index_query import SearchKey, Selection
-from ragstone.analysis.case_index_rows import PAIR, SAMPLE, CaseRow, is_number, number_of, row_of
+from ragstone.analysis.case_index_rows import INPUT, PAIR, SAMPLE, CaseRow, is_number, number_of, row_of
 from ragstone.analysis.case_index_store import IndexDamaged, Store, open_store, remove_store
 from ragstone.errors import UsageError
 from ragstone.runs import RunReader
@@ -65,12 +65,13 @@ class Facet:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Cases as arrays of one length: their positions in the index, numbers that stand for the pair (the sample under
-    its condition) and for the sample, whether the answer is right (1, 0, NaN if that is not known), and scores by
-    metric (NaN where there is none)."""
+    """Cases as arrays of one length: their positions in the index, numbers that stand for the pair (the sample, or its
+    input, under its condition) and for the sample, whether the answer is right (1, 0, NaN if that is not known), and
+    scores by metric (NaN where there is none)."""
 
     places: "NDArray[np.int64]"
     pairs: "NDArray[np.float64]"
+    inputs: "NDArray[np.float64]"
     samples: "NDArray[np.float64]"
     right: "NDArray[np.float64]"
     scores: Mapping[str, "NDArray[np.float64]"]
@@ -210,8 +211,9 @@ class CaseIndex:
             for status, value in (("right", 1.0), ("wrong", 0.0)):
                 right[selection.among("status", [status])[places]] = value
             known = [name for name in metrics if f"m.{name}" in selection.columns]
+            pairs, inputs, samples = (selection.numbers(name)[places] for name in (PAIR, INPUT, SAMPLE))
             return Outcomes(
-                places, selection.numbers(PAIR)[places], selection.numbers(SAMPLE)[places], right,
+                places, pairs, inputs, samples, right,
                 {name: selection.numbers(f"m.{name}")[places] for name in known},
             )  # fmt: skip
 
