@@ -114,3 +114,13 @@ def test_all_answers_to_a_question_are_found_by_its_id(indices: tuple[CaseIndex,
     rows = indices[0].same_sample("q3")
     assert [(row.sample_id, row.case_id) for row in rows] == [("q3", "1/3/0.2"), ("q3", "1/3/0.4")]
     assert indices[0].same_sample("nobody") == ()
+
+
+def test_all_answers_to_a_question_of_another_run_are_found_by_what_it_asks(
+    indices: tuple[CaseIndex, CaseIndex],
+) -> None:
+    case = some_run(1, skip=1)[0].case
+    asked = replace(case, sample=replace(case.sample, id="another id", question="Why 3?"))
+    assert [row.sample_id for row in indices[1].same_question(asked)] == ["q3", "q3"]
+    other = replace(case, sample=replace(case.sample, id="q3", question="Who?"))
+    assert indices[1].same_question(other) == ()

@@ -16,13 +16,14 @@ import numpy as np
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index_build import Builder, IndexProgress, progress_of
 from ragstone.analysis.case_index_query import SearchKey, Selection
-from ragstone.analysis.case_index_rows import INPUT, PAIR, SAMPLE, CaseRow, is_number, number_of, row_of
+from ragstone.analysis.case_index_rows import INPUT, PAIR, QUESTION, SAMPLE, CaseRow, is_number, number_of, row_of
 from ragstone.analysis.case_index_store import IndexDamaged, Store, open_store, remove_store
+from ragstone.analysis.pairing import question_digest
 from ragstone.errors import UsageError
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of, text_of
 from ragstone.structs import to_json
-from ragstone.types import Benchmark, Record, Usage
+from ragstone.types import Benchmark, Case, Record, Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,10 +192,17 @@ class CaseIndex:
             return self._key(previous), self._key(following)
 
     def same_sample(self, sample_id: str, *, language: str = "") -> tuple[CaseRow, ...]:
-        """All answers to one question, of every system and condition, in the order of the run; at most 200."""
+        """All answers to one question of this run, of every system and condition, in its order; at most 200."""
+        return self._same(SAMPLE, number_of(sample_id), language)
+
+    def same_question(self, case: Case, *, language: str = "") -> tuple[CaseRow, ...]:
+        """The same of a question of another run, which may have another id here."""
+        return self._same(QUESTION, number_of(question_digest(case).hex()), language)
+
+    def _same(self, column: str, number: float, language: str) -> tuple[CaseRow, ...]:
         with self._lock, self._store.reading():
             selection = self._selection(CaseFilter())
-            places = np.flatnonzero(selection.numbers(SAMPLE) == number_of(sample_id))[:MOST_SAME]
+            places = np.flatnonzero(selection.numbers(column) == number)[:MOST_SAME]
             return self._rows(selection, [int(place) for place in places], language)
 
     def rows(self, places: Sequence[int], *, language: str = "") -> tuple[CaseRow, ...]:

@@ -71,6 +71,11 @@ class Flips:
         """The pairs with a verdict on both sides."""
         return sum(self.counts.values())
 
+    @property
+    def common(self) -> int:
+        """The pairs that both sides have."""
+        return self.pairs + self.open
+
 
 def flips_of(a: Outcomes, b: Outcomes, *, refused: Collection[str] = ()) -> Flips:
     """Compares two systems pair by pair. `refused`: metrics that are not comparable. Right answers and metrics are

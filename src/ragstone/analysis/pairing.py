@@ -17,6 +17,7 @@ from ragstone.types import Case, Passage, Record, Run, Score
 Pair = tuple[str, str]  # sample id, or digest of the input; condition as text
 RIGHT = "right answers"  # among what is compared; no metric has this name
 _DIGEST = 16  # bytes
+_AS_IS = ("intervention", "as_is")  # of a diagnosis: the question as a run asks it
 # Parts of a generated text's recipe that depend on the tokenizer.
 _TOKENIZER_DEPENDENT = ("sentences", "at", "wanted")
 
@@ -100,7 +101,7 @@ def retrieved_values(case: Case, axis: str) -> str | None:
 def _identity(case: Case, axis: str) -> list[str]:
     """The parts of a condition that identify a pair; parts that describe retrieval results do not."""
     others = {axis, *(FOUND if case.condition.get("retriever") else ()), *NOT_IDENTIFYING}
-    return sorted(name for name in case.condition if name not in others)
+    return sorted(name for name, value in case.condition.items() if name not in others and (name, value) != _AS_IS)
 
 
 def pair_of(case: Case) -> tuple[Pair, Pair]:
@@ -121,6 +122,12 @@ def case_digest(case: Case) -> bytes:
     passages = None if given is None else [_digested(passage) for passage in given]
     text = to_json([sample.question, sample.references, [query.question, passages, query.history]])
     return blake2b(text.encode(), digest_size=_DIGEST).digest()
+
+
+def question_digest(case: Case) -> bytes:
+    """A digest of what was asked, under whatever condition: question and references, not the id."""
+    text = to_json([case.sample.question, case.sample.references])
+    return blake2b(text.encode(), digest_size=8).digest()
 
 
 def _digested(passage: Passage) -> list[Any]:
