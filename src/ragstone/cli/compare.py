@@ -26,7 +26,7 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 @click.argument("b", required=False, type=PATH)
 @click.option("--system-a", metavar="NAME", help="System of A, if it has several.")
 @click.option("--system-b", metavar="NAME", help="System of B, or of A if that is the only file.")
-@metrics_option("Compare only these metrics (repeatable).")
+@metrics_option("Compare only these metrics, and right answers (repeatable).")
 @metrics_option("Metrics that decide, corrected among themselves (repeatable).  [default: all]", "--primary")
 @click.option("--power", type=Number(0.0001), metavar="DIFFERENCE",
               help="Also say how many questions would show this difference.")  # fmt: skip
@@ -161,10 +161,13 @@ def _say_regressions(
 
 def _as_json(comparison: "Comparison", tolerance: float | None, power: float | None) -> dict[str, Any]:
     rows = [
-        {**dataclasses.asdict(dataclasses.replace(row, decision=None, spread=None)), "coverage": row.coverage}
-        | {"regressed": row.regressed(tolerance), "needed": None if power is None else row.needed(power)}
+        {**dataclasses.asdict(dataclasses.replace(row, decision=None)), "coverage": row.coverage}
+        | {"regressed": row.regressed(tolerance), "spread": None}
+        | {"needed": None if power is None else row.needed(power)}
         for row in comparison.rows
-    ]  # fmt: skip
+    ]
+    for row in rows:
+        del row["decision"]
     return {
         "a": comparison.a.name, "b": comparison.b.name, "pairs": comparison.pairs,
         "left_out": {"only_a": comparison.left_out[0], "only_b": comparison.left_out[1], "changed": comparison.changed},
