@@ -12,7 +12,7 @@ from ragstone.api.compare import comparison_tables
 from ragstone.api.compare_verdict import comparison_verdict
 from ragstone.error_text import told
 from ragstone.errors import UsageError
-from ragstone.stats import difference_interval, holm, permutation_paired
+from ragstone.stats import decide, holm
 from ragstone.types import Record, Score
 
 JUDGED = {"model": "m", "protocol": "matrix", "prompts": {"verify/en": "abc"}}
@@ -50,16 +50,31 @@ def test_right_and_wrong_are_tested_by_mcnemar_and_the_flips_named() -> None:
     assert row.regressed(0.3)
 
 
-def test_other_scores_are_tested_by_permutation() -> None:
-    a = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-    b = [0.3, 0.35, 0.5, 0.55, 0.8, 0.7, 0.9, 0.85]
+def test_other_scores_are_decided_by_the_interval_of_gains_and_losses() -> None:
+    a = [0.1, 0.2, 0.3, 0.4, 0.5, 0.1, 0.2, 0.3]
+    b = [0.6, 0.75, 0.9, 0.55, 0.8, 0.7, 0.9, 0.85]
     (row,) = compared(values("token_f1", *a), values("token_f1", *b)).rows
-    expected = scipy.stats.permutation_test(
-        (a, b), lambda x, y: (x - y).mean(), permutation_type="samples", n_resamples=9_999
-    )
-    assert row.test == "permutation"
-    assert row.p == pytest.approx(expected.pvalue)
+    assert row.test == "newcombe"
+    assert (row.p, row.low) == (decide(a, b).p, (decide(a, b).interval() or (0, 0))[0])
+    assert row.low is not None
+    assert row.significant()
+    assert row.low > 0
     assert not row.regressed()
+
+
+def test_an_interval_is_at_the_level_that_the_correction_leaves() -> None:
+    """p is .03 for either metric: together they show nothing, and neither interval leaves out 0."""
+    a = {f"q{at}": {"m1": 0.0, "m2": float(at > 6)} for at in range(30)}
+    b = {f"q{at}": {"m1": float(at < 6), "m2": float(at > 12)} for at in range(30)}
+    found = compared(a, b)
+    assert [row.p for row in found.rows] == pytest.approx([2 / 2**6] * 2)
+    assert not any(row.significant() for row in found.rows)
+    assert all(row.low is not None and row.high is not None and row.low <= 0 <= row.high for row in found.rows)
+    (alone,) = compared(a, b, metrics=["m1"]).rows
+    assert alone.significant()
+    assert alone.low is not None
+    assert alone.low > 0
+    assert (alone.level, found.rows[0].level) == pytest.approx((0.05, 0.025))
 
 
 def test_the_estimate_the_interval_and_the_test_are_of_one_mean_over_pairs() -> None:
@@ -77,13 +92,18 @@ def test_the_estimate_the_interval_and_the_test_are_of_one_mean_over_pairs() -> 
     gains = [(y.scores["m"].value or 0) - (x.scores["m"].value or 0) for x, y in zip(a, b, strict=True)]
     questions = [one.case.sample.id for one in a]
     assert row.difference == pytest.approx(sum(gains) / len(gains)) == row.b - row.a == pytest.approx(-12 / 60)
-    assert (row.low, row.high) == difference_interval(gains, groups=questions)
-    assert row.p == permutation_paired([0.0] * len(gains), gains, groups=questions)
+    scores = ([one.scores["m"].value or 0.0 for one in side] for side in (a, b))
+    decision = decide(*scores, groups=questions)
+    assert (row.p, (row.low, row.high)) == (decision.p, decision.interval())
     assert row.p > 0.2  # six of 18 questions fell and twelve rose: by question the test would see a rise
 
 
 def test_the_difference_of_scores_of_any_size_has_students_interval() -> None:
     (row,) = compared(values("latency", 28.0, 30.0, 31.0), values("latency", 28.5, 30.5, 31.5)).rows
+    assert (row.low, row.high) == pytest.approx((0.0, 0.5))  # all three rose alike, which chance does in one of four
+    several = [28.0 + at for at in range(8)]
+    (row,) = compared(values("latency", *several), values("latency", *(one + 0.5 for one in several))).rows
+    assert row.test == "student"
     assert (row.low, row.high) == pytest.approx((0.5, 0.5))
 
 

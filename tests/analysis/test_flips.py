@@ -29,7 +29,7 @@ def some_run(seed: int, *, skip: int) -> list[Record]:
             answer = None if draw.random() < 0.1 else "because it is"
             scores = {} if answer is None else {"right": right, "f1": f1}
             item = record(f"{seed}/{number}/{ratio}", answer=answer, condition={"ratio": ratio}, scores=scores)
-            sample = replace(item.case.sample, id=f"q{number}")
+            sample = replace(item.case.sample, id=f"q{number}", question=f"Why {number}?")
             if number % 17 != skip:
                 records.append(replace(item, case=replace(item.case, sample=sample)))
     return records
@@ -80,6 +80,8 @@ def test_differences_and_intervals_are_those_of_compare(tmp_path: Path, indices:
         gain = found.scores[row.metric]
         assert [gain.n, gain.a, gain.b] == pytest.approx([row.n, row.a, row.b])
         assert (gain.difference, gain.low, gain.high) == pytest.approx((row.difference, row.low, row.high))
+        assert gain.p == pytest.approx(row.p_holm)
+        assert gain.decided == row.significant()
     assert found.right == found.scores["right"]
 
 
@@ -102,7 +104,7 @@ def test_of_repeated_answers_to_one_question_the_mean_counts(tmp_path: Path) -> 
 
 def test_runs_without_a_common_question_have_no_flips(tmp_path: Path) -> None:
     write(tmp_path / "a.run", [record("1", scores={"right": 1.0})])
-    write(tmp_path / "b.run", [record("2", scores={"right": 1.0})])
+    write(tmp_path / "b.run", [record("1", question="Who?", scores={"right": 1.0})])
     with opened(tmp_path / "a.run", tmp_path / "x") as a, opened(tmp_path / "b.run", tmp_path / "x") as b:
         found = flips_of(a.outcomes(CaseFilter(), ["right"]), b.outcomes(CaseFilter(), ["right", "f1"]))
     assert (found.pairs, found.right, found.left_out, dict(found.scores)) == (0, None, (1, 1), {})
@@ -112,3 +114,13 @@ def test_all_answers_to_a_question_are_found_by_its_id(indices: tuple[CaseIndex,
     rows = indices[0].same_sample("q3")
     assert [(row.sample_id, row.case_id) for row in rows] == [("q3", "1/3/0.2"), ("q3", "1/3/0.4")]
     assert indices[0].same_sample("nobody") == ()
+
+
+def test_all_answers_to_a_question_of_another_run_are_found_by_what_it_asks(
+    indices: tuple[CaseIndex, CaseIndex],
+) -> None:
+    case = some_run(1, skip=1)[0].case
+    asked = replace(case, sample=replace(case.sample, id="another id", question="Why 3?"))
+    assert [row.sample_id for row in indices[1].same_question(asked)] == ["q3", "q3"]
+    other = replace(case, sample=replace(case.sample, id="q3", question="Who?"))
+    assert indices[1].same_question(other) == ()

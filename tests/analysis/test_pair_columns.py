@@ -47,22 +47,39 @@ def dicts(rows: list[Row]) -> dict[tuple[str, str], tuple[str, list[str]]]:
     return found
 
 
+Pairs = dict[tuple[str, str], tuple[str, list[str]]]
+
+
+def belonging(a: Pairs, b: Pairs) -> tuple[list[tuple[tuple[str, str], tuple[str, str]]], list[tuple[str, str]]]:
+    """The pairs of one input and condition: first those of one id, then in their order; and the ids that changed."""
+    same = {pair: pair for pair in a if pair in b and a[pair][0] == b[pair][0]}
+    left = [pair for pair in b if pair not in same]
+    for pair in a:
+        key = (a[pair][0], pair[1].partition(" #")[0])
+        if pair not in same and (
+            found := next((at for at in left if (b[at][0], at[1].partition(" #")[0]) == key), None)
+        ):
+            same[pair] = found
+            left.remove(found)
+    return sorted(same.items()), sorted(pair for pair in a if pair not in same and pair in left)
+
+
 @given(ROWS, ROWS)
 def test_pairs_in_columns_are_those_of_dicts(one: list[Row], two: list[Row]) -> None:
     sides, expected = (columns(one), columns(two)), (dicts(one), dicts(two))
     found = paired(*sides)
-    both = sorted(expected[0].keys() & expected[1].keys())
-    same = [pair for pair in both if expected[0][pair][0] == expected[1][pair][0]]
-    assert [found.common.named(place)[0] for place in range(len(found.common))] == [sample for sample, _ in same]
+    same, changed = belonging(*expected)
+    assert [found.common.named(place)[0] for place in range(len(found.common))] == [one[0] for one, _ in same]
     assert (len(found.changed), len(found.only_a), len(found.only_b)) == (
-        len(both) - len(same), len(expected[0]) - len(both), len(expected[1]) - len(both),
+        len(changed), *(len(pairs) - len(same) - len(changed) for pairs in expected),
     )  # fmt: skip
-    if len(found.changed):
-        assert sides[0].sample(found.changed[0]) == next(sample for sample, text in both if (sample, text) not in same)
-    for side, at, by_pair in zip(sides, (found.common.at_a, found.common.at_b), expected, strict=True):
+    if changed:
+        assert sides[0].sample(found.changed[0]) == changed[0][0]
+    for number, (side, at) in enumerate(zip(sides, (found.common.at_a, found.common.at_b), strict=True)):
+        by_pair = expected[number]
         values, failed = side.scores("m", at)
-        for pair, value, missing in zip(same, values.tolist(), failed.tolist(), strict=True):
-            kinds = by_pair[pair][1]
+        for pairs, value, missing in zip(same, values.tolist(), failed.tolist(), strict=True):
+            kinds = by_pair[pairs[number]][1]
             known = [float(kind) for kind in kinds if kind in "01"]
             assert value == sum(known) / len(known) if known else math.isnan(value)
             assert missing == ((not known and "failed" in kinds) or {*kinds} == {"none"})

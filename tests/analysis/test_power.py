@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ragstone.analysis.power import Spread, spread_of
-from ragstone.stats import paired_test
+from ragstone.stats import decide
 
 _DRAWS = 400
 
@@ -38,7 +38,7 @@ def test_the_smallest_difference_of_right_and_wrong_is_found_in_four_of_five_run
     both = max(changed, smallest)
     gains, losses = (both + smallest) / 2, (both - smallest) / 2
     drawn = rng.choice([1.0, -1.0, 0.0], size=(_DRAWS, units), p=[gains, losses, 1 - both])
-    found = np.mean([paired_test((row < 0).astype(float), (row > 0).astype(float))[1] < 0.05 for row in drawn])
+    found = np.mean([decide((row < 0).astype(float), (row > 0).astype(float)).p < 0.05 for row in drawn])
     assert 0.72 <= found <= 0.93
 
 
@@ -48,7 +48,7 @@ def test_the_smallest_difference_of_scores_is_found_in_four_of_five_runs() -> No
     spread = spread_of(before.tolist(), (before + noise[0]).tolist(), range(40))
     smallest = spread.smallest()
     assert smallest is not None
-    found = np.mean([paired_test(before.tolist(), (before + smallest + row).tolist())[1] < 0.05 for row in noise])
+    found = np.mean([decide(before.tolist(), (before + smallest + row).tolist()).p < 0.05 for row in noise])
     assert 0.7 <= found <= 0.97
 
 

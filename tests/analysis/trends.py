@@ -75,6 +75,6 @@ def trend(sides: Sequence[Side], *metrics: str, **options: Any) -> Trend:
 def moved(held: Sequence[Record], by: int) -> list[Record]:
     """The same records of other questions."""
     return [
-        replace(one, case=replace(one.case, sample=replace(one.case.sample, id=f"{one.case.sample.id}+{by}")))
+        replace(one, case=replace(one.case, sample=replace(one.case.sample, question=f"{one.case.id} and {by}?")))
         for one in held
     ]

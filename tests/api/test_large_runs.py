@@ -107,9 +107,10 @@ def test_the_page_of_a_comparison_reads_the_texts_of_the_cases_on_it(
     with opened_sides(*runs, None, None) as sides:
         reader = flip_reader(sides)
         assert reader is not None
-        assert compare_sides(*sides, readers=reader.readers).pairs == ROWS
+        comparison = compare_sides(*sides, flips=reader)
+        assert comparison.pairs == ROWS
         assert passes == [*runs]  # once for the comparison and the flips
-        flips = reader.flipped()
+        flips = reader.flipped(comparison)
     assert flips is not None
     assert flips.flips.counts == {"won": 10, "lost": 0, "both_right": 30, "both_wrong": 50}
     assert len(texts_read) == 2 * PASSAGES * len(flips.cases) < 2 * PASSAGES * ROWS

@@ -21,7 +21,7 @@ from ragstone.report.page import document
 from ragstone.report.section import Canvas
 
 
-def flips(won: int = 18, lost: int = 7, right: int = 50, wrong: int = 25, unknown: int = 2) -> Flips:
+def flips(won: int = 25, lost: int = 7, right: int = 50, wrong: int = 25, unknown: int = 2) -> Flips:
     """So many pairs of each kind."""
     before = [0.0] * won + [1.0] * lost + [1.0] * right + [0.0] * wrong + [np.nan] * unknown
     after = [1.0] * won + [0.0] * lost + [1.0] * right + [0.0] * wrong + [1.0] * unknown
@@ -29,7 +29,7 @@ def flips(won: int = 18, lost: int = 7, right: int = 50, wrong: int = 25, unknow
 
     def side(values: list[float]) -> Outcomes:
         known = np.asarray(values)
-        return Outcomes(np.arange(len(values)), numbers, numbers, known, {"f1": known / 2})
+        return Outcomes(np.arange(len(values)), numbers, numbers, numbers, known, {"f1": known / 2})
 
     return flips_of(side(before), side(after))
 
@@ -39,7 +39,7 @@ def test_the_four_cells_have_their_counts_and_lead_to_their_cases() -> None:
     found = re.findall(r'<td class="(\w+)"><a href="/x\?cell=(\w+)"><b>(\d+)</b> <span>([^<]+)', html)
     assert found == [
         ("both_right", "both_right", "50", "right by both"), ("lost", "lost", "7", "right only by A"),
-        ("won", "won", "18", "right only by B"), ("both_wrong", "both_wrong", "25", "wrong by both"),
+        ("won", "won", "25", "right only by B"), ("both_wrong", "both_wrong", "25", "wrong by both"),
     ]  # fmt: skip
     assert "Not counted because a verdict is missing: 2." in text_of(html)
 
@@ -50,8 +50,8 @@ def test_an_empty_cell_is_no_link() -> None:
 
 
 @pytest.mark.parametrize(("won", "lost", "told", "todo"), [
-    (18, 7, "B gives more right answers than A: by 11 points [", "Use B, but first read what only A has right (7):"),
-    (7, 18, "A gives more right answers than B: by 11 points [", "Use A, but first read what only B has right (7):"),
+    (25, 7, "B gives more right answers than A: by 17 points [", "Use B, but first read what only A has right (7):"),
+    (7, 25, "A gives more right answers than B: by 17 points [", "Use A, but first read what only B has right (7):"),
     (18, 0, "B gives more right answers than A", "Use B: it is right wherever A is."),
     (10, 9, "The data cannot tell yet whether B or A gives more right answers: 1.1 points [−", "Ask about "),
     (9, 9, "No difference is seen between B and A", "Let price and speed decide"),

@@ -104,6 +104,35 @@ def test_two_runs_are_compared_by_question_and_three_as_a_matrix_of_pairs(browse
     assert len(links(matrix.partition("<main")[2], "/compare?")) == 6
 
 
+def test_runs_of_unrelated_questions_with_the_same_ids_are_not_compared(browse: Browse, tmp_path: Path) -> None:
+    for name, word, right in (("a", "Who", 0.0), ("b", "When", 1.0)):
+        items = [
+            record(f"{n}", question=f"{word} {n}?", answer="yes", scores={"answer_match": right}) for n in range(40)
+        ]
+        write(tmp_path / "runs" / f"{name}.run", items, question={"benchmark": "eval", "version": 1})
+    client = browse(tmp_path / "runs")
+    page = client.get("/compare?run=a.run&run=b.run").text
+    assert "have 0 questions in common: the 40 of the one and the 40 of the other ask something else" in page
+    assert "gives more right answers" not in page
+    assert "共有 0 个问题" in client.get("/compare?run=a.run&run=b.run&lang=zh").text
+    assert client.get("/compare?run=a.run&run=b.run&cell=won").status_code == 200
+
+
+def test_a_difference_that_the_correction_takes_away_is_said_nowhere_on_the_page(
+    browse: Browse, tmp_path: Path
+) -> None:
+    """Six of forty more are right (p = .03), which of two quantities shows nothing."""
+    for name, most in (("a", 0), ("b", 6)):
+        items = [
+            record(f"{n}", answer="yes", scores={"answer_match": float(n < most), "token_f1": float(n % 2)})
+            for n in range(40)
+        ]
+        write(tmp_path / "runs" / f"{name}.run", items, question={"benchmark": "eval", "version": 1})
+    page = browse(tmp_path / "runs").get("/compare?run=a.run&run=b.run").text
+    assert "gives more right answers" in page
+    assert "cannot tell" in page or "Too few questions" in page
+
+
 def test_a_trend_is_over_all_runs_of_the_folder_or_those_chosen(folder: Path, browse: Browse, tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / "runs").mkdir(exist_ok=True)

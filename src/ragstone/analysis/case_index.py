@@ -16,13 +16,14 @@ import numpy as np
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index_build import Builder, IndexProgress, progress_of
 from ragstone.analysis.case_index_query import SearchKey, Selection
-from ragstone.analysis.case_index_rows import PAIR, SAMPLE, CaseRow, is_number, number_of, row_of
+from ragstone.analysis.case_index_rows import INPUT, PAIR, QUESTION, SAMPLE, CaseRow, is_number, number_of, row_of
 from ragstone.analysis.case_index_store import IndexDamaged, Store, open_store, remove_store
+from ragstone.analysis.pairing import question_digest
 from ragstone.errors import UsageError
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of, text_of
 from ragstone.structs import to_json
-from ragstone.types import Benchmark, Record, Usage
+from ragstone.types import Benchmark, Case, Record, Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,12 +66,13 @@ class Facet:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Cases as arrays of one length: their positions in the index, numbers that stand for the pair (the sample under
-    its condition) and for the sample, whether the answer is right (1, 0, NaN if that is not known), and scores by
-    metric (NaN where there is none)."""
+    """Cases as arrays of one length: their positions in the index, numbers that stand for the pair (the sample, or its
+    input, under its condition) and for the sample, whether the answer is right (1, 0, NaN if that is not known), and
+    scores by metric (NaN where there is none)."""
 
     places: "NDArray[np.int64]"
     pairs: "NDArray[np.float64]"
+    inputs: "NDArray[np.float64]"
     samples: "NDArray[np.float64]"
     right: "NDArray[np.float64]"
     scores: Mapping[str, "NDArray[np.float64]"]
@@ -190,10 +192,17 @@ class CaseIndex:
             return self._key(previous), self._key(following)
 
     def same_sample(self, sample_id: str, *, language: str = "") -> tuple[CaseRow, ...]:
-        """All answers to one question, of every system and condition, in the order of the run; at most 200."""
+        """All answers to one question of this run, of every system and condition, in its order; at most 200."""
+        return self._same(SAMPLE, number_of(sample_id), language)
+
+    def same_question(self, case: Case, *, language: str = "") -> tuple[CaseRow, ...]:
+        """The same of a question of another run, which may have another id here."""
+        return self._same(QUESTION, number_of(question_digest(case).hex()), language)
+
+    def _same(self, column: str, number: float, language: str) -> tuple[CaseRow, ...]:
         with self._lock, self._store.reading():
             selection = self._selection(CaseFilter())
-            places = np.flatnonzero(selection.numbers(SAMPLE) == number_of(sample_id))[:MOST_SAME]
+            places = np.flatnonzero(selection.numbers(column) == number)[:MOST_SAME]
             return self._rows(selection, [int(place) for place in places], language)
 
     def rows(self, places: Sequence[int], *, language: str = "") -> tuple[CaseRow, ...]:
@@ -210,8 +219,9 @@ class CaseIndex:
             for status, value in (("right", 1.0), ("wrong", 0.0)):
                 right[selection.among("status", [status])[places]] = value
             known = [name for name in metrics if f"m.{name}" in selection.columns]
+            pairs, inputs, samples = (selection.numbers(name)[places] for name in (PAIR, INPUT, SAMPLE))
             return Outcomes(
-                places, selection.numbers(PAIR)[places], selection.numbers(SAMPLE)[places], right,
+                places, pairs, inputs, samples, right,
                 {name: selection.numbers(f"m.{name}")[places] for name in known},
             )  # fmt: skip
 

@@ -7,13 +7,13 @@ from hashlib import blake2b
 
 from ragstone.analysis.case_filter import Status, printable
 from ragstone.analysis.fields import derived
-from ragstone.analysis.pairing import pair_of
+from ragstone.analysis.pairing import pair_of, question_digest
 from ragstone.analysis.selection import NOT_IDENTIFYING, attributes
 from ragstone.display import Diagnosis, shown_id
 from ragstone.types import Case, Record, Score, Usage
 
 # Columns of numbers that stand for a sample, and for a sample under one condition: the same in every run.
-SAMPLE, PAIR = "h.sample", "h.pair"
+SAMPLE, PAIR, INPUT, QUESTION = "h.sample", "h.pair", "h.input", "h.question"
 SHOWN = 200  # characters of a text in a list of cases
 SEARCHED = 4_000  # characters of each text that are searched
 _SEVERITY: Mapping[Status, int] = {"wrong": 0, "failed": 1, "unscored": 2, "right": 3}
@@ -91,10 +91,12 @@ def indexed(record: Record, diagnosis: Diagnosis, better: Mapping[str, str]) -> 
     ]  # fmt: skip
     searched = "\n".join(text[:SEARCHED] for text in (*dict.fromkeys((case.id, case.sample.id)), question, answer))
     usage = None if response is None else response.usage
+    by_id, by_input = pair_of(case)
     return IndexedRecord(
         values=_values(record, diagnosis, status, language),
         numbers=_numbers(record, status, diagnosis.weight, better)
-        | {SAMPLE: number_of(case.sample.id), PAIR: number_of(*pair_of(case))},
+        | {SAMPLE: number_of(case.sample.id), PAIR: number_of(*by_id), INPUT: number_of(*by_input)}
+        | {QUESTION: number_of(question_digest(case).hex())},
         details=json.dumps(shown, ensure_ascii=False, separators=(",", ":")),
         text=printable(searched).casefold().replace("\0", " "),
         status=status,

@@ -27,7 +27,7 @@ Numbers: TypeAlias = "NDArray[np.float64]"
 
 # Records in a chunk of a column: what is rewritten for one that changes.
 CHUNK = 8_192
-_LAYOUT_VERSION = 5
+_LAYOUT_VERSION = 6
 _BUSY_SECONDS = 10.0
 _MOST_COLUMNS = 400  # a hostile file may have as many fields as records; further ones are left out
 _SYSTEMS = 0  # in place of a column: the keys of systems, whole

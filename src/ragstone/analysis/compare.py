@@ -1,28 +1,29 @@
 """Compares two systems on the same samples: paired differences with intervals and tests, and samples that flipped.
 
-A pair is a sample under one condition, in both runs. The difference is the mean of B minus A over the pairs. Its
-interval and its test treat all pairs of a sample as one unit. Independent scores of 0 and 1 use McNemar's exact test,
-others a sign permutation test. Metrics with the same scores are one quantity and are tested once; Holm's correction is
-over all quantities, separately for the primary ones. Metrics from different judges, prompts or protocols are left out,
-with the reason, unless requested.
+A pair is a question under one condition, in both runs. The difference is the mean of B minus A over the pairs. One
+decision (`stats.decide`) is behind its interval, p, the sentences, colours and exit codes; all pairs of a sample are
+one unit. Metrics with the same scores are one quantity and are tested once; Holm's correction is over all quantities,
+separately for the primary ones, and each interval is at the level that this correction leaves its row. Right answers
+are a quantity like the metrics. Metrics from different judges, prompts or protocols are left out, with the reason,
+unless requested.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
 from ragstone.analysis.comparable import Reason, check_same_benchmark, question_of, refused
+from ragstone.analysis.flips import Gain
 from ragstone.analysis.pair_columns import Pairs, SidePairs, paired
-from ragstone.analysis.pairing import Side, read_side
+from ragstone.analysis.pairing import RIGHT, Reader, Side, read_side
 from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
 from ragstone.errors import UsageError
 from ragstone.metrics import better
-from ragstone.stats import Array, Indices, difference_interval, holm, paired_test
-from ragstone.types import Record
+from ragstone.stats import LEVEL, Array, Decision, DecisionKind, Indices, decide, family
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs", "corrected"]
 
@@ -30,9 +31,6 @@ FLIPPED = 0.5  # minimum change of a non-binary score that counts as a flip
 _MOST_FLIPS = 50
 _LARGEST = 5  # largest changes that are listed even if they are not flips
 _COMPARED_ELSEWHERE = ("benchmark", "version", "data", "judge")  # settings with their own checks
-
-
-Reader: TypeAlias = Callable[[Record], object]
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,9 @@ class Flip:
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric: both means over the `n` pairs with a score on both sides, the mean difference (B − A) with its 95%
-    interval (None for a single sample), the test, and its p-value before and after Holm's correction.
+    """One metric: both means over the `n` pairs with a score on both sides, the mean difference (B − A), the test, and
+    its p-value before and after Holm's correction. The interval (None for a single sample) is at the `level` that the
+    correction leaves, 5% for one quantity: it has 0 exactly if the corrected p is 5% or more.
 
     `failed_a`, `failed_b`: pairs whose score failed on that side; `lacking`: pairs left out because of a failure.
     `only_a`, `only_b`: pairs to which the metric applies on that side only. `gained` and `lost` are the flips for the
@@ -58,8 +57,8 @@ class Difference:
     and `lost_total` count flips only. `samples`: the number of distinct samples, on which the test is based (the
     effective n); the mean of `improved` and `worsened` of them changed. `group`: the group of cases, "" for all.
     `aliases`: metrics with the same scores on both sides. `primary`: decides the verdict. `smallest`: the smallest
-    difference that these samples would show with 80% power, None if none; `spread` has what that is computed from, and
-    `tested` how many rows are corrected together."""
+    difference that these samples would show with 80% power, None if none; `spread` has what that is computed from,
+    `decision` what the interval is, and `tested` how many rows are corrected together."""
 
     metric: str
     n: int
@@ -68,7 +67,7 @@ class Difference:
     difference: float
     low: float | None
     high: float | None
-    test: Literal["mcnemar", "permutation"]
+    test: DecisionKind
     p: float
     p_holm: float
     better: Literal["higher", "lower", "neither"]
@@ -90,6 +89,8 @@ class Difference:
     smallest: float | None = None
     tested: int = 1
     spread: Spread | None = None
+    level: float = LEVEL
+    decision: Decision | None = None
 
     @property
     def label(self) -> str:
@@ -101,7 +102,7 @@ class Difference:
         """The share of pairs with both scores, among those to which the metric applies on both sides."""
         return self.n / (self.n + self.lacking) if self.n + self.lacking else 1.0
 
-    def significant(self, level: float = 0.05) -> bool:
+    def significant(self, level: float = LEVEL) -> bool:
         """Whether the sides differ after Holm's correction."""
         return self.difference != 0 and self.p_holm < level
 
@@ -114,7 +115,7 @@ class Difference:
         """The samples that would show a difference with 80% power."""
         return 0 if self.spread is None else self.spread.needed(difference, self.tested)
 
-    def regressed(self, by: float | None = None, level: float = 0.05) -> bool:
+    def regressed(self, by: float | None = None, level: float = LEVEL) -> bool:
         """Whether B is significantly worse in a primary metric (after Holm) and, with `by`, by more than that in the
         mean."""
         if self.gain >= 0 or not self.primary or not self.significant(level):
@@ -169,7 +170,7 @@ def compare_runs(
     the identical pairs and "all" raises. `where`: only cases whose condition, or column of the data, has these values.
     `group_by`: one row for each value of these, instead of one for all cases. `primary`: the metrics that decide (all
     by default); they are corrected among themselves, and the others too. `readers` see the records of A and of B,
-    with `texts` those of the passages, too.
+    with `texts` those of the passages, too, and say of each whether it is right: right answers are then compared, too.
 
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
     check_same_benchmark(a, b, "compare runs of one benchmark")
@@ -192,7 +193,8 @@ def compare_runs(
     if unknown := [name for name in (*metrics, *primary) if name not in names]:
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; available: {', '.join(names)}.")
     reasons = {} if judges == "different" else refused(a, b, scores_a, scores_b)
-    selected = [name for name in dict.fromkeys([*primary, *(metrics or names)]) if name not in reasons]
+    selected = [name for name in dict.fromkeys([*primary, *(metrics or names), RIGHT]) if name not in reasons]
+    selected = sorted(selected, key=lambda name: name == RIGHT)
     both = [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]
     rows, unpaired = _differences(common, both, primary, b.run.meta)
     return Comparison(
@@ -200,7 +202,8 @@ def compare_runs(
         {name: reason for name, reason in reasons.items() if not metrics or name in (*metrics, *primary)},
         unpaired=unpaired,
         one_sided=(
-            tuple(sorted({*selected} - scores_b.metrics.keys())), tuple(sorted({*selected} - scores_a.metrics.keys())),
+            tuple(sorted({*selected} - scores_b.metrics.keys() - {RIGHT})),
+            tuple(sorted({*selected} - scores_a.metrics.keys() - {RIGHT})),
         ),
         judges=(scores_a.judges, scores_b.judges), changed=len(found.changed), differing=_differing(a, b),
         unfinished=unfinished,
@@ -219,6 +222,8 @@ def _differences(
         for name in names:
             row, scores = _difference(name, group, pairs, better(name, meta))
             row = replace(row, primary=not primary or name in primary)
+            if not row.n and name == RIGHT:
+                continue
             if not row.n:
                 unpaired[row.label] = (row.failed_a, row.failed_b)
             elif (equal := rows.get(key := (group, row.better, scores))) is not None:
@@ -275,7 +280,7 @@ def _difference(
     known, failed = ~(np.isnan(before) | np.isnan(after)), failed_a | failed_b
     alone = ~known & ~failed
     empty = Difference(
-        name, 0, 0, 0, 0, 0, 0, "permutation", 1, 1, direction, int(failed_a.sum()), int(failed_b.sum()), group=group,
+        name, 0, 0, 0, 0, 0, 0, "newcombe", 1, 1, direction, int(failed_a.sum()), int(failed_b.sum()), group=group,
         lacking=int(failed.sum()), only_a=int((alone & ~np.isnan(before)).sum()),
         only_b=int((alone & ~np.isnan(after)).sum()),
     )  # fmt: skip
@@ -287,9 +292,7 @@ def _difference(
         a, b, samples = a[known], b[known], None if samples is None else samples[known]
     a += 0.0
     b += 0.0
-    test, p = paired_test(a, b, groups=samples)
-    shares = bool(min(a.min(), b.min()) >= -1e-9 and max(a.max(), b.max()) <= 1 + 1e-9)
-    low, high = difference_interval(b - a, groups=samples, shares=shares) or (None, None)
+    decision = decide(a, b, groups=samples)
     moves = [_moves(pairs, places, a, b, rising=rising) for rising in (True, False)]
     (gained, gained_total), (lost, lost_total) = reversed(moves) if direction == "lower" else moves
     before, after = _by_sample(samples, a), _by_sample(samples, b)
@@ -297,9 +300,10 @@ def _difference(
     improved, worsened = (lower, higher) if direction == "lower" else (higher, lower)
     total_a, total_b = sum(map(float, a)), sum(map(float, b))
     row = replace(
-        empty, n=len(a), a=total_a / len(a), b=total_b / len(a), difference=(total_b - total_a) / len(a), low=low,
-        high=high, test=test, p=p, p_holm=p, gained=gained, lost=lost, gained_total=gained_total, lost_total=lost_total,
-        samples=len(before), improved=improved, worsened=worsened, spread=spread_of(a, b, samples),
+        empty, n=len(a), a=total_a / len(a), b=total_b / len(a), difference=(total_b - total_a) / len(a),
+        test=decision.kind, p=decision.p, p_holm=decision.p, decision=decision, gained=gained, lost=lost,
+        gained_total=gained_total, lost_total=lost_total, samples=len(before), improved=improved, worsened=worsened,
+        spread=spread_of(a, b, samples),
     )  # fmt: skip
     scores = blake2b(digest_size=32)
     for column in (places, a, b):
@@ -307,15 +311,25 @@ def _difference(
     return row, scores.digest()
 
 
+def gain_of_row(row: Difference) -> Gain:
+    """What a row says, for the picture of flips."""
+    needed = 0 if row.low is None or not row.difference or row.significant() else row.needed(row.difference)
+    return Gain(row.n, row.a, row.b, row.difference, row.low, row.high, row.samples, needed, row.p_holm)
+
+
 def corrected(rows: Sequence[Difference]) -> tuple[Difference, ...]:
-    """The rows with Holm's correction and the smallest detectable difference; the primary rows form one family, the
-    others another."""
+    """The rows with Holm's correction, the intervals that agree with it and the smallest detectable difference; the
+    primary rows form one family, the others another."""
     result: list[Difference] = []
     for primary in (True, False):
-        family = [row for row in rows if row.primary is primary]
-        for row, p in zip(family, holm([row.p for row in family]), strict=True):
-            smallest = None if row.spread is None else row.spread.smallest(len(family))
-            result.append(replace(row, p_holm=p, smallest=smallest, tested=len(family)))
+        chosen = [(row, row.decision) for row in rows if row.primary is primary]
+        together = family([decision for _, decision in chosen if decision is not None])
+        for (row, decision), (p, level) in zip(chosen, together, strict=True):
+            low, high = (None if decision is None else decision.interval(level)) or (None, None)
+            smallest = None if row.spread is None else row.spread.smallest(len(chosen))
+            result.append(
+                replace(row, p_holm=p, level=level, low=low, high=high, smallest=smallest, tested=len(chosen))
+            )
     return tuple(result)
 
 

@@ -73,6 +73,7 @@ class SidePairs:
         self.digest: Indices = np.frombuffer(side.digest, dtype=np.int64)
         self.rows: Indices | None = None  # the first row of each pair; None where each row is a pair
         self._pair_of_row: Indices | None = None
+        self.given = self.name  # names as they were before rows of one id were numbered
         self.keys = self._keys(self._places())
         if not all_differ(self.keys):
             self._group()
@@ -86,8 +87,15 @@ class SidePairs:
 
     def _keys(self, places: Numbers) -> Indices:
         """A number for each pair, equal for pairs of one sample and text."""
-        texts = np.array([hash(name.text) for name in self.names], dtype=np.int64)
-        return np.bitwise_xor(self.side.samples.groups(places), texts[self.name])
+        return np.bitwise_xor(self.side.samples.groups(places), self._texts()[self.name])
+
+    def _texts(self) -> Indices:
+        return np.array([hash(name.text) for name in self.names], dtype=np.int64)
+
+    @property
+    def pair_keys(self) -> "PairKeys":
+        """What pairs are found by."""
+        return PairKeys(self.keys, np.bitwise_xor(self.digest * _ODD, self._texts()[self.given]), self.rows)
 
     def _group(self) -> None:
         """Puts the rows of a pair together."""
@@ -97,6 +105,7 @@ class SidePairs:
         starts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
         numbers = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
         self.rows, self.name, self.digest = rows, self.name[rows], self.digest[rows]
+        self.given = self.name.copy()
         known = dict(self.side.names)
         for pair, number in zip(order[numbers > 0].tolist(), numbers[numbers > 0].tolist(), strict=True):
             name = self.names[self.name[pair]]
@@ -108,6 +117,7 @@ class SidePairs:
     def forget(self, *, samples: bool) -> None:
         """Frees the memory of what is needed only to find pairs; with `samples` of their ids, too."""
         self.keys = self.digest = np.empty(0, dtype=np.int64)
+        self.given = self.name
         self.side.digest = array("q")
         if samples:
             self.side.samples, self.side.sample = Samples(), array("i")
@@ -225,17 +235,68 @@ class Pairing:
     only_b: Indices
 
 
+class PairKeys(NamedTuple):
+    """Numbers of the pairs of a side: of the id with the condition, no two alike, and of the input with the condition.
+    `rows`: the first row of each; None where they are in the order of their rows."""
+
+    ids: Indices
+    inputs: Indices
+    rows: Indices | None = None
+
+    @property
+    def both(self) -> Indices:
+        return self.ids + self.inputs * _ODD
+
+
+class Matched(NamedTuple):
+    """The places on both sides of pairs of one input, those on A of ids that have another input on B, and the places of
+    what only one side has."""
+
+    at_a: Indices
+    at_b: Indices
+    changed: Indices
+    only_a: Indices
+    only_b: Indices
+
+
+def matched(a: PairKeys, b: PairKeys) -> Matched:
+    """Finds the pairs of two sides that belong together: those of one input under one condition, whatever their ids.
+    Where a side has an input several times, those with the same id belong together first, then in their order."""
+    if np.array_equal(a.ids, b.ids) and np.array_equal(a.inputs, b.inputs):  # runs of the same data
+        at = np.arange(len(a.ids))
+        return Matched(at, at, *[at[:0]] * 3)
+    _, at_a, at_b = np.intersect1d(a.both, b.both, assume_unique=True, return_indices=True)
+    left_a, left_b = _others(a, at_a), _others(b, at_b)
+    _, more_a, more_b = np.intersect1d(
+        _numbered(a.inputs[left_a]), _numbered(b.inputs[left_b]), assume_unique=True, return_indices=True
+    )
+    at_a, at_b = np.append(at_a, left_a[more_a]), np.append(at_b, left_b[more_b])
+    left_a, left_b = _others(a, at_a), _others(b, at_b)
+    _, changed, also = np.intersect1d(a.ids[left_a], b.ids[left_b], assume_unique=True, return_indices=True)
+    return Matched(at_a, at_b, left_a[changed], np.delete(left_a, changed), np.delete(left_b, also))
+
+
+def _others(keys: PairKeys, places: Indices) -> Indices:
+    """The other places, in the order of their rows."""
+    others = np.setdiff1d(np.arange(len(keys.ids)), places, assume_unique=True)
+    return others if keys.rows is None else others[np.argsort(keys.rows[others])]
+
+
+def _numbered(inputs: Indices) -> Indices:
+    """The inputs, those that are equal made different by their number."""
+    order = np.argsort(inputs, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(inputs[order]) != 0))[: len(inputs)]
+    numbers = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    result = inputs.copy()
+    result[order] += numbers
+    return result
+
+
 def paired(a: SidePairs, b: SidePairs) -> Pairing:
     """Finds the pairs of two sides that belong together."""
-    if np.array_equal(a.keys, b.keys):  # runs of the same data: one array, whose memory counts
-        at_a = at_b = a.order(np.arange(len(a)))
-        only_a = only_b = at_a[:0]
-    else:
-        _, at_a, at_b = np.intersect1d(a.keys, b.keys, assume_unique=True, return_indices=True)
-        order = a.order(at_a)
-        at_a, at_b = at_a[order], at_b[order]
-        only_a, only_b = (
-            np.setdiff1d(np.arange(len(side)), at, assume_unique=True) for side, at in ((a, at_a), (b, at_b))
-        )
-    both, same = Pairs(a, b, at_a, at_b), a.digest[at_a] == b.digest[at_b]
-    return Pairing(both if same.all() else both.of(same), at_a[~same], only_a, only_b)
+    found = matched(a.pair_keys, b.pair_keys)
+    order = a.order(found.at_a)
+    at_a = found.at_a[order]
+    at_b = at_a if found.at_b is found.at_a else found.at_b[order]  # one array, whose memory counts
+    changed = found.changed[a.order(found.changed)]
+    return Pairing(Pairs(a, b, at_a, at_b), changed, found.only_a, found.only_b)

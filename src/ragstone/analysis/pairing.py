@@ -1,10 +1,10 @@
 """Reads one side of a comparison: its scores by pair and metric, and a digest of each pair's input."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ragstone.analysis.fields import fields_of
 from ragstone.analysis.pair_columns import PairName, SideScores
@@ -12,12 +12,20 @@ from ragstone.analysis.selection import FOUND, NOT_IDENTIFYING, check_selection,
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.structs import to_json
-from ragstone.types import Case, Passage, Record, Run
+from ragstone.types import Case, Passage, Record, Run, Score
 
-Pair = tuple[str, str]  # sample id, condition as text
+Pair = tuple[str, str]  # sample id, or digest of the input; condition as text
+RIGHT = "right answers"  # among what is compared; no metric has this name
 _DIGEST = 16  # bytes
+_AS_IS = ("intervention", "as_is")  # of a diagnosis: the question as a run asks it
 # Parts of a generated text's recipe that depend on the tokenizer.
 _TOKENIZER_DEPENDENT = ("sentences", "at", "wanted")
+
+
+class Reader(Protocol):
+    """Sees each record of a side, and says whether it is right (1.0, 0.0), or that nothing decides it."""
+
+    def __call__(self, record: Record, /) -> float | None: ...
 
 
 @dataclass(frozen=True)
@@ -34,19 +42,20 @@ class Side:
 
 
 def read_side(
-    side: Side, where: Mapping[str, str], group_by: Sequence[str], reader: Callable[[Record], object] | None = None, *,
-    texts: bool = False,
-) -> SideScores:  # fmt: skip
-    """Reads the records of a side that match `where`, which `reader` sees, too. A record without an answer counts as a
-    failed score of every metric of this side. Both sides of a comparison are read with or without the `texts` of
-    passages. Raises UsageError if no record matches, or none has a name of `group_by`."""
+    side: Side, where: Mapping[str, str], group_by: Sequence[str], reader: Reader | None = None, *, texts: bool = False
+) -> SideScores:
+    """Reads the records of a side that match `where`. `reader` sees them, too, and what it says is a score, `RIGHT`. A
+    record without an answer counts as a failed score of every metric of this side. Both sides of a comparison are read
+    with or without the `texts` of passages. Raises UsageError if no record matches, or none has a name of
+    `group_by`."""
     result, judges, names = SideScores(), set[str](), dict[tuple[str, ...], PairName]()
     for record, values in selected(side, where, group_by, texts=texts):
-        if reader is not None:
-            reader(record)
+        scores = record.scores
+        if reader is not None and (right := reader(record)) is not None:
+            scores = {**scores, RIGHT: Score.of(right)}
         group = ", ".join(f"{name}={values[name]}" for name in group_by if name in values)
         result.add(record.case.sample.id, case_digest(record.case), _named(record.case, side.axis, group, names),
-                   record.scores)  # fmt: skip
+                   scores)  # fmt: skip
         for name, steps in steps_by_metric(record).items():
             result.judged.update([name] if steps else [])
             judges.update(step.model for step in steps if step.model)
@@ -92,12 +101,13 @@ def retrieved_values(case: Case, axis: str) -> str | None:
 def _identity(case: Case, axis: str) -> list[str]:
     """The parts of a condition that identify a pair; parts that describe retrieval results do not."""
     others = {axis, *(FOUND if case.condition.get("retriever") else ()), *NOT_IDENTIFYING}
-    return sorted(name for name in case.condition if name not in others)
+    return sorted(name for name, value in case.condition.items() if name not in others and (name, value) != _AS_IS)
 
 
-def pair_of(case: Case) -> Pair:
-    """The pair that a case belongs to: its sample under one condition."""
-    return case.sample.id, _text(case, _identity(case, ""))
+def pair_of(case: Case) -> tuple[Pair, Pair]:
+    """The pair that a case belongs to, by the id of its sample and by its input, under one condition."""
+    condition = _text(case, _identity(case, ""))
+    return (case.sample.id, condition), (case_digest(case).hex(), condition)
 
 
 def _text(case: Case, identity: Sequence[str]) -> str:
@@ -112,6 +122,12 @@ def case_digest(case: Case) -> bytes:
     passages = None if given is None else [_digested(passage) for passage in given]
     text = to_json([sample.question, sample.references, [query.question, passages, query.history]])
     return blake2b(text.encode(), digest_size=_DIGEST).digest()
+
+
+def question_digest(case: Case) -> bytes:
+    """A digest of what was asked, under whatever condition: question and references, not the id."""
+    text = to_json([case.sample.question, case.sample.references])
+    return blake2b(text.encode(), digest_size=8).digest()
 
 
 def _digested(passage: Passage) -> list[Any]:

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from ragstone.analysis.pair_columns import SideScores
-from ragstone.analysis.pairing import Side, case_digest, selected
+from ragstone.analysis.pairing import Side, case_digest, question_digest, selected
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.prices import Price
 from ragstone.stats import Indices
-from ragstone.structs import to_json
 from ragstone.types import Case, Record
 
 By = Literal["day", "week"]
@@ -90,7 +88,7 @@ class Reading:
 
     def add(self, record: Record, unit: int, price: Price | None) -> None:
         self.cases += 1
-        self.data.append(hash((record.case.sample.id, case_digest(record.case))))
+        self.data.append(int.from_bytes(case_digest(record.case)[:8], signed=True))
         self.errors.add(unit, float(record.error is not None))
         for name, score in record.scores.items():
             values = self.metrics.setdefault(name, Values())
@@ -173,8 +171,8 @@ def renumber(readings: Iterable[Reading], numbers: Indices) -> None:
 
 
 def _hash(case: Case) -> int:
-    text = to_json([case.sample.id, case.sample.question, case.sample.references])
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), signed=True)
+    """A number for what was asked, equal in every run."""
+    return int.from_bytes(question_digest(case), signed=True)
 
 
 def _columns(case: Case) -> Mapping[str, Any]:

@@ -2,12 +2,15 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reader, Reason, Side, compare_runs
+from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
+from ragstone.analysis.pairing import RIGHT
 from ragstone.analysis.pairwise import compare_pairwise
 from ragstone.api.blocking import public
+from ragstone.api.compare_flips import FlipReader, flip_reader
 from ragstone.api.open_run import open_checked, viewed
 from ragstone.display import Cell, Row, Table, short_names
 from ragstone.errors import UsageError, check_name
@@ -57,15 +60,15 @@ def compare(
 
 
 def compare_sides(
-    a: Side, b: Side, *, by: str = "", group_by: Sequence[str] = (), readers: tuple[Reader, Reader] | None = None,
-    texts: bool = False, **options: Any,
-) -> Comparison:  # fmt: skip
-    """The same of two sides that are open. `readers` see the records of A and of B, with `texts` those of the passages,
-    too; not with `by`."""
+    a: Side, b: Side, *, by: str = "", group_by: Sequence[str] = (), flips: FlipReader | None = None, **options: Any
+) -> Comparison:
+    """The same of two sides that are open. `flips` reads their flips on the way; not with `by`."""
     if by and group_by:
         raise UsageError(f"Comparing by {by} has a group for each pair of values: leave out group_by.")
     if by:
         return compare_pairwise(a, b, by, **options)
+    flips = flips or flip_reader((a, b))
+    readers, texts = (None, False) if flips is None else (flips.readers, flips.texts)
     return compare_runs(a, b, group_by=group_by, readers=readers, texts=texts, **options)
 
 
@@ -162,7 +165,7 @@ def _flips_table(comparison: Comparison, moves: int | None, texts: Mapping[str, 
     conditions = any(flip.condition for _, flip in flips)
     rows = [
         Row((
-            Cell(row.label), Cell(flip.sample), *([Cell(flip.condition)] if conditions else []),
+            Cell(label_of(row, texts)), Cell(flip.sample), *([Cell(flip.condition)] if conditions else []),
             Cell(value=flip.before), Cell(value=flip.after),
         ))
         for row, flip in flips
@@ -177,8 +180,18 @@ def _flips_table(comparison: Comparison, moves: int | None, texts: Mapping[str, 
 
 def _metric(row: Difference, texts: Mapping[str, str]) -> str:
     remarks = [texts[row.better]] if row.better != "higher" else []
-    remarks += [texts["same_scores"].format(names=", ".join(row.aliases))] if row.aliases else []
-    return f"{row.metric} ({texts['apart'].join(remarks)})" if remarks else row.metric
+    names = [_named(name, texts) for name in (row.metric, *row.aliases)]
+    remarks += [texts["same_scores"].format(names=", ".join(names[1:]))] if row.aliases else []
+    return f"{names[0]} ({texts['apart'].join(remarks)})" if remarks else names[0]
+
+
+def _named(metric: str, texts: Mapping[str, str]) -> str:
+    return texts["right_answers"] if metric == RIGHT else metric
+
+
+def label_of(row: Difference, texts: Mapping[str, str]) -> str:
+    """The metric and its group of cases, for a reader. `texts`: of this module."""
+    return replace(row, metric=_named(row.metric, texts)).label
 
 
 def _power_table(comparison: Comparison, power: float | None, texts: Mapping[str, str]) -> list[Table]:
@@ -187,7 +200,7 @@ def _power_table(comparison: Comparison, power: float | None, texts: Mapping[str
     for row in comparison.rows:
         smallest = Cell(texts["no_power"]) if row.smallest is None else Cell(value=row.smallest)
         needed = [] if power is None else [Cell(f"{row.needed(power):,}")]
-        rows.append(Row((Cell(row.label), Cell(f"{row.samples:,}"), smallest, *needed)))
+        rows.append(Row((Cell(label_of(row, texts)), Cell(f"{row.samples:,}"), smallest, *needed)))
     heads = [texts[name] for name in ("metric", "samples", "smallest")]
     heads += [] if power is None else [texts["needed"].format(difference=f"{power:g}")]
     return (
@@ -200,7 +213,7 @@ def _power_table(comparison: Comparison, power: float | None, texts: Mapping[str
 def _notes(comparison: Comparison, texts: Mapping[str, str]) -> Iterator[str]:
     """Notes below the table of differences: the methods, and everything that is left out."""
     yield texts["note"]
-    if others := [row.label for row in comparison.rows if not row.primary]:
+    if others := [label_of(row, texts) for row in comparison.rows if not row.primary]:
         yield texts["secondary"].format(names=", ".join(others))
     if any(comparison.left_out):
         yield texts["left_out"].format(a=comparison.left_out[0], b=comparison.left_out[1])
@@ -208,9 +221,9 @@ def _notes(comparison: Comparison, texts: Mapping[str, str]) -> Iterator[str]:
         yield texts["changed"].format(n=comparison.changed)
     for row in comparison.rows:
         if row.failed_a or row.failed_b:
-            yield texts["failed"].format(metric=row.label, a=row.failed_a, b=row.failed_b)
+            yield texts["failed"].format(metric=label_of(row, texts), a=row.failed_a, b=row.failed_b)
         if row.only_a or row.only_b:
-            yield texts["applies"].format(metric=row.label, a=row.only_a, b=row.only_b)
+            yield texts["applies"].format(metric=label_of(row, texts), a=row.only_a, b=row.only_b)
     for name, why in comparison.refused.items():
         reason = texts[f"why.{why.kind}"].format(what=why.what, a=why.a, b=why.b)
         yield texts["refused"].format(metric=name, why=reason)

@@ -3,15 +3,16 @@
 import math
 from array import array
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ragstone.analysis.case_index import Outcomes
 from ragstone.analysis.case_index_rows import number_of
+from ragstone.analysis.compare import Comparison, gain_of_row
 from ragstone.analysis.flips import Cell, Flips, flips_of
-from ragstone.analysis.pairing import Side, pair_of
+from ragstone.analysis.pairing import RIGHT, Side, pair_of
 from ragstone.api.open_run import benchmark_of
 from ragstone.errors import UsageError
 from ragstone.stats import Array, Samples
@@ -39,16 +40,24 @@ class FlipReader:
         self.texts = any(benchmark.reads_texts for benchmark in benchmarks)
         self.readers = _Outcomes(benchmarks[0], language), _Outcomes(benchmarks[1], language)
 
-    @cached_property
-    def flips(self) -> Flips | None:
-        """The flips, once both sides are read. None if no pair has a verdict on both."""
-        found = flips_of(*(reader.outcomes for reader in self.readers))
-        return None if found.right is None else found
-
-    def flipped(self, named: Collection[str] = ()) -> FlippedCases | None:
-        """The flips, with the cases of the `named` samples and the first of each cell. None without flips."""
-        if (flips := self.flips) is None:
+    def flips(self, comparison: Comparison) -> Flips | None:
+        """The flips, once both sides are read, decided as in their comparison. None if no pair has a verdict on
+        both."""
+        found = self._found
+        if found.right is None:
             return None
+        row = next((row for row in comparison.rows if RIGHT in (row.metric, *row.aliases) and not row.group), None)
+        return found if row is None else replace(found, right=gain_of_row(row))
+
+    @cached_property
+    def _found(self) -> Flips:
+        return flips_of(*(reader.outcomes for reader in self.readers))
+
+    def flipped(self, comparison: Comparison) -> FlippedCases | None:
+        """The flips, with the cases that the comparison names and the first of each cell. None without flips."""
+        if (flips := self.flips(comparison)) is None:
+            return None
+        named = {flip.sample for row in comparison.rows for flip in (*row.lost, *row.gained)}
         wanted = [
             (cell, self.readers[0].case(one), self.readers[1].case(other))
             for cell, one, other in _wanted(flips, self.readers[0].outcomes.samples, named)
@@ -74,22 +83,26 @@ class _Outcomes:
     def __init__(self, benchmark: Benchmark, language: str) -> None:
         self._benchmark, self._language = benchmark, language
         self._cases = Samples()  # the ids of cases are kept as those of samples are
-        self._pairs, self._samples, self._right = array("d"), array("d"), array("d")
+        self._pairs, self._inputs, self._samples, self._right = array("d"), array("d"), array("d"), array("d")
 
-    def __call__(self, record: Record) -> None:
+    def __call__(self, record: Record, /) -> float | None:
         self._cases.add(record.case.id)
-        self._pairs.append(number_of(*pair_of(record.case)))
+        by_id, by_input = pair_of(record.case)
+        self._pairs.append(number_of(*by_id))
+        self._inputs.append(number_of(*by_input))
         self._samples.append(number_of(record.case.sample.id))
         verdict = None
         if record.response is not None:
             verdict = self._benchmark.classify(record, language=self._language).right
         self._right.append(math.nan if verdict is None else float(verdict))
+        return None if verdict is None else float(verdict)
 
     @property
     def outcomes(self) -> Outcomes:
         """The same, to be compared."""
-        pairs, samples, right = map(np.frombuffer, (self._pairs, self._samples, self._right))
-        return Outcomes(np.arange(len(right)), pairs, samples, right, {})
+        columns = (self._pairs, self._inputs, self._samples, self._right)
+        pairs, inputs, samples, right = map(np.frombuffer, columns)
+        return Outcomes(np.arange(len(right)), pairs, inputs, samples, right, {})
 
     def case(self, place: int) -> str:
         """The id of the case at this place."""

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragstone.analysis.compare import Comparison, Difference
-from ragstone.api.compare import comparison_tables, labels_of
+from ragstone.analysis.pairing import RIGHT
+from ragstone.api.compare import comparison_tables, label_of, labels_of
 from ragstone.api.open_run import check_target
 from ragstone.display import Action, Chart, Dot, Summary, Table
 from ragstone.messages import messages
@@ -39,26 +40,25 @@ def _kind(row: Difference) -> Literal["regression", "improvement", "change"]:
     return "change" if row.better == "neither" else "regression" if row.gain < 0 else "improvement"
 
 
-def comparison_verdict(comparison: Comparison, *, language: str = "en") -> list[str]:
+def comparison_verdict(comparison: Comparison, *, language: str = "en", opened: bool = False) -> list[str]:
     """One sentence for each metric that fell or rose, the most important first: regressions, improvements, then changes
-    without a better direction; the last sentence names what did not change."""
+    without a better direction; the last sentence names what did not change. `opened`: `right_line` stands above."""
     words = messages(__name__, language)
     order = ("regression", "improvement", "change")
-    moved = sorted(
-        (row for row in comparison.rows if row.primary and row.significant()), key=lambda row: order.index(_kind(row))
-    )
+    rows = [row for row in comparison.rows if row.primary and not (opened and row.metric == RIGHT and not row.group)]
+    moved = sorted((row for row in rows if row.significant()), key=lambda row: order.index(_kind(row)))
     lines = [_moved(row, words) for row in moved[:_NAMED]]
     if len(moved) > _NAMED:
         lines.append(words["more_moved"].format(n=len(moved) - _NAMED))
-    if unchanged := [row for row in comparison.rows if row.primary and not row.significant()]:
+    if unchanged := [row for row in rows if not row.significant()]:
         sizes = sorted({row.samples for row in unchanged})
         unit = words["one" if sizes == [1] else "several"]
         size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,}–{sizes[-1]:,}"
-        labels = [row.label for row in unchanged[:_NAMED]]
+        labels = [label_of(row, words) for row in unchanged[:_NAMED]]
         if len(unchanged) > _NAMED:
             labels.append(words["more"].format(n=len(unchanged) - _NAMED))
         lines.append(words["none"].format(labels=words["join"].join(labels), n=f"{size} {unit}"))
-    return lines or [words["nothing"]]
+    return lines or ([] if opened else [words["nothing"]])
 
 
 def right_line(comparison: Comparison, flips: "Flips", *, language: str = "en") -> str:
@@ -77,19 +77,20 @@ def comparison_summary(comparison: Comparison, *, judged: bool = False, language
     scale = max(ends, default=0.0) or 1.0
     worse = [row for row in rows if row.regressed()]
     actions = [
-        words["worse"].format(label=row.label, worse=f"{row.worsened:,}", samples=f"{row.samples:,}") for row in worse
+        words["worse"].format(label=label_of(row, words), worse=f"{row.worsened:,}", samples=f"{row.samples:,}")
+        for row in worse
     ]
-    undecided = [(row.needed(row.difference) - row.samples, row.label) for row in rows if row.difference]
+    undecided = [(row.needed(row.difference) - row.samples, label_of(row, words)) for row in rows if row.difference]
     if not judged and not any(row.significant() for row in rows) and undecided and min(undecided)[0] > 0:
         more, label = min(undecided)
         actions = [words["ask_more"].format(more=f"{more:,}", label=label)]
     return Summary(
         "", "\n".join(comparison_verdict(comparison, language=language)[:_SENTENCES]),
-        dots=tuple(_dot(row, scale) for row in rows[:_DOTS]), actions=tuple(map(Action, actions[:_SENTENCES])),
+        dots=tuple(_dot(row, scale, words) for row in rows[:_DOTS]), actions=tuple(map(Action, actions[:_SENTENCES])),
     )  # fmt: skip
 
 
-def _dot(row: Difference, scale: float) -> Dot:
+def _dot(row: Difference, scale: float, words: Mapping[str, str]) -> Dot:
     """The difference of a metric on an axis that ends at `scale`."""
     low, high = (None if end is None else end / scale for end in (row.low, row.high))
     tone: Literal["", "good", "missed"] = ""
@@ -98,13 +99,14 @@ def _dot(row: Difference, scale: float) -> Dot:
     sign = "+" if row.difference > 0 else ""
     text = f"{sign}{_signed(row.difference)} [{_signed(row.low)}, {_signed(row.high)}]"
     return Dot(
-        row.label, row.difference / scale, low, high, text, lower=row.better == "lower", signed=True, tone=tone
+        label_of(row, words), row.difference / scale, low, high, text, lower=row.better == "lower", signed=True,
+        tone=tone,
     )  # fmt: skip
 
 
 def _moved(row: Difference, words: Mapping[str, str]) -> str:
     return words["unjudged" if row.better == "neither" else "moved"].format(
-        label=row.label, way=words["rose" if row.difference > 0 else "fell"], size=abs(row.difference),
+        label=label_of(row, words), way=words["rose" if row.difference > 0 else "fell"], size=abs(row.difference),
         low=_signed(row.low), high=_signed(row.high), worse=row.worsened, better=row.improved, lower=row.worsened,
         higher=row.improved, samples=row.samples, questions=words["one" if row.samples == 1 else "several"],
         kind=words[_kind(row)],

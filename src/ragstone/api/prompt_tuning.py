@@ -34,7 +34,7 @@ from ragstone.metrics.judge.reply import read_reply
 from ragstone.metrics.traits import estimate_of
 from ragstone.models import ModelOptions, open_model
 from ragstone.runs.scoring import score
-from ragstone.stats import holm, paired_test
+from ragstone.stats import decide, holm
 from ragstone.storage import write_file
 from ragstone.text import detect
 from ragstone.types import Completion, Model, Record, Request, Usage
@@ -244,9 +244,8 @@ async def _tried(plan: TuningPlan, judging: Judging, base: Prompts, language: st
     if len(both) < LEAST_TESTED:
         return trial
     apart = [[abs(values[item] - plan.labels[item]) for item in both] for values in (before, after)]
-    _, p = paired_test(*apart)
     means = [sum(values) / len(both) for values in apart]
-    return replace(trial, n=len(both), before=means[0], after=means[1], p=p)
+    return replace(trial, n=len(both), before=means[0], after=means[1], p=decide(*apart).p)
 
 
 async def _demonstrations(

@@ -27,7 +27,7 @@ from ragstone.registry import is_place
 from ragstone.retrieval import check_retriever
 from ragstone.retrieval.variants import Variant, variants
 from ragstone.runs import open_run
-from ragstone.stats import Estimate, holm, paired_test
+from ragstone.stats import Decision, Estimate, decide, family
 from ragstone.systems import accepts_of, open_system
 from ragstone.systems.altered import CHANGES, Altered, check_change
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
@@ -256,8 +256,10 @@ class _Halving:
 
     def _ranked(self, records: dict[str, dict[str, Record]], asked: dict[str, int], total: int) -> list[Trial]:
         trials = [self._trial(change, records, size, total) for change, size in asked.items() if size]
-        adjusted = holm([trial.p for trial in trials])
-        corrected = [dataclasses.replace(trial, p=p) for trial, p in zip(trials, adjusted, strict=True)]
+        corrected = [
+            dataclasses.replace(trial, p=p, gain=_gained(trial.gain, decision, level))
+            for (trial, decision), (p, level) in zip(trials, family([decision for _, decision in trials]), strict=True)
+        ]
         return sorted(
             corrected,
             key=lambda trial: (
@@ -267,13 +269,16 @@ class _Halving:
             ),
         )
 
-    def _trial(self, change: str, records: dict[str, dict[str, Record]], size: int, total: int) -> Trial:
+    def _trial(
+        self, change: str, records: dict[str, dict[str, Record]], size: int, total: int
+    ) -> tuple[Trial, Decision]:
+        """What a change gives, and its decision, which is corrected only with the others."""
         ids = [row.sample.id for row in self._order[:size]]
         pairs = [(records[""][name], records[change][name]) for name in ids
                  if name in records[""] and name in records[change]]  # fmt: skip
         before, after = [_right(a) for a, _ in pairs], [_right(b) for _, b in pairs]
         gain = Estimate.of_difference([b - a for a, b in zip(before, after, strict=True)])
-        _, p = paired_test(after, before) if pairs else ("", 1.0)
+        decision = decide(before, after)
         right = Estimate.of_count(round(sum(after)), len(after)) if after else Estimate()
         tokens = [b - a for one, two in pairs if (a := _tokens(one)) is not None and (b := _tokens(two)) is not None]
         seconds = [
@@ -283,7 +288,15 @@ class _Halving:
             and one.response.seconds is not None and two.response.seconds is not None
         ]  # fmt: skip
         system = self._systems[change].id
-        return Trial(change, system, len(pairs), right, gain, p, _amount(tokens), _amount(seconds), size >= total)
+        trial = Trial(
+            change, system, len(pairs), right, gain, decision.p, _amount(tokens), _amount(seconds), size >= total
+        )  # fmt: skip
+        return trial, decision
+
+
+def _gained(gain: Estimate, decision: Decision, level: float) -> Estimate:
+    low, high = decision.interval(level) or (None, None)
+    return dataclasses.replace(gain, low=low, high=high)
 
 
 def _right(record: Record | None) -> float:

@@ -26,7 +26,7 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 @click.argument("b", required=False, type=PATH)
 @click.option("--system-a", metavar="NAME", help="System of A, if it has several.")
 @click.option("--system-b", metavar="NAME", help="System of B, or of A if that is the only file.")
-@metrics_option("Compare only these metrics (repeatable).")
+@metrics_option("Compare only these metrics, and right answers (repeatable).")
 @metrics_option("Metrics that decide, corrected among themselves (repeatable).  [default: all]", "--primary")
 @click.option("--power", type=Number(0.0001), metavar="DIFFERENCE",
               help="Also say how many questions would show this difference.")  # fmt: skip
@@ -49,9 +49,9 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 def command(a: Path, b: Path | None, **values: Any) -> int:
     """Compare two runs (or two systems of A): paired differences, intervals, tests, and which samples flipped.
 
-    The difference is B minus A. McNemar's exact test where scores are 0 and 1, permutation otherwise; Holm over the
-    table."""
-    from ragstone.api.compare import comparison_tables  # noqa: PLC0415
+    The difference is B minus A. McNemar's exact test where scores are 0 and 1, else the interval of gains and losses;
+    Holm over the table, which the intervals follow."""
+    from ragstone.api.compare import comparison_tables, label_of  # noqa: PLC0415
     from ragstone.api.compare_verdict import (  # noqa: PLC0415
         comparison_notices,
         comparison_verdict,
@@ -71,7 +71,11 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     primary = values["primary"]
     deciding = [row for row in comparison.rows if row.primary]
     refused = {name: why for name, why in comparison.refused.items() if not primary or name in primary}
-    thin = [row.label for row in deciding if row.coverage < values["min_coverage"]]
+    thin = [
+        label_of(row, messages(label_of.__module__, language))
+        for row in deciding
+        if row.coverage < values["min_coverage"]
+    ]
     too_few = comparison.coverage < values["min_coverage"]
     thin += [name for name, failed in comparison.unpaired.items() if any(failed)]
     thin += [name for names in comparison.one_sided for name in names if name in (primary or values["metrics"])]
@@ -83,7 +87,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         write_comparison(
             comparison, report, more=more, charts=charts, flips=flipped, language=language,
         )  # fmt: skip
-    verdict = comparison_verdict(comparison, language=language)
+    verdict = comparison_verdict(comparison, language=language, opened=flips is not None and not values["as_json"])
     if values["as_json"]:
         document = {
             "verdict": {"kind": verdict_of(comparison), "line": " ".join(verdict), "lines": verdict}
@@ -120,33 +124,32 @@ def _compared(
 
     where, by = values["where"], values["by"] or ""
     with opened_sides(a, b, values["system_a"], values["system_b"], within=bool(by)) as sides:
-        # JSON without a report has no flips.
-        wanted = not by and (values["report_file"] is not None or not values["as_json"])
-        flipped = flip_reader(sides, language=language) if wanted else None
+        flipped = None if by else flip_reader(sides, language=language)
         comparison = compare_sides(
             *sides, by=by, metrics=values["metrics"], on=values["on"], judges=values["judges"], where=where,
-            group_by=values["group_by"], primary=values["primary"],
-            readers=None if flipped is None else flipped.readers, texts=flipped is not None and flipped.texts,
+            group_by=values["group_by"], primary=values["primary"], flips=flipped,
         )  # fmt: skip
         if by:
             return comparison, [], [], None, None
         tables = benchmark_tables(sides, where=where, language=language)
-        flips = None if flipped is None else flipped.flips
+        flips = None if flipped is None else flipped.flips(comparison)
         if values["report_file"] is None:
             return comparison, tables, [], flips, None
         charts = benchmark_charts(sides, where=where, language=language)
-        named = {flip.sample for row in comparison.rows for flip in (*row.lost, *row.gained)}
-        return comparison, tables, charts, flips, None if flipped is None else flipped.flipped(named)
+        return comparison, tables, charts, flips, None if flipped is None else flipped.flipped(comparison)
 
 
 def _say_regressions(
     worse: "list[Difference]", thin: list[str], unfinished: list[str], refused: Mapping[str, Any], language: str
 ) -> None:
     """Says on standard error why `--fail-on-regression` ends as it does."""
+    from ragstone.api.compare import label_of  # noqa: PLC0415
+
     texts = messages(__name__, language)
     for row in worse:
         samples = ", ".join(flip.sample for flip in row.lost[:10])
-        line = texts["regression"].format(label=row.label, a=row.a, b=row.b, p=row.p_holm)
+        label = label_of(row, messages(label_of.__module__, language))
+        line = texts["regression"].format(label=label, a=row.a, b=row.b, p=row.p_holm)
         say(line + (texts["worse"].format(samples=samples) if samples else ""), err=True)
     for name in thin:
         say(texts["thin"].format(name=name), err=True)
@@ -158,10 +161,13 @@ def _say_regressions(
 
 def _as_json(comparison: "Comparison", tolerance: float | None, power: float | None) -> dict[str, Any]:
     rows = [
-        {**dataclasses.asdict(row), "coverage": row.coverage, "regressed": row.regressed(tolerance)}
-        | {"spread": None, "needed": None if power is None else row.needed(power)}
+        {**dataclasses.asdict(dataclasses.replace(row, decision=None)), "coverage": row.coverage}
+        | {"regressed": row.regressed(tolerance), "spread": None}
+        | {"needed": None if power is None else row.needed(power)}
         for row in comparison.rows
-    ]  # fmt: skip
+    ]
+    for row in rows:
+        del row["decision"]
     return {
         "a": comparison.a.name, "b": comparison.b.name, "pairs": comparison.pairs,
         "left_out": {"only_a": comparison.left_out[0], "only_b": comparison.left_out[1], "changed": comparison.changed},

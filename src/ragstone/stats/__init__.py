@@ -5,6 +5,7 @@ An interval needs at least two independent units (questions, cells); with fewer 
 """
 
 from ragstone.stats.bounds import at_most, bad_interval, sample_needed
+from ragstone.stats.decision import LEVEL, Decision, DecisionKind, decide, family
 from ragstone.stats.estimate import Estimate
 from ragstone.stats.intervals import (
     UNSEEN,
@@ -30,9 +31,9 @@ from ragstone.stats.paired import cohen_kappa, holm, mcnemar_exact, paired_test,
 from ragstone.stats.samples import Indices, Samples
 
 __all__ = [
-    "UNSEEN", "Array", "Estimate", "Groups", "Indices", "Interval", "Samples", "Values", "all_differ", "apart",
-    "at_most", "bad_interval", "cohen_kappa",
-    "decisive_interval", "difference_interval", "effective", "exact_interval", "gain_interval", "holm",
-    "mcnemar_exact", "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed",
-    "share_interval", "student_quantile", "units_of", "wilson",
+    "LEVEL", "UNSEEN", "Array", "Decision", "DecisionKind", "Estimate", "Groups", "Indices", "Interval", "Samples",
+    "Values", "all_differ", "apart", "at_most", "bad_interval", "cohen_kappa", "decide", "decisive_interval",
+    "difference_interval", "effective", "exact_interval", "family", "gain_interval", "holm", "mcnemar_exact",
+    "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed", "share_interval",
+    "student_quantile", "units_of", "wilson",
 ]  # fmt: skip

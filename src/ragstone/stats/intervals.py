@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, TypeAlias
@@ -33,10 +34,10 @@ def wilson(successes: float, n: float) -> tuple[float, float]:
     return (float(low), float(high))
 
 
-def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
-    """Wilson's interval for any numbers of trials, whole or not."""
-    centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * np.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
+def _wilson(share: Array, n: Array, z: "float | Array" = Z) -> tuple[Array, Array]:
+    """Wilson's interval for any numbers of trials, whole or not. `z`: the quantile of its level."""
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # At 0 and 1 the bound is the proportion itself, which rounding would miss slightly.
     low = np.where(share <= 0.0, 0.0, np.maximum(0.0, centre - half))
     return low, np.where(share >= 1.0, 1.0, np.minimum(1.0, centre + half))
@@ -106,12 +107,34 @@ def gain_interval(gains: Array, losses: Array, sizes: Array, *, trials: float = 
     The mean gain and the mean loss each have the interval of scores in [0, 1], so that what changed in none of few
     pairs may still change in others; `apart` puts both together with their correlation.
     """
-    gain, gain_trials = effective(gains, sizes, trials=trials)
-    loss, loss_trials = effective(losses, sizes, trials=trials)
-    one, two = gains - gain[..., None] * sizes, losses - loss[..., None] * sizes
-    norm = np.sqrt(np.square(one).sum(axis=-1) * np.square(two).sum(axis=-1))
-    correlation = (one * two).sum(axis=-1) / np.where(norm > 0.0, norm, 1.0)
-    return apart((gain, *_wilson(gain, gain_trials)), (loss, *_wilson(loss, loss_trials)), correlation)
+    return MeanChange.of(gains, losses, sizes, trials=trials).interval(Z)
+
+
+@dataclass(frozen=True)
+class MeanChange:
+    """The mean gain, the mean loss and the `effective` trials of each, with their correlation."""
+
+    gain: Array
+    gain_trials: Array
+    loss: Array
+    loss_trials: Array
+    correlation: Array
+
+    @classmethod
+    def of(cls, gains: Array, losses: Array, sizes: Array, *, trials: float = math.inf) -> "MeanChange":
+        """From what each cluster gains and loses."""
+        gain, gain_trials = effective(gains, sizes, trials=trials)
+        loss, loss_trials = effective(losses, sizes, trials=trials)
+        one, two = gains - gain[..., None] * sizes, losses - loss[..., None] * sizes
+        norm = np.sqrt(np.square(one).sum(axis=-1) * np.square(two).sum(axis=-1))
+        correlation = (one * two).sum(axis=-1) / np.where(norm > 0.0, norm, 1.0)
+        return cls(gain, gain_trials, loss, loss_trials, correlation)
+
+    def interval(self, quantile: "float | Array") -> tuple[Array, Array]:
+        """The interval whose level has this quantile."""
+        gain = (self.gain, *_wilson(self.gain, self.gain_trials, quantile))
+        loss = (self.loss, *_wilson(self.loss, self.loss_trials, quantile))
+        return apart(gain, loss, self.correlation)
 
 
 def apart(
@@ -138,19 +161,25 @@ def student_interval(sums: Array, sizes: Array) -> Interval:
     return (float(mean - error), float(mean + error))
 
 
-@lru_cache
-def student_quantile(degrees: int) -> float:
-    """The 97.5% quantile of Student's distribution: a beta variable, transformed."""
-    x = beta_quantile(_LEVEL, degrees / 2, 0.5)
-    return math.sqrt(degrees * (1 - x) / x)
+@lru_cache(maxsize=1024)
+def student_quantile(degrees: float, level: float = _LEVEL) -> float:
+    """The value that Student's variable exceeds, on either side, with the probability `level`: a beta variable,
+    transformed."""
+    x = beta_quantile(level, degrees / 2, 0.5)
+    return math.sqrt(degrees * (1 - x) / x) if x > 0.0 else math.inf
 
 
-def exact_interval(share: float, trials: float) -> tuple[float, float]:
-    """The 95% interval of a proportion that misses it in at most 2.5% on either side (Clopper and Pearson 1934). With
-    an `effective` number of trials it is that of Korn and Graubard (1998)."""
+def student_beyond(quantile: float, degrees: float) -> float:
+    """The probability that Student's variable exceeds this value, on either side."""
+    return min(1.0, _beta_share(degrees / (degrees + quantile * quantile), degrees / 2, 0.5))
+
+
+def exact_interval(share: float, trials: float, level: float = _LEVEL) -> tuple[float, float]:
+    """The interval of a proportion that misses it in at most half of `level` on either side (Clopper and Pearson 1934).
+    With an `effective` number of trials it is that of Korn and Graubard (1998)."""
     won, lost = share * trials, (1 - share) * trials
-    low = 0.0 if won <= 0.0 else beta_quantile(_LEVEL / 2, won, lost + 1)
-    return (low, 1.0 if lost <= 0.0 else beta_quantile(1 - _LEVEL / 2, won + 1, lost))
+    low = 0.0 if won <= 0.0 else beta_quantile(level / 2, won, lost + 1)
+    return (low, 1.0 if lost <= 0.0 else beta_quantile(1 - level / 2, won + 1, lost))
 
 
 def decisive_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:

@@ -39,9 +39,9 @@ def record(
     meta = {**(meta or {}), **({"columns": columns} if columns else {})}
     case = Case(
         f"{sample}/r{repeat}" if repeat else sample,
-        Sample(sample, "Why?", meta=dict(meta)),
+        Sample(sample, f"Why {sample}?", meta=dict(meta)),
         {"judge_repeat": repeat} if repeat else {},
-        Query("Why?"),
+        Query(f"Why {sample}?"),
     )
     made = {name: one if isinstance(one, Score) else Score.of(one) for name, one in scores.items()}
     return Record(system, case, Response(answer), None, made)

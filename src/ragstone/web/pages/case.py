@@ -172,7 +172,7 @@ def _other_runs(request: Request, side: Side, record: Record, language: str) -> 
     for name in names:
         try:
             with library.index(name) as index:
-                rows = current(request, name, index).same_sample(record.case.sample.id, language=language)
+                rows = current(request, name, index).same_question(record.case, language=language)
         except RagstoneError:  # a damaged file, or one of a benchmark that is not installed: not this page's business
             continue
         best: dict[str, CaseRow] = {}

@@ -1,6 +1,7 @@
 """`/compare`: which answers of two systems differ, as a matrix that leads to the cases; `/beside`: cases side by
 side."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import combinations
@@ -12,7 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ragstone.analysis.case_index import CaseIndex, CaseRow
+from ragstone.analysis.comparable import refused
 from ragstone.analysis.flips import CELLS, Cell, Flips, flips_of
+from ragstone.analysis.pair_columns import SideScores
+from ragstone.analysis.pairing import Side as ComparedSide
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
@@ -50,7 +54,9 @@ def _compare(request: Request) -> Response:
         else:
             flips = made[0, 1]
             assert flips is not None
-            if cell := request.query_params.get("cell"):
+            if not flips.common:
+                parts = [_nothing_common(request, canvas, w, sides, indices, flips)]
+            elif cell := request.query_params.get("cell"):
                 parts = [_list(request, canvas, w, sides, indices, flips, _cell(cell))]
             else:
                 parts = _pair(request, canvas, w, sides, indices, flips)
@@ -66,12 +72,24 @@ def _flips(request: Request, sides: Sequence[Side], indices: Sequence[CaseIndex]
 
     def make() -> Flips:
         with library.index(sides[0].run) as a, library.index(sides[1].run) as b:
-            return flips_of(*(
+            one, other = (
                 index.outcomes(asked(index, side.system), index.metrics)
                 for index, side in zip((a, b), sides, strict=True)
-            ))  # fmt: skip
+            )  # fmt: skip
+            return flips_of(one, other, refused=_refused(request, sides, (a.metrics, b.metrics)))
 
     return pending_of(request).of(key, make, wait=_WAIT_LARGE if large else _WAIT)
+
+
+def _refused(request: Request, sides: Sequence[Side], metrics: tuple[Sequence[str], Sequence[str]]) -> list[str]:
+    """The metrics that `compare` would not compare, because their judges or versions differ."""
+    a, b = (SideScores(metrics={name: array("d") for name in names}) for names in metrics)
+    with ExitStack() as stack:
+        one, other = (
+            ComparedSide(stack.enter_context(library_of(request).opened(side.run)).run, side.system, side.run)
+            for side in sides
+        )
+        return [*refused(one, other, a, b)]
 
 
 def _cell(name: str) -> Cell:
@@ -106,6 +124,18 @@ def _pair(
     if table := differences_html(canvas, flips.scores, names):
         parts.append(("metrics", w["metrics"], table))
     return parts
+
+
+def _nothing_common(
+    request: Request, canvas: Canvas, w: Mapping[str, str], sides: Sequence[Side], indices: Sequence[CaseIndex],
+    flips: Flips,
+) -> tuple[str, str, Markup]:  # fmt: skip
+    """That no question is of both sides, or that one of them is still being read."""
+    if any(state.done < state.total for state in (index.progress() for index in indices)):
+        return "compare", w["heading"], waiting_html(canvas, f"{request.url.path}?{request.url.query}")
+    (a, b), (n_a, n_b) = (one_line(name, 60) for name in named(sides)), flips.left_out
+    text = w["nothing_common"].format(a=a, b=b, n_a=f"{n_a:,}", n_b=f"{n_b:,}")
+    return "compare", w["heading"], canvas.html("<p>{{ text }}</p>", text=text)
 
 
 def _command(sides: Sequence[Side]) -> str:
