@@ -178,6 +178,6 @@ class Registry(Generic[T]):
 
     def _checked(self, name: str, found: Any) -> T:
         for names in (part.split("|") for part in self.needs):
-            if not any(hasattr(found, part) for part in names):
+            if not any(hasattr(type(found), part) or hasattr(found, part) for part in names):
                 raise UsageError(f"{name} is not a {self.kind}: it has no {names[0]!r}.")
         return cast("T", found)
