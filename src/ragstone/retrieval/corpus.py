@@ -26,7 +26,6 @@ from ragstone.messages import messages, preferred_language
 from ragstone.optional import load
 from ragstone.retrieval.corpus_rows import LARGEST, read_lines, read_table, text_of
 from ragstone.retrieval.markdown import headings_of
-from ragstone.storage import ReaderFailed, leads_out, read_bounded
 from ragstone.types import Passage
 
 Heading: TypeAlias = tuple[int, int, str]
@@ -87,6 +86,8 @@ class Documents:
     other each time. Raises UsageError if there is none, and what reading raises."""
 
     def __init__(self, path: str | Path) -> None:
+        from ragstone.storage import leads_out  # noqa: PLC0415  (loads SQLite)
+
         self._root = root = Path(path).expanduser()
         if not root.exists():
             raise UsageError(f"{root}: there is no such file or folder.")
@@ -174,6 +175,8 @@ def _is_hidden(path: Path, root: Path) -> bool:
 
 
 def _read(path: Path, name: str) -> Iterator[Passage]:
+    from ragstone.storage import ReaderFailed, read_bounded  # noqa: PLC0415  (loads SQLite)
+
     kind = _kind(path)
     if path.stat().st_size > LARGEST and kind != ".jsonl":
         raise DataError(path, f"it has more than {LARGEST:,} bytes. Split it.")
