@@ -61,6 +61,17 @@ def test_chinese_texts_have_chinese_punctuation_and_one_word_for_one_thing(catal
     assert [(key, text) for key, text in entries if TWINS.search(text)] == []
 
 
+def test_readers_are_addressed_in_one_way() -> None:
+    """您, in catalogues and documents; prompts, which are sent to models, say 你 as the papers do."""
+    messages = [path for path in SOURCE.rglob("*_zh.toml") if "prompts" not in path.parts]
+    documents = [ROOT / "README.zh-CN.md", *(ROOT / "docs").rglob("*.zh-CN.md")]
+    assert len(messages) > 20
+    assert len(documents) > 10
+    texts = {path: path.read_text(encoding="utf-8") for path in (*messages, *documents)}
+    assert [path.name for path, text in texts.items() if "你" in text] == []
+    assert sum("您" in text for text in texts.values()) > 10
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_documents_have_one_word_for_one_thing_too(document: str) -> None:
     lines = re.sub(r"```.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL).splitlines()

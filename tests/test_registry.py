@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.tools import ROOT, process
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.registry import Registry
@@ -59,6 +60,8 @@ def test_two_things_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.
         ("import nothing_of_this_name\n", r"ModuleNotFoundError: No module named 'nothing_of_this_name'"),
         ("thing = {}\n", r"theirs:thing is not a kind: it has no 'score'"),
         ("", "AttributeError"),
+        ("raise SystemExit(7)\n", "SystemExit: 7"),
+        ("class thing:\n    score = 1\n", "theirs:thing is not a kind: it has no 'title'"),
     ],
 )
 def test_a_broken_plugin_of_somebody_else_costs_its_own_name_only(
@@ -71,7 +74,7 @@ def test_a_broken_plugin_of_somebody_else_costs_its_own_name_only(
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ragstone.test_broken]\nb = theirs:thing\na = theirs:other\n")
-    registry: Registry[int] = Registry("kind", name, "ragstone.test_broken", needs=["score", "make"])
+    registry: Registry[int] = Registry("kind", name, "ragstone.test_broken", needs=["score|make", "title"])
     assert (registry.names(), registry.get("a")) == (("a",), 1)
     expected = rf"The kind 'b' of theirs cannot be loaded from theirs:thing \({reason}.*Fix or uninstall the package"
     with pytest.raises(UsageError, match=expected):
@@ -88,3 +91,36 @@ def test_what_was_read_from_a_file_is_no_location(tmp_path: Path, monkeypatch: p
     with pytest.raises(UnknownName):
         registry.installed("json:dumps")
     assert callable(registry.get("json:dumps"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "code", "advice"),
+    [
+        ("en", "thing = {}", "Fix or uninstall the package."),
+        ("en", "import nothing_of_this_name", "Fix or uninstall the package."),
+        ("en", "raise SystemExit(7)", "Fix or uninstall the package."),
+        ("zh", "class thing:\n    from_meta = score = order = 1", "请修复或卸载这个包。"),
+    ],
+)
+def test_commands_go_on_without_the_broken_plugins_of_a_package(
+    tmp_path: Path, language: str, code: str, advice: str
+) -> None:
+    (tmp_path / "zq_theirs.py").write_text(f"{code}\n")
+    info = tmp_path / "zq_theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: zq-theirs\nVersion: 1.0\n")
+    kinds = ("metrics", "benchmarks", "models", "retrievers", "report_sections", "systems")
+    (info / "entry_points.txt").write_text("".join(f"[ragstone.{kind}]\nzz = zq_theirs:thing\n" for kind in kinds))
+    (tmp_path / "rows.csv").write_text("question,answer,reference\nWhat?,5 m,5 m\n")
+    more = {"RAGSTONE_LANGUAGE": language, "PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
+    for words in (
+        ("eval", "rows.csv", "--metrics", "answer_match", "--run", "a.run", "--quiet"),
+        ("report", "a.run", "-o", "a.html"), ("metrics",), ("bench", "rgb", "--help"),
+    ):  # fmt: skip
+        told = process(*words, folder=tmp_path, **more)
+        assert told.code == 0, (words, told.err)
+        lines = [line for line in told.err.splitlines() if "zq_theirs" in line]
+        assert all(line.startswith("ragstone: ") and line.endswith(advice) for line in lines), told.err
+        assert len(lines) == len(set(lines)) <= len(kinds)
+    assert process("run", "rows.csv", "--system", "zz", folder=tmp_path, **more).code == 2

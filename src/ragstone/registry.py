@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar, cast
 from ragstone.errors import UnknownName, UsageError
 
 T = TypeVar("T")
-_log = logging.getLogger("ragstone")
+_log = logging.getLogger(__name__)
 _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]\w*)")
 
 
@@ -61,7 +61,7 @@ def _module(kind: str, place: str, name: str) -> ModuleType:
         sys.path.append(folder)
     try:
         return _from_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
-    except Exception as error:  # user code may raise anything
+    except (Exception, SystemExit) as error:  # user code may raise anything, and leave
         raise UsageError(
             f"The {kind} {place!r} cannot be loaded ({type(error).__name__}: {error}). Check that it exists and runs."
         ) from error
@@ -103,8 +103,8 @@ class Registry(Generic[T]):
     """All plug-ins of one `kind`. Nothing is imported before the first look-up.
 
     `package` is scanned for modules with a `PLUGINS` mapping; `group` is the entry-point group (`ragstone.metrics`).
-    `needs`: the attributes of which a plug-in has at least one. A plug-in of another package that cannot be loaded
-    costs its own name only; a warning names the package and the reason.
+    `needs`: the attributes of a plug-in; of those written `this|that` it has at least one. A plug-in of another package
+    that cannot be loaded costs its own name only; a warning names the package and the reason.
     """
 
     def __init__(self, kind: str, package: str, group: str, *, hint: str = "", needs: Sequence[str] = ()) -> None:
@@ -130,13 +130,14 @@ class Registry(Generic[T]):
                         f"Two {self.kind}s are named {entry.name!r}; one is the entry point {entry.value}."
                     )
                 plugins[entry.name] = self._checked(entry.value, entry.load())
-            except Exception as error:  # user code may raise anything
+            except (Exception, SystemExit) as error:  # user code may raise anything, and leave
                 self._leave_out(entry, error, named=entry.name in plugins)
         return dict(sorted(plugins.items()))
 
-    def _leave_out(self, entry: EntryPoint, error: Exception, *, named: bool) -> None:
+    def _leave_out(self, entry: EntryPoint, error: BaseException, *, named: bool) -> None:
         owner = f" of {entry.dist.name}" if entry.dist is not None else ""
         reason = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        reason = reason.rstrip(".")
         problem = (
             f"The {self.kind} {entry.name!r}{owner} cannot be loaded from {entry.value} ({' '.join(reason.split())}). "
             "Fix or uninstall the package."
@@ -176,6 +177,7 @@ class Registry(Generic[T]):
         raise UnknownName(self.kind, name, self._plugins, hint=self.hint)
 
     def _checked(self, name: str, found: Any) -> T:
-        if self.needs and not any(hasattr(found, part) for part in self.needs):
-            raise UsageError(f"{name} is not a {self.kind}: it has no {self.needs[0]!r}.")
+        for names in (part.split("|") for part in self.needs):
+            if not any(hasattr(type(found), part) or hasattr(found, part) for part in names):
+                raise UsageError(f"{name} is not a {self.kind}: it has no {names[0]!r}.")
         return cast("T", found)

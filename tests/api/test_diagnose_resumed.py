@@ -108,6 +108,18 @@ def test_parts_of_a_diagnosis_that_are_killed_merge_into_one_that_is_not(tmp_pat
     assert result.causes() == expected.causes()
 
 
+def test_what_the_system_does_not_take_is_told_by_every_command_on_the_run(tmp_path: Path) -> None:
+    def ask(question: str) -> str:
+        return "I do not know."
+
+    rows = [{"question": "How tall is it?", "reference": "5 m"}]
+    first, again = (diagnose(rows, ask, run=tmp_path / "d.run") for _ in range(2))
+    assert len(first.warnings) == 3
+    assert again.warnings == first.warnings
+    chinese = diagnose(rows, ask, run=tmp_path / "d.run", language="zh")
+    assert ["系统" in warning for warning in chinese.warnings] == [True] * 3
+
+
 def test_a_judge_that_fails_on_gold_passages_stops_before_anything_is_asked(tmp_path: Path, corpus: Path) -> None:
     reference = "317 kg it weighs, the Belka pump of the north works, a pump"
     rows = [{"id": "q1", "question": "How much does the Belka pump weigh?", "reference": reference}]

@@ -3,6 +3,7 @@
 A kernel and uvloop are no dependencies of ragstone's: they run in an environment of their own, made at the first run.
 """
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -16,9 +17,9 @@ pytestmark = pytest.mark.slow
 
 ROWS = '[{"question": "How tall?", "answer": "It is 5 m.", "contexts": ["It is 5 m."], "reference": "5 m"}]'
 
-# Runs the cell (standard input) in a kernel and prints what it prints, or the error that it ends with.
+# Runs the cell (standard input) in a kernel and prints what it prints and displays, or the error that it ends with.
 NOTEBOOK = """
-import sys
+import json, sys
 from jupyter_client.manager import start_new_kernel
 
 manager, client = start_new_kernel(kernel_name="python3")
@@ -29,6 +30,8 @@ try:
         kind, content = message["msg_type"], message["content"]
         if kind == "stream" and content["name"] == "stdout":
             print(content["text"], end="")
+        if kind in ("display_data", "execute_result"):
+            print(json.dumps(content["data"]))
         if kind == "error":
             sys.exit("\\n".join(content["traceback"]))
         if kind == "status" and content["execution_state"] == "idle":
@@ -99,6 +102,28 @@ def ran(python: Path, folder: Path, program: str, told: str = "") -> list[str]:
 def test_in_a_real_notebook_both_forms_work_and_nothing_is_patched(python: Path, tmp_path: Path) -> None:
     lines = ran(python, tmp_path, NOTEBOOK, CELL)
     assert lines == ["UnknownName", "1 0 True", "True True False"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        f'ragstone.evaluate({ROWS}, "answer_match", run="a.run")',
+        f'ragstone.run({ROWS}, lambda question: "5 m", "answer_match", run="a.run")',
+        f'read_run(ragstone.evaluate({ROWS}, "answer_match", run="a.run").run)',
+        f'ragstone.diagnose({ROWS}, lambda question: "6 m", run="a.run")',
+    ],
+)
+def test_a_result_in_a_notebook_is_one_output_with_verdict_picture_and_table(
+    python: Path, tmp_path: Path, cell: str
+) -> None:
+    (line,) = ran(python, tmp_path, NOTEBOOK, f"import ragstone\nfrom ragstone.api import read_run\n{cell}")
+    shown = json.loads(line)
+    assert set(shown) == {"text/plain", "text/html"}
+    assert "1 of 1 answers are right" in shown["text/plain"] or "of 1 questions rightly" in shown["text/plain"]
+    assert shown["text/html"].startswith("<p><strong>")
+    assert "<pre>" in shown["text/html"]
+    assert ("<table>" in shown["text/html"]) == ("Scores" in shown["text/plain"])
+    assert "Run file: a.run" in shown["text/plain"]
 
 
 def test_under_uvloop_both_forms_work_and_inside_a_server_the_blocking_one_says_what_to_do(

@@ -1,11 +1,13 @@
 """What type checkers and callers see of the public functions, and what a result looks like."""
 
+import builtins
 import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mypy import api as mypy
+from rich.console import Console
 
 import ragstone
 from ragstone import bench, compare, evaluate
@@ -81,12 +83,44 @@ def test_a_result_shows_its_scores_as_a_table(tmp_path: Path) -> None:
     assert any("token_f1" in line for line in lines)
     assert lines[-1] == f"Run file: {tmp_path / 'a.run'}"
     html = result._repr_html_()
-    assert html.startswith("<table><caption>")
-    assert "token_f1" in html
+    assert html.startswith("<p><strong>data: 0 of 1 answers are right")
+    assert html.index("<pre>") < html.index("●") < html.index("</pre>") < html.index("<table><caption>")
+    assert html.endswith(f"<p>{lines[-1]}</p>")
+    with read_run(result.run) as opened:
+        assert (repr(opened), opened._repr_html_()) == (repr(result), html)
+    assert repr(opened) == f"Run file, closed: {result.run}"
+    tables: Any = result.tables()
+    assert repr(tables).splitlines()[0] == repr(tables[0]).splitlines()[0] == "Scores"
+    assert tables._repr_html_().startswith(tables[0]._repr_html_())
     hostile = table_snippet(Table("t", "<i>title</i>", ("a & b",), (Row((Cell("<b>x</b>", 0.5, 0.4, 0.6, 1, 2),)),)))
     assert "&lt;i&gt;title" in hostile
     assert "a &amp; b" in hostile
     assert "<td>&lt;b&gt;x&lt;/b&gt;<br>0.500<br>0.400–0.600<br>1/2</td>" in hostile
+
+
+def test_runs_that_are_compared_and_followed_show_their_verdict_picture_and_table(tmp_path: Path) -> None:
+    runs = [tmp_path / "a.run", tmp_path / "b.run"]
+    for run, answer in zip(runs, ("It is 5 m.", "4"), strict=True):
+        rows = [{"question": f"How tall {n}?", "answer": answer, "reference": "5 m"} for n in range(12)]
+        evaluate(rows, ["answer_match"], run=run)
+    for found, sign, title in ((compare(*runs), "●", "against"), (ragstone.trend(runs), "█", "answer_match")):
+        html = found._repr_html_()
+        assert html.startswith("<p><strong>answer_match fell")
+        assert html.index("<pre>") < html.index(sign) < html.index("</pre>") < html.index("<table><caption>")
+        assert title in html
+        assert repr(found).startswith("answer_match fell")
+
+
+class ZMQInteractiveShell:
+    """What `rich` takes for a kernel."""
+
+
+def test_in_a_notebook_a_result_displays_nothing_beside_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = evaluate(ROWS, ["token_f1"], run=tmp_path / "a.run")
+    before = repr(result)
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    assert Console().is_jupyter
+    assert repr(result) == before
 
 
 def test_so_does_the_result_of_a_benchmark(tmp_path: Path) -> None:

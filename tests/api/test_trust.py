@@ -60,7 +60,8 @@ def test_a_consent_is_to_names_and_not_to_bytes() -> None:
     [
         '"app.py:ask"', '"pkg.module:ask"', '"rag(retriever=mine.py:search)"', '["answer_match", "helper.py:m"]',
         '"https://evil.example"', '"local/model.gguf"', '"/etc/passwd"', '"../../up.csv"', '"~/x.run"', '"A=$KEY"',
-        '"postgresql://evil.example/db"',
+        '"postgresql://evil.example/db"', '"rubric:/etc/passwd"', '"docs/../../up.csv"',
+        '"rag(retriever=rerank(bm25,openai/m,url=evil.example))"', '"chroma(./x,embedder_url=evil.example:80)"',
     ],
 )  # fmt: skip
 def test_code_variables_addresses_and_paths_outside_need_a_consent(value: str) -> None:
@@ -70,9 +71,29 @@ def test_code_variables_addresses_and_paths_outside_need_a_consent(value: str) -
 
 
 @pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("judge-base-url", '"evil.example/v1"'), ("judge_base_url", '["evil.example:80"]'), ("cluster", '"evil:6379"'),
+        ("embedder-base-url", '"127.0.0.1:9"'), ("otlp", '"evil:4318"'),
+    ],
+)  # fmt: skip
+def test_an_address_without_a_scheme_needs_a_consent_as_its_option_is_told(option: str, value: str) -> None:
+    write(f"[run]\n{option} = {value}\n")
+    with pytest.raises(NotTrusted, match=f"{option}="):
+        run_settings()
+
+
+@pytest.mark.parametrize("value", ["auto", "local"])
+def test_a_cluster_of_this_machine_needs_none(value: str) -> None:
+    write(f'[run]\ncluster = "{value}"\n')
+    assert run_settings()[1] == {"cluster": value}
+
+
+@pytest.mark.parametrize(
     "value",
     ['"openai/gpt-4o-mini"', '"rag(retriever=hybrid(bm25,local/e5-small), k=3)"', '"questions.csv"', '"a: b"', "3",
-     '["ndcg@10 fetched", "rubric.tone"]', '"results[].text"', '"./docs/a.md"'],
+     '["ndcg@10 fetched", "rubric.tone"]', '"results[].text"', '"./docs/a.md"',
+     '"a..b"', '"rubric:tone.toml"'],
 )  # fmt: skip
 def test_names_that_ragstone_knows_need_none(value: str) -> None:
     write(f"[run]\nsystem = {value}\n")

@@ -72,6 +72,26 @@ def test_labels_are_typed_and_the_next_session_goes_on(typed: Callable[..., Told
         assert {label.source for label in store.labels()} == {"terminal"}
 
 
+def test_texts_and_ids_that_are_no_unicode_are_labelled_too(
+    typed: Callable[..., Told], ragstone: Callable[..., Told], tmp_path: Path
+) -> None:
+    evil = [row | {"id": f"{row['id']}\ud800", "answer": f"{row['answer']}\udfff"} for row in rows(2)]
+    data, run = tmp_path / "evil.json", tmp_path / "evil.run"
+    data.write_text(json.dumps(evil))
+    evaluate(data, "answer_match", run=run)
+    for source in (data, run):
+        labels = tmp_path / f"{source.suffix}.sqlite"
+        told = typed("y\nn\n", source, "--labels", labels, "--as", "ann")
+        assert (told.code, told.err) == (0, "")
+        assert "2 labels" in told.out
+        assert typed("", "--labels", labels, "--export", tmp_path / f"{source.suffix}.csv").code == 0
+        with LabelStore.open(labels) as store:
+            (first, _) = store.samples()
+            assert first.sample.id == "q0\ud800"
+            assert store.sample("q0\ud800") == first
+    assert ragstone("agreement", "experts", tmp_path / ".run.sqlite", "--run", run).code == 0
+
+
 def test_marks_comments_undo_and_unknown_keys(typed: Callable[..., Told], data: Path) -> None:
     told = typed("m It is\nm Mars\nc see page 2\nmaybe\n?\nu\n是\nq\n", data, "--as", "ann", "--task", "faithful")
     for line in ("Marked: It is", "does not contain: Mars", "Comment noted.", "'maybe' is no key here.",

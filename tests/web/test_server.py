@@ -69,6 +69,17 @@ def test_a_token_is_made_and_printed_where_others_can_reach_the_address(start: S
         urllib.request.urlopen(urllib.request.Request(f"http://{here}/", headers={"Host": "evil.example"}), timeout=60)
 
 
+def test_on_all_addresses_the_machine_is_called_by_its_own_name_and_by_those_allowed(
+    start: Start, folder: Path
+) -> None:
+    _, address = start(folder, "--host", "0.0.0.0", "--allowed-host", "team.example")
+    assert address.startswith("team.example:")
+    here = f"http://127.0.0.1:{address.partition(':')[2].partition('/')[0]}/"
+    for name, status in (("team.example", 401), (socket.gethostname(), 401), ("10.0.0.1", 401), ("evil.example", 421)):
+        with pytest.raises(urllib.error.HTTPError, match=str(status)):
+            urllib.request.urlopen(urllib.request.Request(here, headers={"Host": name}), timeout=60)
+
+
 def test_a_taken_port_is_one_line(folder: Path, tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,12 +14,36 @@ from ragstone.api.compare_flips import FlipReader, flip_reader
 from ragstone.api.open_run import open_checked, viewed
 from ragstone.display import Cell, Row, Table, short_names
 from ragstone.errors import UsageError, check_name
-from ragstone.messages import messages
+from ragstone.messages import messages, preferred_language
+from ragstone.report.notebook import result_snippet
 from ragstone.runs import RunReader
 
 __all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides", "system_of"]
 
 _LONGEST_NAME = 16  # longer names of systems stand in the title instead of the column heads
+
+
+@dataclass(frozen=True, repr=False)
+class ShownComparison(Comparison):
+    """A comparison that shows itself: its verdict, the differences as a picture, and the main table."""
+
+    def __repr__(self) -> str:
+        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
+
+        opening, tables = self._leading()
+        return "\n".join([opening, *(table_text(table, language=preferred_language()) for table in tables)])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return result_snippet(*self._leading())
+
+    def _leading(self) -> tuple[str, list[Table]]:
+        from ragstone.api.compare_verdict import comparison_summary  # noqa: PLC0415  (it imports this module)
+        from ragstone.report.opening_text import opening_text  # noqa: PLC0415  (only where somebody prints it)
+
+        language = preferred_language()
+        opening = opening_text({"": comparison_summary(self, language=language)}, language=language)
+        return opening, comparison_tables(self, language=language)[:1]
 
 
 @public
@@ -36,7 +60,7 @@ def compare(
     group_by: str | Sequence[str] = (),
     by: Literal["retriever", "k", "chunk", ""] = "",
     primary: str | Sequence[str] = (),
-) -> Comparison:
+) -> "ShownComparison":
     """Compares the systems of two run files; `b` None: two systems of `a`. A file with several systems needs
     `system_a`, `system_b`. Differences are those of B minus A. See `analysis.compare` for what is tested and how.
 
@@ -52,11 +76,12 @@ def compare(
             raise UsageError(f"Cannot compare by {choice!r}: it is {' or '.join(known)}.")
     path_b = None if b is None else Path(b)
     with opened_sides(Path(a), path_b, system_a, system_b, within=bool(by)) as sides:
-        return compare_sides(
+        found = compare_sides(
             *sides, by=by, metrics=[metrics] if isinstance(metrics, str) else metrics, on=on, judges=judges,
             where=where, group_by=[group_by] if isinstance(group_by, str) else group_by,
             primary=[primary] if isinstance(primary, str) else primary,
         )  # fmt: skip
+    return ShownComparison(**{item.name: getattr(found, item.name) for item in fields(found)})
 
 
 def compare_sides(

@@ -1,7 +1,7 @@
 """`diagnose`: ask a system the user's questions under changed conditions, and name the cause of each wrong answer."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +35,7 @@ from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
 from ragstone.display import Table
 from ragstone.errors import UsageError
-from ragstone.messages import messages, preferred_language
+from ragstone.messages import LANGUAGES, messages, preferred_language
 from ragstone.models import ModelOptions
 from ragstone.prices import read_price
 from ragstone.retrieval.chunkers import chunk_passages
@@ -256,9 +256,9 @@ async def _allowed(
     known: dict[str, frozenset[str]] = {}
     if _has_begun(path):
         with open_run(path) as run:
-            known = takes_of(run.meta)
+            known, warned = takes_of(run.meta), run.meta.get("warnings", [])
         if system.id in known:
-            return known, ()
+            return known, _noted(known[system.id], warned, language)
     probes = await probe_interventions(system, query)
     names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown")]
     texts = messages(__name__, language or preferred_language())
@@ -266,6 +266,13 @@ async def _allowed(
     shown = {SHOWN} if probes["passages"].outcome == "works" else set()
     takes = frozenset({*names, *shown, "repeat", *(accepts_of(system) & {"history", "language"})})
     return {**known, system.id: takes}, tuple(notes)
+
+
+def _noted(takes: frozenset[str], warned: Collection[str], language: str | None) -> tuple[str, ...]:
+    """The notes that earlier commands on the run left (`warned`) on what the system does not take."""
+    texts = messages(__name__, language or preferred_language())
+    keys = [key for key in texts for name in _TRIED if name not in takes and key.startswith(f"{name}_")]
+    return tuple(texts[key] for key in keys if any(messages(__name__, known)[key] in warned for known in LANGUAGES))
 
 
 def _correctness(gates: Mapping[str, float] | None) -> dict[str, float]:

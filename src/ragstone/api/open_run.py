@@ -23,6 +23,7 @@ from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
 from ragstone.report.digest import digest
 from ragstone.report.named_run import named_run
+from ragstone.report.notebook import Tables, result_snippet
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
@@ -176,6 +177,7 @@ class OpenRun:
             _expect(self.run, plugin)
             self.benchmark = _made(plugin, meta, self.path)
             self._tables: dict[tuple[str, bool], list[Table]] = {}
+            self._closed = False
         except BaseException:
             self.run.close()
             raise
@@ -189,6 +191,27 @@ class OpenRun:
     def close(self) -> None:
         """Close the file."""
         self.run.close()
+        self._closed = True
+
+    def __repr__(self) -> str:
+        """The verdict, its picture, the main table, unfinished work, and the path of the run file."""
+        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
+
+        if self._closed:
+            return f"Run file, closed: {self.path}"
+        opening, tables, lines = self._leading()
+        shown = [table_text(table, language=self.language).rstrip("\n") for table in tables]
+        return "\n".join([*([opening] if opening else []), *shown, *lines])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return result_snippet("", (), [repr(self)]) if self._closed else result_snippet(*self._leading())
+
+    def _leading(self) -> tuple[str, list[Table], list[str]]:
+        from ragstone.report.opening_text import opening_text  # noqa: PLC0415  (only where somebody prints it)
+
+        opening = opening_text(self.summaries(), self.leading_charts(), language=self.language)
+        return opening, self.leading_tables()[:1], [*self.unfinished(), f"Run file: {self.path}"]
 
     @property
     def language(self) -> str:
@@ -206,8 +229,8 @@ class OpenRun:
         key = language or self.language, short
         if key not in self._tables:
             run = self.shown if short else self.run
-            self._tables[key] = tables_of(run, self.benchmark, language=key[0])
-        return [*self._tables[key]]
+            self._tables[key] = Tables(tables_of(run, self.benchmark, language=key[0]))
+        return Tables(self._tables[key])
 
     def summaries(self, *, language: str | None = None) -> Mapping[str, Summary]:
         """What pages and the terminal open with, by system, that of all systems under ""."""
@@ -235,7 +258,7 @@ class OpenRun:
             notes = tuple(note for note in table.notes if note not in seen)
             seen.update(notes)
             shown.append(replace(table, notes=notes))
-        return shown
+        return Tables(shown)
 
     @property
     def warnings(self) -> list[str]:

@@ -34,25 +34,11 @@ class RunResult:
             return run.write_report(target, language=language)
 
     def __repr__(self) -> str:
-        """The main table, unfinished work, and the path of the run file."""
-        from ragstone.report.opening_text import opening_text  # noqa: PLC0415
-        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
-
-        language, tables, lines = self._leading()
+        """The verdict, its picture, the main table, unfinished work, and the path of the run file."""
         with self.open() as run:
-            opening = opening_text(run.summaries(), run.leading_charts(), language=language)
-        shown = [table_text(table, language=language).rstrip("\n") for table in tables]
-        return "\n".join([*([opening] if opening else []), *shown, *lines])
+            return repr(run)
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
-        from html import escape  # noqa: PLC0415
-
-        from ragstone.report.notebook import table_snippet  # noqa: PLC0415
-
-        _, tables, lines = self._leading()
-        return "".join([*map(table_snippet, tables), *(f"<p>{escape(line)}</p>" for line in lines)])
-
-    def _leading(self) -> tuple[str, list[Table], list[str]]:
         with self.open() as run:
-            return run.language, run.leading_tables()[:1], [*run.unfinished(), f"Run file: {self.run}"]
+            return run._repr_html_()

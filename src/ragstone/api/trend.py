@@ -14,12 +14,13 @@ from ragstone.api.compare import system_of
 from ragstone.api.evaluate import data_frame
 from ragstone.api.open_run import check_target, language_of, open_checked
 from ragstone.api.trend_tables import trend_charts, trend_tables
-from ragstone.api.trend_verdict import trend_actions, trend_notes, trend_verdict
+from ragstone.api.trend_verdict import curve_lines, trend_actions, trend_notes, trend_verdict
 from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language
 from ragstone.optional import load
 from ragstone.prices import read_price
+from ragstone.report.notebook import Tables, result_snippet
 from ragstone.storage import write_file
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class TrendResult:
 
     def tables(self, *, language: str | None = None) -> list[Table]:
         """The changes, the quantities and the runs."""
-        return trend_tables(self.trend, language or self.language)
+        return Tables(trend_tables(self.trend, language or self.language))
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -91,6 +92,11 @@ class TrendResult:
     def __repr__(self) -> str:
         """The verdict."""
         return "\n".join(self.verdict())
+
+    def _repr_html_(self) -> str:
+        """The verdict, its picture and the tables, for a notebook."""
+        opening = [*self.verdict(), "", *curve_lines(self.trend, self.language)]
+        return result_snippet("\n".join(opening), self.tables())
 
 
 @public

@@ -21,10 +21,13 @@ from ragstone.storage import write_file
 TRUST = "RAGSTONE_TRUST"
 """The environment variable that names what may be used: files of settings, and benchmark locations of run files."""
 
-# Code in a file or a module, a variable, an address, a model in a file, and a path that leaves the folder.
+# An address under the name of its option, which needs no scheme; code in a file or a module, a variable, an address, a
+# model in a file, and a path that leaves the folder.
 _NAMES = re.compile(
-    r"(?P<code>[^\s(),=]+\.py:[A-Za-z_]\w*|(?<![\w./:@-])[A-Za-z_]\w*(?:\.\w+)*:[A-Za-z_]\w*(?![\w./:-]))"
-    r"|(?P<model>[^\s(),=]+\.gguf)|(?P<variable>\$\{?\w+\}?)|(?P<address>[a-z][a-z0-9+]*://[^\s\"'(),]+)|(?P<path>(?:^|[\s=(,])(?:/|~|\.\./)[^\s(),]*)"
+    r"(?P<option>(?:[\w-]*url|cluster|otlp)=(?!(?:auto|local)?$)[^\s(),]+)"
+    r"|(?P<code>[^\s(),=]+\.py:[A-Za-z_]\w*|(?<![\w./:@-])[A-Za-z_]\w*(?:\.\w+)*:[A-Za-z_]\w*(?![\w./:-]))"
+    r"|(?P<model>[^\s(),=]+\.gguf)|(?P<variable>\$\{?\w+\}?)|(?P<address>[a-z][a-z0-9+]*://[^\s\"'(),]+)"
+    r"|(?P<path>(?:^|(?<=[\s=(,:]))(?:[\w.-]+[/\\])*(?:[/~]|\.\.(?:[/\\]|$))[^\s(),]*)"
 )
 
 
@@ -33,16 +36,17 @@ def named_in(tables: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for text in _texts(tables) for name in _names(text)))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: Any, key: str = "") -> Iterator[str]:
+    """The texts, each as `key=text` where it has a key."""
     if isinstance(value, str):
-        yield value
+        yield f"{key}={value}" if key else value
     elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _texts(key)
-            yield from _texts(item)
+        for name, item in value.items():
+            yield from _texts(name)
+            yield from _texts(item, name)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _texts(item, key)
 
 
 def _names(text: str) -> Iterator[str]:

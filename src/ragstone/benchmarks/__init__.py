@@ -10,4 +10,8 @@ from ragstone.registry import Registry
 
 __all__ = ["BENCHMARKS"]
 
-BENCHMARKS: Registry[Plugin] = Registry("benchmark", "ragstone.benchmarks", "ragstone.benchmarks", needs=["from_meta"])
+_PARTS = sorted(name for name in {*Plugin.__annotations__, *vars(Plugin)} if not name.startswith("_"))
+
+BENCHMARKS: Registry[Plugin] = Registry(
+    "benchmark", "ragstone.benchmarks", "ragstone.benchmarks", needs=["from_meta", *_PARTS]
+)

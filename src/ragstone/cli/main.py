@@ -4,6 +4,7 @@ import codecs
 import contextlib
 import errno
 import io
+import logging
 import os
 import signal
 import sys
@@ -182,9 +183,28 @@ def _signals() -> Iterator[None]:
             signal.signal(name, old)
 
 
+class _Warnings(logging.Handler):
+    """Says what is wrong with plug-ins of other packages as errors are said: in a line, in the command's language."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__(logging.WARNING)
+        self.language = language
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _say_error(told(record.getMessage(), self.language))
+
+
 def _run(arguments: Sequence[str]) -> int:
+    handler = _Warnings(language_of(arguments))
+    logging.getLogger("ragstone.registry").addHandler(handler)
+    try:
+        return _ended(arguments, handler.language)
+    finally:
+        logging.getLogger("ragstone.registry").removeHandler(handler)
+
+
+def _ended(arguments: Sequence[str], language: str) -> int:
     debug = "--debug" in arguments
-    language = language_of(arguments)
     try:
         result = translated(app, "").main(
             args=[argument for argument in arguments if argument != "--debug"],

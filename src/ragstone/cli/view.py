@@ -73,8 +73,9 @@ def serve(
     hosts = {name.lower() for name in (host, *allowed_hosts)}
     called = host
     if security.is_everywhere(host):
-        called = allowed_hosts[0] if allowed_hosts else socket.gethostname()
-        hosts.add(called.lower())
+        own = socket.gethostname()
+        called = allowed_hosts[0] if allowed_hosts else own
+        hosts.add(own.lower())
     app = app_module.create_app(library, language=language, hosts=hosts, token=token, price=read_price(price))
     pairs = {**(query or {}), **({"token": token} if token else {})}
     with server.listening(host, port, _PORT) as listener:

@@ -95,15 +95,15 @@ class LabelFile:
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._lock, self._errors():
-            return self._connection.execute(query, values).fetchall()
+            return self._connection.execute(query, _bound(values)).fetchall()
 
     def _run(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         with self._errors():
-            return self._connection.execute(query, values)
+            return self._connection.execute(query, _bound(values))
 
     def _many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
         with self._errors():
-            self._connection.executemany(query, rows)
+            self._connection.executemany(query, map(_bound, rows))
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -118,3 +118,10 @@ class LabelFile:
         """A transaction that excludes all other writers, threads and processes."""
         with self._lock, self._errors(), transaction(self._connection):
             yield
+
+
+def _bound(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The values as SQLite takes them: a lone surrogate in an id, which is no UTF-8, as its escape."""
+    return tuple(
+        value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value for value in values
+    )

@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 PROVIDERS: Registry[Provider | Source] = Registry(
-    "model provider", "ragstone.models", "ragstone.models", needs=["base_url", "model"]
+    "model provider", "ragstone.models", "ragstone.models", needs=["base_url|model"]
 )
 
 _DEFAULT = ModelOptions()

@@ -165,5 +165,5 @@ class Section:
 
 
 SECTIONS: Registry[Section] = Registry(
-    "report section", "ragstone.report.sections", "ragstone.report_sections", needs=["order"]
+    "report section", "ragstone.report.sections", "ragstone.report_sections", needs=["order", "title", "body"]
 )

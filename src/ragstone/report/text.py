@@ -43,9 +43,10 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
 
 
 def plain_console(out: StringIO, width: int, *, color: bool) -> Console:
-    """A console that writes to `out` and interprets nothing in its texts."""
+    """A console that writes to `out`, in a notebook, too, and interprets nothing in its texts."""
     return Console(
-        file=out, width=width, force_terminal=color, color_system="standard" if color else None, no_color=not color,
+        file=out, force_jupyter=False, width=width,
+        force_terminal=color, color_system="standard" if color else None, no_color=not color,
         highlight=False, emoji=False, markup=False, legacy_windows=False,
     )  # fmt: skip
 

@@ -44,7 +44,13 @@ def _offered(name: str) -> Any:
     if len(entries) > 1:
         sources = ", ".join(entry.value for entry in entries)
         raise UsageError(f"Two packages register a system {name!r} ({sources}): uninstall one of them.")
-    return entries[0].load() if entries else None
+    try:
+        return entries[0].load() if entries else None
+    except (Exception, SystemExit) as error:  # user code may raise anything, and leave
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(
+            f"The system {name!r} cannot be loaded from {entries[0].value} ({reason}). Fix or uninstall the package."
+        ) from error
 
 
 @contextlib.asynccontextmanager
