@@ -54,6 +54,7 @@ from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
+from ragstone.responses.stages import passages_at
 from ragstone.structs import Itself
 from ragstone.types import Passage, Record, Response, Sample
 
@@ -410,7 +411,10 @@ class Evidence:
     def _lowered(self) -> str | None:
         """Whether the question as asked ranks the gold where the prompt has room for it, unlike the rewritten one."""
         first = self.first
-        if first is None or self._fetched() != "yes" or self._prompted() != "no" or not rewritten_of(first):
+        if first is None or self._fetched() != "yes" or self._prompted() != "no":
+            return "no"
+        fetched = passages_at(first, "fetch") or ()
+        if not rewritten_of(first, self.sample.question) or self.has_gold(fetched[: len(first.passages)]) == "yes":
             return "no"
         response = self.response("search_asked")
         return self.told_by("lowered") if response is None else self.has_gold(response.passages[: len(first.passages)])

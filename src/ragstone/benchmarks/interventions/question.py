@@ -53,12 +53,24 @@ def handed_over(response: Response) -> tuple[Passage, ...]:
     return passages_at(response, "rerank") or fetched_of(response)
 
 
-def rewritten_of(response: Response) -> str:
-    """The query that the system searched for in place of the question; "" if that is not known."""
+def queries_of(response: Response) -> list[str]:
+    """The queries that the system says it searched for; those of an adapter are without the question itself."""
     step: Step | None = next((step for step in response.steps if step.name == "rewrite"), None)
     output = step.output if step is not None else None
     queries = output if isinstance(output, list) else [output]
-    return next((query for query in queries if isinstance(query, str) and query.strip()), "")
+    return [query for query in queries if isinstance(query, str) and query.strip()]
+
+
+def rewritten_of(response: Response, asked: str) -> str:
+    """The query that the system searched for in place of the question; "" if that is not known, or it searched for the
+    question as it was asked, too."""
+    queries = queries_of(response)
+    return "" if any(is_same_query(query, asked) for query in queries) else next(iter(queries), "")
+
+
+def is_same_query(one: str, other: str) -> bool:
+    """Whether a search sees no difference between two texts: case and spaces are none."""
+    return one.casefold().split() == other.casefold().split()
 
 
 def basis_of(first: Response, searches: Mapping[str, Response | None]) -> Response:
