@@ -395,11 +395,7 @@ class Evidence:
         return self.has_gold(fetched_of(first))
 
     def _prompted(self) -> str:
-        return (
-            MISSING
-            if self._fetched() == MISSING or self.first is None
-            else self.has_gold(prompt_of(self.first, self.sample.question))
-        )
+        return MISSING if self._fetched() == MISSING or self.first is None else self.has_gold(prompt_of(self.first))
 
     def _added(self) -> str | None:
         return self.told_by("added") if (outcome := self.settled("gold_added")) is None else _NOT_REFUSED[outcome]

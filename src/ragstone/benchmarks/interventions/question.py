@@ -41,11 +41,9 @@ def fetched_of(response: Response) -> tuple[Passage, ...]:
     return passages_at(response, "fetch") or response.passages
 
 
-def prompt_of(response: Response, asked: str) -> tuple[Passage, ...]:
-    """What of its passages stood in the prompt, as far as that is known; else the passages of the answer. The beginning
-    of a passage that is a part of the question, which stands there, too, is none."""
-    shown, question = passages_at(response, "prompt") or response.passages, letters(asked)
-    return tuple(item for item in shown if letters(item.text) not in question)
+def prompt_of(response: Response) -> tuple[Passage, ...]:
+    """What of its passages stood in the prompt, as far as that is known; else the passages of the answer."""
+    return passages_at(response, "prompt") or response.passages
 
 
 def handed_over(response: Response) -> tuple[Passage, ...]:
@@ -100,7 +98,7 @@ def with_passages(question: Question, passages: Sequence[Passage]) -> Query:
 
 def lost_gold(question: Question, first: Response) -> Passage | None:
     """The first gold passage that the prompt lacks; the first of all if it lacks none."""
-    lost = lacking(prompt_of(first, question.sample.question), question.gold, question.sample.references)
+    lost = lacking(prompt_of(first), question.gold, question.sample.references)
     return next(iter(lost or question.gold), None)
 
 
