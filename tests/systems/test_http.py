@@ -169,7 +169,7 @@ async def test_passages_at_a_path_go_with_an_answer_under_its_usual_name() -> No
 
 
 @pytest.mark.parametrize("paths", [{}, {"answer": "answer", "contexts": "contexts"}])
-async def test_the_stages_of_a_reply_are_kept(paths: dict[str, str]) -> None:
+async def test_the_stages_of_a_reply_are_kept(paths: dict[str, Any]) -> None:
     """What was fetched was taken from the passages of the answer, so that a reranker's loss was one of the search."""
     stages = {"query": "because", "fetch": ["b1", "why it is"], "rerank": ["b1"], "prompt": "b1\n\nwhy?"}
     reply = replying({"answer": "yes", "contexts": ["b1"], "stages": stages})
