@@ -139,7 +139,7 @@ def test_a_condition_that_fails_blames_nobody_and_is_asked_again(tmp_path: Path,
     failing = diagnose(labelled(), _Failing(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")
     assert not failing.outcome.complete
     wrong = [cause for cause in failing.causes().values() if cause.name != "healthy"]
-    assert {(cause.name, cause.lost) for cause in wrong} == {("not_retrieved", "not_retrieved")}
+    assert {(cause.name, cause.lost) for cause in wrong} == {("filtered", "filtered")}
     search = failing.waterfall().steps[1]
     assert (search.gain, len(search.lost), search.missing) == (None, 6, "measure_again")
     resumed = diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")

@@ -96,6 +96,9 @@ def test_a_system_that_ignores_what_it_is_given_is_not_judged_by_it(
     result = diagnose(rows(language), ask, run=tmp_path / "deaf.run")
     assert causes(result).isdisjoint({"reading", "refused_wrongly", "noise", "position", "memory"})
     assert given <= 10  # a few tell it
+    assert "measure_again" not in {
+        step.missing for step in result.waterfall().steps
+    }  # asked again it would ignore them
     if not returns:
         assert withdrawn(result)["gold_only"] == ("same_answers", True)
 

@@ -1,5 +1,6 @@
 """`ragstone diagnose`: what it prints, its exit codes, and bad input in one line each."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -221,3 +222,45 @@ def test_a_change_that_a_limit_stopped_is_unfinished_on_the_command_line(ragston
     assert "No change is significantly better" not in told.out
     done = ragstone("diagnose", QUESTIONS, *options, "--try", "order=reversed")
     assert done.code == 0
+
+
+_DEAF = "def ask(question, passages=None):\n    return 'I do not know.'\n"
+_EDIT = (
+    "def ask(question, passages=None):",
+    "passages = search(question) if passages is None else passages",
+    'return {"answer": answer(question, passages), "contexts": passages}',
+)
+
+
+@pytest.mark.parametrize(("language", "why"), [("en", "passages that are ignored"), ("zh", "答案缓存")])
+def test_a_condition_without_effect_is_told_on_page_terminal_and_in_json_with_the_three_lines_to_add(
+    language: str, why: str, ragstone: Any
+) -> None:
+    Path("app.py").write_text(_DEAF, "utf-8")
+    options = (
+        "--system",
+        "app.py:ask",
+        "--corpus",
+        DOCS,
+        "--limit",
+        "12",
+        "--run",
+        "d.run",
+        "--quiet",
+        "--language",
+        language,
+    )
+    terminal = ragstone("diagnose", QUESTIONS, *options, "--report", "d.html").out
+    document = json.loads(ragstone("diagnose", QUESTIONS, *options, "--json").out)
+    (withdrawn,) = document["withdrawn"]
+    assert (withdrawn["condition"], withdrawn["why"], withdrawn["whole"]) == ("gold_only", "same_answers", True)
+    (table,) = [table for table in document["tables"] if table["id"] == "diagnosis-withdrawn"]
+    page = html.unescape(re.sub("<[^>]+>", "", Path("d.html").read_text("utf-8").split("<main")[1]))
+    for text in (terminal, page, json.dumps(table, ensure_ascii=False).replace('\\"', '"')):
+        letters = "".join(text.split())
+        assert all("".join(line.split()) in letters for line in _EDIT), text
+        assert "".join(why.split()) in letters
+    assert document["alarms"] == []
+    told = " ".join(terminal.split())
+    assert "run the same command again" not in told  # asked again, they are ignored again
+    assert "再次运行同一命令" not in told
