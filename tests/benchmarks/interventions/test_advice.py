@@ -109,5 +109,5 @@ def test_the_other_cause_of_the_same_answers_stands_beside_the_advice() -> None:
     items = items_of(*[lost] * 3, *[{**_RIGHT, "gold_added": "right"}] * 5, at="")
     assert {item.cause.name for item in items} == {"noise", "healthy"}
     assert {item.cause.also for item in items} == {("not_retrieved",), ()}
-    assert "3 of 3 need another fix, too: search did not find it (3)." in action(items)
+    assert "3 of 3 need another fix, too: search did not find it." in action(items)
     assert "其中 3/3 题还须解决：" in action(items, "zh")

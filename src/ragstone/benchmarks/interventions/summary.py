@@ -180,8 +180,10 @@ class _Summary:
         others = [item.cause.also for item in self.items if item.id in cases and item.cause.also]
         if others:
             counts = Counter(name for also in others for name in also)
-            names = self.words["comma"].join(f"{self.words[f'cause_{name}']} ({n})" for name, n in counts.most_common())
-            yield self.words["besides"].format(n=len(others), all=len(cases), names=names)
+            several = len(counts) > 1
+            names = [self.words[f"cause_{name}"] + several * f" ({n})" for name, n in counts.most_common()]
+            values = {"n": len(others), "all": len(cases), "names": self.words["comma"].join(names)}
+            yield self.words["besides"].format(**values)
 
     def _joined(self, sentences: Sequence[str]) -> str:
         return reduce(lambda a, b: self.words["join"].format(a=a, b=b), sentences)
