@@ -146,7 +146,7 @@ _unpacked: "deque[Evidence]" = deque()  # the questions that were read last of t
 @dataclass
 class Evidence:
     """The records of one question by condition. `takes`: what the system accepts. `gates`: thresholds by metric that
-    decide what is right. `unstable_system`: some answer changed when it was asked for again, so a wrong one is asked
+    decide what is right. `unstable_system`: some outcome changed when it was asked for again, so a wrong one is asked
     for three times, as are wrong ones under `ASKED_AGAIN`. `shared`: what the questions of the run tell together.
     `withdrawn`: the conditions that did not take effect, with the reason; they count as not asked (`verification`)."""
 
@@ -262,6 +262,13 @@ class Evidence:
     def _second(self) -> dict[str, bool]:
         """By condition whether a wrong answer is right by a second reading."""
         return {}
+
+    @property
+    def changes_by_itself(self) -> bool:
+        """Whether the question got another outcome when it was simply asked again: a refusal and a wrong answer are
+        two, though neither is right."""
+        told = {self.told("as_is"), self.told("again")}
+        return len(told) > 1 and told <= {"right", "wrong", "refused"}
 
     def informed(self) -> list[str]:
         """The answers, no refusals, that were given with the gold in the prompt."""
