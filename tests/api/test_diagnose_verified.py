@@ -96,6 +96,9 @@ def test_a_system_that_ignores_what_it_is_given_is_not_judged_by_it(
     result = diagnose(rows(language), ask, run=tmp_path / "deaf.run")
     assert causes(result).isdisjoint({"reading", "refused_wrongly", "noise", "position", "memory"})
     assert given <= 10  # a few tell it
+    assert "measure_again" not in {
+        step.missing for step in result.waterfall().steps
+    }  # asked again it would ignore them
     if not returns:
         assert withdrawn(result)["gold_only"] == ("same_answers", True)
 
@@ -163,6 +166,9 @@ def test_gold_that_does_worse_than_the_system_s_own_is_an_alarm(language: str, t
     summary = summary_of(result, "zh")
     assert "16 个答案中有 8 个变错" in summary.alarms[0]
     assert not summary.actions
+    page = result.write_report(tmp_path / "worse.html", language="zh").read_text("utf-8").split("<main")[1]
+    assert 0 < page.index("16 个答案中有 8 个变错") < page.index('class="fall"')
+    assert 'class="todo"' not in page
 
 
 @LANGUAGES

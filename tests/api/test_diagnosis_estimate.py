@@ -11,11 +11,12 @@ from tests.api.judging import scripted_judge
 from tests.api.planted import Planted, documents
 from tests.api.test_diagnose import corpus, labelled
 
-from ragstone.api.diagnose import plan_diagnosis, run_diagnosis
+from ragstone.api.diagnose import DiagnosisPlan, plan_diagnosis, run_diagnosis
 from ragstone.api.diagnosis_estimate import DiagnosisEstimate, estimate_diagnosis
 from ragstone.api.evaluate import read_data
 from ragstone.api.execute import RunOptions
 from ragstone.api.judging import Judging
+from ragstone.api.trials import try_changes
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.prices import Price
@@ -117,8 +118,11 @@ def test_a_limit_of_requests_holds_and_all_runs_together_lie_in_the_range(
     assert least <= total <= most
 
 
-async def spent(run: dict[str, Any], folder: Path, corpus: Path) -> tuple[DiagnosisEstimate, Allowance]:
-    """The estimate of a diagnosis, and what it took."""
+async def estimate_only(run: dict[str, Any], folder: Path, corpus: Path) -> DiagnosisEstimate:
+    return await estimate_diagnosis(planned(run, folder, corpus), run["try"])
+
+
+def planned(run: dict[str, Any], folder: Path, corpus: Path) -> DiagnosisPlan:
     script = folder / "script.jsonl"
     script.write_text(json.dumps({"contains": "Arvo", "text": "It weighs 310 kg."}) + "\n"
                       + json.dumps({"default": "I do not know."}) + "\n", "utf-8")  # fmt: skip
@@ -126,11 +130,20 @@ async def spent(run: dict[str, Any], folder: Path, corpus: Path) -> tuple[Diagno
     if isinstance(system, str):
         system = rag_target(system.format(script=script), corpus)
     judging = Judging.of(scripted_judge() if run.get("judge") else None)
-    plan = plan_diagnosis(read_data(labelled()[:8]), system, None, judging, corpus=corpus, full=run.get("full", False))
+    return plan_diagnosis(read_data(labelled()[:8]), system, None, judging, corpus=corpus, full=run.get("full", False))
+
+
+async def spent(run: dict[str, Any], folder: Path, corpus: Path) -> tuple[DiagnosisEstimate, Allowance]:
+    """The estimate of a diagnosis, and what it took."""
+    plan = planned(run, folder, corpus)
     allowance = Allowance.of(run.get("limit", 10**9), 1e9, PRICE)
     assert allowance is not None
-    expected = await estimate_diagnosis(plan)
-    await run_diagnosis(plan, RunOptions(folder / "d.run", ModelOptions(cache=None, allowance=allowance)))
+    changes = run.get("try", ())
+    expected = await estimate_diagnosis(plan, changes)
+    how = RunOptions(folder / "d.run", ModelOptions(cache=None, allowance=allowance))
+    result = await run_diagnosis(plan, how)
+    if changes:
+        await try_changes(plan, result, changes, how)
     return expected, allowance
 
 
@@ -142,6 +155,28 @@ def test_requests_and_cost_lie_in_the_range_of_the_dry_run(tmp_path: Path, corpu
     model = (0.0, 0.0) if expected.model is None else expected.model.cost(PRICE)
     low, high = (sum(ends) for ends in zip(model, expected.judge.cost(PRICE), strict=True))
     assert low <= used.spent.cost <= high
+
+
+@pytest.mark.parametrize("judge", [False, True])
+@pytest.mark.parametrize(("system", "changes"), [
+    (Planted(frozenset({"k", "last"})), ("k=8", "top=1", "order=reversed", "rewriting=off", "k=9", "top=3")),
+    (Planted(frozenset({"k"})), ("auto",)),
+    ("rag(model=scripted/{script}, k=1, chunk=20)", ("k=9", "chunk=40", "order=reversed", "template=strict")),
+    ("rag(model=scripted/{script}, k=2)", ("auto",)),
+])  # fmt: skip
+def test_what_the_changes_of_try_take_is_in_the_range_too(
+    system: Any, changes: tuple[str, ...], judge: bool, tmp_path: Path, corpus: Path
+) -> None:
+    """The dry run left them out."""
+    if isinstance(system, Planted):
+        system = Planted(system.faults)
+    run = {"system": system, "judge": judge, "try": changes}
+    expected, used = asyncio.run(spent(run, tmp_path, corpus))
+    plain = asyncio.run(estimate_only({**run, "try": ()}, tmp_path, corpus))
+    assert expected.requests[0] <= used.spent.requests <= expected.requests[1]
+    assert expected.requests[1] >= plain.requests[1] + 8 * (1 + len(changes))
+    model = (0.0, 0.0) if expected.model is None else expected.model.cost(PRICE)
+    assert used.spent.cost <= model[1] + expected.judge.cost(PRICE)[1]
 
 
 def test_there_are_twenty_such_runs() -> None:

@@ -16,6 +16,9 @@ from ragstone.api.judging import Judging
 from ragstone.api.trials import Trials, as_json, check_changes, config_diff, proposed, trials_table, try_changes
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
+from ragstone.messages import messages
+from ragstone.models import ModelOptions
+from ragstone.models.allowance import Allowance
 from ragstone.report.text import table_text
 from ragstone.systems import ACCEPTED
 from ragstone.systems.rag import RagTarget
@@ -164,3 +167,51 @@ def test_the_best_change_of_a_pipeline_is_written_as_a_system(tmp_path: Path) ->
 def test_a_change_that_cannot_be_made_is_refused(change: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         check_changes([change], Planted())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_changes_that_a_limit_stopped_are_not_measured_and_none_is_called_better_or_no_better(
+    language: str, tmp_path: Path, corpus: Path
+) -> None:
+    """They were "asked 0, all", and "no change is significantly better than the system as is"."""
+    plan = plan_diagnosis(read_data(labelled()), Planted(frozenset({"k"}), range(12)), None, Judging(), corpus=corpus)
+
+    async def both(limit: int) -> tuple[Trials, int]:
+        allowance = Allowance.of(10**9, None, None)
+        result = await run_diagnosis(plan, RunOptions(tmp_path / "d.run", ModelOptions(allowance=allowance)))
+        allowance = Allowance.of(limit, None, None)
+        assert allowance is not None
+        how = RunOptions(tmp_path / "d.run", ModelOptions(allowance=allowance))
+        return await try_changes(plan, result, ["k=8", "top=1", "order=reversed"], how), allowance.spent.requests
+
+    trials, used = asyncio.run(both(20))
+    assert used <= 20
+    assert trials.stopped
+    assert trials.best is None
+    assert not any(trial.finished or trial.given_up for trial in trials.trials)
+    document = as_json(trials)
+    assert document["complete"] is False
+    unasked = [row for row in document["trials"] if not row["asked"]]
+    assert unasked
+    assert all(row["p"] is row["gain"] is row["right"] is None for row in unasked)
+    text = " ".join(table_text(trials_table(trials, language=language), language=language).split())
+    words = messages("ragstone.api.trials", language)
+    assert words["incomplete"][:20] in text
+    assert words["not_measured"] in text
+    assert words["none"][:20] not in text
+    trials, _ = asyncio.run(both(10**6))
+    assert not trials.stopped
+    assert trials.best is not None
+    assert trials.best.change == "k=8"
+
+
+def test_where_passages_are_given_the_time_says_nothing(tmp_path: Path, corpus: Path) -> None:
+    """Nothing is searched for, so that a reversed prompt was quicker than the system as is."""
+
+    class Slow(Planted):
+        async def answer(self, query: Query, /) -> Response:
+            response = await super().answer(query)
+            return replace(response, seconds=0.1 if query.passages is not None else 1.0)
+
+    _, _, trials = tried(tmp_path, corpus, Slow(frozenset({"k"})), ["order=reversed", "top=2", "rewriting=off", "k=8"])
+    assert {trial.change for trial in trials.trials if trial.seconds is not None} == {"k=8"}

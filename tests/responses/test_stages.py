@@ -1,5 +1,8 @@
 """The stages that adapters record: ids that a framework loses come back by the text."""
 
+import pytest
+
+from ragstone.responses.outputs import response_of
 from ragstone.responses.stages import StageRecorder, passages_at
 from ragstone.types import Passage, Response, Usage
 
@@ -65,3 +68,27 @@ def test_the_stage_of_the_prompt_has_as_much_of_each_passage_as_the_prompt() -> 
         response = recorder.response(Response("A"))
         assert [one.text.rstrip() for one in passages_at(response, "prompt") or ()] == parts
         assert [one.text for one in response.passages] == [belka, arvo][: len(parts)]
+
+
+@pytest.mark.parametrize(("question", "asked_for", "other"), [
+    ("How much does the Belka pump weigh?", "The Belka pump weighs 317 kg.", "The Arvo pump is green."),
+    ("仓库里的贝卡型号的水泵现在的重量是多少？", "贝卡型号的水泵现在的重量是317公斤。", "阿沃型号的水泵是绿色的。"),
+])  # fmt: skip
+def test_words_of_the_question_in_a_prompt_are_no_beginning_of_a_passage(
+    question: str, asked_for: str, other: str
+) -> None:
+    """A prompt without the passage that the question is about had its first words, as they stand in the question."""
+    faq = f"{question} {asked_for}"
+
+    def prompted(*texts: str, last: str = question) -> list[str]:
+        recorder = StageRecorder(question, prompts=["\n\n".join([*texts, last])])
+        recorder.fetch([Passage("a", asked_for), Passage("b", other), Passage("c", faq)])
+        shown = [one.text for one in passages_at(recorder.response(Response("A")), "prompt") or ()]
+        told = response_of({"answer": "A", "stages": {"fetch": [asked_for, other, faq], "prompt": recorder.prompts[0]}},
+                           question)  # fmt: skip
+        assert [one.text for one in passages_at(told, "prompt") or ()] == shown
+        return shown
+
+    assert prompted(other) == [other]
+    assert prompted(other, asked_for) == [other, asked_for]
+    assert prompted(faq[:-4]) == [faq[:-4]]  # a passage that begins with the question, without its end

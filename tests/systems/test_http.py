@@ -178,6 +178,22 @@ async def test_passages_at_a_path_go_with_an_answer_under_its_usual_name() -> No
     assert (response.answer, response.passages[0].text) == ("yes", "b1")
 
 
+@pytest.mark.parametrize("paths", [{}, {"answer": "answer", "contexts": "contexts"}])
+async def test_the_stages_of_a_reply_are_kept(paths: dict[str, Any]) -> None:
+    """What was fetched was taken from the passages of the answer, so that a reranker's loss was one of the search."""
+    stages = {"query": "because", "fetch": ["b1", "why it is"], "rerank": ["b1"], "prompt": "b1\n\nwhy?"}
+    reply = replying({"answer": "yes", "contexts": ["b1"], "stages": stages})
+    response = await ask(reply, **paths)
+    assert [step.name for step in response.steps] == ["rewrite", "fetch", "rerank", "prompt"]
+    found = {name: [one.text for one in passages_at(response, name) or ()] for name in ("fetch", "rerank", "prompt")}
+    assert found == {"fetch": ["b1", "why it is"], "rerank": ["b1"], "prompt": ["b1"]}
+    given = await ask(
+        reply, Query("why?", (Passage("a", "b1"),)), body='{"q": "{question}", "p": "{passages}"}', **paths
+    )
+    assert passages_at(given, "fetch") is None
+    assert [one.text for one in passages_at(given, "prompt") or ()] == ["b1"]
+
+
 async def test_a_reply_that_is_plain_text_is_the_answer() -> None:
     async def text(_: web.Request) -> web.Response:
         return web.Response(text="just text")

@@ -1,6 +1,7 @@
 """What a diagnosis may take, before anything is asked: the least and the most."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from ragstone.api.diagnose import DiagnosisPlan
 from ragstone.api.estimate import chunks_of, without_models
 from ragstone.api.judging import open_tools
+from ragstone.api.trials import changed_target, proposable
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.evidence import SOURCES
 from ragstone.benchmarks.interventions.standing import MOST_TRIED
@@ -70,12 +72,29 @@ def answers_of(plan: DiagnosisPlan) -> int:
     return len(every) if plan.full else min(len(every), len(needed) + MOST_TRIED)
 
 
-async def estimate_diagnosis(plan: DiagnosisPlan) -> DiagnosisEstimate:
-    """The requests, tokens and judgements of a diagnosis of all questions, without what a run file or the cache has.
-    Calls no model and needs no key."""
+async def estimate_diagnosis(plan: DiagnosisPlan, changes: Sequence[str] = ()) -> DiagnosisEstimate:
+    """The requests, tokens and judgements of a diagnosis of all questions and of these changes that are tried after it,
+    without what a run file or the cache has. Calls no model and needs no key."""
     n, most = len(plan.rows), answers_of(plan)
     answers = (0, 0) if plan.recorded else (n, n * most + _PROBES)
-    return DiagnosisEstimate(n, answers, _model(plan, most), await _judge(plan, max(most, 1)))
+    model, judge = _model(plan, most), await _judge(plan, max(most, 1))
+    for tried, times in _tried(plan, changes):
+        more = _model(tried, times)
+        answers = answers[0], answers[1] + n * times
+        model = None if model is None or more is None else Range(model.least, model.most + more.most)
+        judge = Range(judge.least, judge.most + (await _judge(tried, times)).most)
+    return DiagnosisEstimate(n, answers, model, judge)
+
+
+def _tried(plan: DiagnosisPlan, changes: Sequence[str]) -> Iterator[tuple[DiagnosisPlan, int]]:
+    """The systems that `--try` asks, with the most answers of each to a question: the one as is, and those changed. One
+    that is given its own passages in another way is asked for these first."""
+    names = [name for change in changes for name in (proposable(plan) if change == "auto" else [change])]
+    if names:
+        yield plan, 1
+    for change in dict.fromkeys(names):
+        target = changed_target(change, plan.system)
+        yield dataclasses.replace(plan, system=target or plan.system), 1 if target else 2
 
 
 def _model(plan: DiagnosisPlan, most: int) -> Range | None:

@@ -7,9 +7,9 @@ questions. A change is also given up when its whole paired interval against the 
 import dataclasses
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,14 +27,16 @@ from ragstone.registry import is_place
 from ragstone.retrieval import check_retriever
 from ragstone.retrieval.variants import Variant, variants
 from ragstone.runs import open_run
+from ragstone.runs.outcome import Outcome
 from ragstone.stats import Decision, Estimate, decide, family
-from ragstone.systems import accepts_of, open_system
+from ragstone.systems import ACCEPTED, accepts_of, open_system
 from ragstone.systems.altered import CHANGES, Altered, check_change
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
 from ragstone.types import Record, System
 
 _FIRST = 16  # questions of the first round
 _SIGNIFICANT = 0.05
+_LARGE = 1_000  # more passages than a change needs, while nobody knows how many a prompt has
 _SEARCHES: tuple[Variant, ...] = get_args(Variant)
 _OF_RAG = ("retriever", "model", "k", "chunk", "template")
 
@@ -43,8 +45,8 @@ _OF_RAG = ("retriever", "model", "k", "chunk", "template")
 class Trial:
     """A change that was tried: `asked` questions, the share right, the paired `gain` over the system as is on the same
     questions, its p-value after Holm's correction, the change of tokens and seconds per question (None where
-    too few questions tell it to have an interval).
-    `finished`: it was asked every question; otherwise it was given up."""
+    too few questions tell it to have an interval; seconds also where passages are given, for which nothing searches).
+    `finished`: it was asked every question; `given_up`: the others were better; neither where a limit came first."""
 
     change: str
     system: str
@@ -55,28 +57,31 @@ class Trial:
     tokens: Estimate | None
     seconds: Estimate | None
     finished: bool
+    given_up: bool = False
 
 
 @dataclass(frozen=True)
 class Trials:
     """The changes that were tried, best first, and the run file with their answers. `best`: the first that gains with a
-    corrected p-value below 0.05, as the best of many gains something by chance; None if none does. `line`: the
-    best as a name of a system, or ""."""
+    corrected p-value below 0.05, as the best of many gains something by chance; None if none does, or not all were
+    asked what they should be (`stopped`; `outcome` says why). `line`: the best as a name of a system, or ""."""
 
     trials: tuple[Trial, ...]
     run: Path
     best: Trial | None
     line: str = ""
+    stopped: bool = False
+    outcome: Outcome = field(default_factory=Outcome)
 
 
 def check_changes(changes: Sequence[str], system: Any) -> None:
     """Raises UsageError for a change that cannot be made of this system."""
     for change in changes:
         if change != "auto":
-            _changed_target(change, system)
+            changed_target(change, system)
 
 
-def _changed_target(change: str, system: Any) -> RagTarget | None:
+def changed_target(change: str, system: Any) -> RagTarget | None:
     """The pipeline with this option, or None for a change from outside. Raises UsageError."""
     name, equals, value = change.partition("=")
     if not equals or not value:
@@ -109,9 +114,19 @@ _AGAINST = {
 
 def proposed(result: DiagnosisResult, plan: DiagnosisPlan, accepts: frozenset[str]) -> list[str]:
     """The changes that may help against the causes that were found, the most frequent first."""
-    rag = plan.system if isinstance(plan.system, RagTarget) else None
     firsts = [item.evidence.first for item in result.questions if item.evidence.first is not None]
     size = max((len(first.passages) for first in firsts), default=0)
+    return _against([fix.cause for fix in fixes(result.questions)], size, plan, accepts)
+
+
+def proposable(plan: DiagnosisPlan) -> list[str]:
+    """All changes that `proposed` may name, before anything is asked."""
+    return _against([*_AGAINST], _LARGE, plan, frozenset(ACCEPTED))
+
+
+def _against(causes: Sequence[str], size: int, plan: DiagnosisPlan, accepts: frozenset[str]) -> list[str]:
+    """The changes that may help against these causes. `size`: the passages of a prompt."""
+    rag = plan.system if isinstance(plan.system, RagTarget) else None
     searches: dict[str, list[str]] = {kind: _retrievers(rag, kind, plan.judging) for kind in _SEARCHES}
     values = {
         **searches,
@@ -122,7 +137,7 @@ def proposed(result: DiagnosisResult, plan: DiagnosisPlan, accepts: frozenset[st
         "chunk": [f"chunk={size}" for size in (rag.chunk // 2, rag.chunk * 2)] if rag and rag.chunk else [],
         "template": [f"template={name}" for name in ("strict", "answer")] if rag else [],
     }
-    names = [name for fix in fixes(result.questions) for name in _AGAINST.get(fix.cause, ())]
+    names = [name for cause in causes for name in _AGAINST.get(cause, ())]
     known = [name for name in dict.fromkeys(names) if (rag and name not in CHANGES) or _allowed(name, accepts)]
     return [change for name in known for change in values[name]]
 
@@ -166,7 +181,7 @@ async def try_changes(
             names += proposed(result, plan, accepts_of(base))
         systems: dict[str, System] = {"": base}
         for change in dict.fromkeys(names):
-            target = _changed_target(change, plan.system)
+            target = changed_target(change, plan.system)
             if target is None:
                 systems[change] = Altered(base, *change.split("=", 1))
             else:
@@ -176,12 +191,12 @@ async def try_changes(
         systems = {change: system for change, system in systems.items() if change not in same}
         halving = _Halving(plan, systems, path, most, options, how.shell)
         trials = await halving.run()
-    best = next((trial for trial in trials if trial.finished and _is_better(trial)), None)
+    best = next((trial for trial in trials if trial.finished and _is_better(trial) and not halving.stopped), None)
     line = ""
     if best is not None and isinstance(target := plan.system, RagTarget):
-        changed = _changed_target(best.change, target)
+        changed = changed_target(best.change, target)
         line = changed.name if changed is not None else ""
-    return Trials(tuple(trials), path, best, line)
+    return Trials(tuple(trials), path, best, line, halving.stopped, halving.outcome)
 
 
 def _is_better(trial: Trial) -> bool:
@@ -195,13 +210,14 @@ class _Halving:
     ) -> None:  # fmt: skip
         self._plan, self._systems, self._path = plan, systems, path
         self._concurrency, self._options, self._shell = concurrency, options, shell
+        self.outcome, self.stopped = Outcome(), False
         self._order = list(plan.rows)
         random.Random(0).shuffle(self._order)
 
     async def run(self) -> list[Trial]:
-        """The trials, best first."""
+        """The trials, best first; those so far, if a limit ends them."""
         total, alive = len(self._order), [change for change in self._systems if change]
-        asked = dict.fromkeys(alive, 0)
+        asked, records = dict.fromkeys(alive, 0), dict[str, dict[str, Record]]()
         rounds = max(1, math.ceil(math.log2(max(len(alive), 1))) + 1)
         sizes = sorted({max(min(_FIRST, total), math.ceil(total / 2**n)) for n in range(rounds)})
         for n, size in enumerate(sizes):
@@ -209,10 +225,14 @@ class _Halving:
                 break
             records = await self._ask(["", *alive], self._order[:size])
             asked.update(dict.fromkeys(alive, size))
+            unasked = {change for change in ("", *alive) if len(records[change]) < size}
+            failing = {change for change in unasked if _is_failing(records[change])}
+            self.stopped, alive = bool(unasked - failing), [change for change in alive if change not in failing]
+            if self.stopped:
+                break
             if n + 1 < len(sizes):
                 alive = self._kept(alive, records, self._order[:size])
-        everything = await self._ask([""], self._order[: max(asked.values(), default=0)])
-        return self._ranked(everything, asked, total)
+        return self._ranked(records, asked, total, {*asked} - {*alive})
 
     async def _ask(self, changes: Sequence[str], rows: Sequence[RecordedRow]) -> dict[str, dict[str, Record]]:
         """The answers under these changes: change → question id → record."""
@@ -222,7 +242,7 @@ class _Halving:
         )  # fmt: skip
         systems = [self._systems[change] for change in changes]
         job = Job(benchmark, systems, self._path, self._concurrency, plan.metrics, plan.judging, self._options)
-        await execute(job, dataclasses.replace(self._shell, cluster=None))  # its systems are open
+        self.outcome = (await execute(job, dataclasses.replace(self._shell, cluster=None))).outcome  # systems are open
         return self._read()
 
     def _read(self) -> dict[str, dict[str, Record]]:
@@ -254,8 +274,12 @@ class _Halving:
         known = [tokens for name in ids if name in records and (tokens := _tokens(records[name])) is not None]
         return _mean(known) or 0.0
 
-    def _ranked(self, records: dict[str, dict[str, Record]], asked: dict[str, int], total: int) -> list[Trial]:
-        trials = [self._trial(change, records, size, total) for change, size in asked.items() if size]
+    def _ranked(
+        self, records: dict[str, dict[str, Record]], asked: dict[str, int], total: int, dropped: Collection[str]
+    ) -> list[Trial]:
+        trials = [
+            self._trial(change, records, size, total, change in dropped) for change, size in asked.items() if size
+        ]
         corrected = [
             dataclasses.replace(trial, p=p, gain=_gained(trial.gain, decision, level))
             for (trial, decision), (p, level) in zip(trials, family([decision for _, decision in trials]), strict=True)
@@ -270,12 +294,13 @@ class _Halving:
         )
 
     def _trial(
-        self, change: str, records: dict[str, dict[str, Record]], size: int, total: int
+        self, change: str, records: dict[str, dict[str, Record]], size: int, total: int, dropped: bool
     ) -> tuple[Trial, Decision]:
         """What a change gives, and its decision, which is corrected only with the others."""
         ids = [row.sample.id for row in self._order[:size]]
-        pairs = [(records[""][name], records[change][name]) for name in ids
-                 if name in records[""] and name in records[change]]  # fmt: skip
+        asked = [name for name in ids if name in records[change]]
+        pairs = [(records[""][name], records[change].get(name)) for name in ids
+                 if name in records[""] and (name in records[change] or _is_failing(records[change]))]  # fmt: skip
         before, after = [_right(a) for a, _ in pairs], [_right(b) for _, b in pairs]
         gain = Estimate.of_difference([b - a for a, b in zip(before, after, strict=True)])
         decision = decide(before, after)
@@ -284,12 +309,14 @@ class _Halving:
         seconds = [
             two.response.seconds - one.response.seconds
             for one, two in pairs
-            if one.response is not None and two.response is not None
+            if one.response is not None and two is not None and two.response is not None
             and one.response.seconds is not None and two.response.seconds is not None
         ]  # fmt: skip
-        system = self._systems[change].id
+        system = self._systems[change]
+        searches = not isinstance(system, Altered) or "passages" not in CHANGES[change.partition("=")[0]][0]
         trial = Trial(
-            change, system, len(pairs), right, gain, decision.p, _amount(tokens), _amount(seconds), size >= total
+            change, system.id, len(asked), right, gain, decision.p, _amount(tokens),
+            _amount(seconds) if searches else None, len(asked) >= total, dropped,
         )  # fmt: skip
         return trial, decision
 
@@ -299,12 +326,17 @@ def _gained(gain: Estimate, decision: Decision, level: float) -> Estimate:
     return dataclasses.replace(gain, low=low, high=high)
 
 
+def _is_failing(records: Mapping[str, Record]) -> bool:
+    """Whether no question was answered; then the rest, which was not asked, is wrong, too."""
+    return bool(records) and all(record.response is None for record in records.values())
+
+
 def _right(record: Record | None) -> float:
     return 0.0 if record is None else float(diagnosis.explain(record).right is True)
 
 
-def _tokens(record: Record) -> int | None:
-    usage = record.response.usage if record.response is not None else None
+def _tokens(record: Record | None) -> int | None:
+    usage = record.response.usage if record is not None and record.response is not None else None
     return None if usage is None else usage.prompt_tokens + usage.completion_tokens
 
 
@@ -330,9 +362,10 @@ def trials_table(trials: Trials, *, language: str = "en") -> Table:
     words = messages(__name__, language)
     rows = []
     for trial in trials.trials:
-        state = "finished" if trial.finished else "given_up"
+        state = "finished" if trial.finished else "given_up" if trial.given_up else "stopped"
+        measured = (trial.right.cell("%"), trial.gain.cell("%"), Cell(f"{trial.p:.2g}"))
         cells = (
-            Cell(trial.change), trial.right.cell("%"), trial.gain.cell("%"), Cell(f"{trial.p:.2g}"),
+            Cell(trial.change), *(measured if trial.asked else (Cell(words["not_measured"]), Cell(), Cell())),
             *(Cell() if change is None else change.cell() for change in (trial.tokens, trial.seconds)),
             Cell(words[state].format(n=trial.asked)),
         )  # fmt: skip
@@ -340,6 +373,7 @@ def trials_table(trials: Trials, *, language: str = "en") -> Table:
     names = ("change", "right", "gain", "p", "tokens", "seconds", "state") if rows else ()
     columns = tuple(words[name] for name in names)
     note = words["best"].format(change=trials.best.change) if trials.best is not None else words["none"]
+    note = words["incomplete"] if trials.stopped else note
     notes = (note, words["note"]) if rows else (words["untried"],)
     return Table("diagnosis-trials", words["title"], columns, tuple(rows), notes)
 
@@ -356,10 +390,14 @@ def as_json(trials: Trials) -> dict[str, Any]:
     rows = [
         {
             "change": trial.change, "asked": trial.asked, "right": trial.right.value, "gain": trial.gain.value,
-            "low": trial.gain.low, "high": trial.gain.high, "p": trial.p,
+            "low": trial.gain.low, "high": trial.gain.high, "p": trial.p if trial.asked else None,
             "tokens": _interval(trial.tokens), "seconds": _interval(trial.seconds), "finished": trial.finished,
+            "given_up": trial.given_up,
         }
         for trial in trials.trials
     ]  # fmt: skip
     best = None if trials.best is None else trials.best.change
-    return {"run": str(trials.run), "best": best, "system": trials.line or None, "trials": rows}
+    return {
+        "run": str(trials.run), "complete": not trials.stopped, "best": best, "system": trials.line or None,
+        "trials": rows,
+    }  # fmt: skip

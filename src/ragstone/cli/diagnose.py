@@ -149,7 +149,7 @@ def _dry_run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
     from ragstone.api.diagnosis_estimate import estimate_diagnosis  # noqa: PLC0415
     from ragstone.prices import read_price  # noqa: PLC0415
 
-    expected = asyncio.run(estimate_diagnosis(plan))
+    expected = asyncio.run(estimate_diagnosis(plan, values["changes"]))
     price = read_price(values["price"])
     parts = {"model": (expected.model, price), "judge": (expected.judge, plan.judging.price or price)}
     document: dict[str, Any] = {
@@ -237,7 +237,10 @@ def _print(
         say_reused(outcome, result.run, language)
     if not outcome.complete:
         say_unfinished(outcome, failures, language)
-    return code if code == 1 else 0 if outcome.complete and code == 0 else 3
+    stopped = trials is not None and trials.stopped
+    if trials is not None and stopped:
+        say_unfinished(trials.outcome, (), language)
+    return code if code == 1 else 0 if outcome.complete and code == 0 and not stopped else 3
 
 
 def _scored(view: "Run", system: str) -> set[str] | None:

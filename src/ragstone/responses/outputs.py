@@ -47,10 +47,11 @@ _INPUT_TOKENS = ("prompt_tokens", "input_tokens")
 _OUTPUT_TOKENS = ("completion_tokens", "output_tokens")
 
 
-def response_of(value: Any) -> Response:
-    """The response in what a system returned. Raises SystemFailed ("no_answer", "too_long") if it has no answer."""
+def response_of(value: Any, asked: str = "") -> Response:
+    """The response in what a system returned to this question. Raises SystemFailed ("no_answer", "too_long") if it has
+    no answer."""
     try:
-        response = value if isinstance(value, Response) else _read(value)
+        response = value if isinstance(value, Response) else _read(value, asked)
     except RecursionError:
         name = type(value).__name__
         raise SystemFailed("no_answer", f"The system returned {name} that contains itself. Return text.") from None
@@ -97,7 +98,7 @@ def _last_message(messages: Any) -> dict[str, str]:
     return {"messages": text} if text else {}
 
 
-def _read(value: Any) -> Response:
+def _read(value: Any, asked: str) -> Response:
     if isinstance(value, str):
         return Response(str(value))
     if value is None or isinstance(value, bool | int | float | bytes):
@@ -121,7 +122,7 @@ def _read(value: Any) -> Response:
         )
     sources = [source, *_inner(source), fields, *_inner(fields)]
     passages = _first_passages(sources)
-    steps, last = _stages(fields.get("stages"), passages)
+    steps, last = _stages(fields.get("stages"), passages, asked)
     found = passages or last
     nothing = not found and (bool(steps) or any(_is_empty_list(part, name) for part in sources for name in _PASSAGES))
     return Response(answer, found, steps=steps, usage=_usage(fields), empty_retrieval=nothing)
@@ -132,7 +133,7 @@ def _is_empty_list(fields: Mapping[str, Any], name: str) -> bool:
     return isinstance(value := fields.get(name), list | tuple) and not value
 
 
-def _stages(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Step, ...], tuple[Passage, ...]]:
+def _stages(value: Any, passages: Sequence[Passage], asked: str) -> tuple[tuple[Step, ...], tuple[Passage, ...]]:
     """The steps in a mapping of stages, and the passages of the last one. A prompt that is a text has those of the
     passages before it, or of `passages`, that it contains, as far as it does."""
     steps, last = list[Step](), tuple(passages)
@@ -145,7 +146,7 @@ def _stages(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Step, ...], 
             continue
         shown = last = found_passages(output) if name != "prompt" or not isinstance(output, str) else last
         if name == "prompt" and isinstance(output, str):
-            parts = parts_in(last, [output])
+            parts = parts_in(last, [output], asked)
             last, shown = tuple(passage for passage, _ in parts), tuple(shortened(*part) for part in parts)
         steps.append(Step(name, output=[msgspec.to_builtins(passage) for passage in shown]))
     return tuple(steps), last

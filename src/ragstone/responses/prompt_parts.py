@@ -2,7 +2,8 @@
 
 Templates number passages, change their spaces and punctuation, and put words between their lines. So letters and digits
 are compared. A passage is there as far as the last piece of it that is there. Where only the beginning is, it may be
-that of another passage with the same heading: a place in a prompt belongs to the passage of which most stands there.
+that of another passage with the same heading: a place in a prompt belongs to the passage of which most stands there. Or
+it may be words of the question, which stands in the prompt, too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,17 +27,18 @@ class _Place(NamedTuple):
     length: int
 
 
-def parts_in(passages: Sequence[Passage], prompts: Sequence[str]) -> list[tuple[Passage, str]]:
+def parts_in(passages: Sequence[Passage], prompts: Sequence[str], asked: str) -> list[tuple[Passage, str]]:
     """The passages of which something stands in the prompts, in the order in which they stand there, each with the part
-    of its text that does."""
+    of its text that does. `asked`: the question; what stands in it is no beginning of a passage."""
     texts, where = [_letters(passage.text) for passage in passages], [_letters(prompt) for prompt in prompts]
     found: dict[int, _Place] = {}
     for number, text in enumerate(texts):
         if text and (place := next(_places(text, text, where), None)) is not None:
             found[number] = place
+    questions = [*_places(_letters(asked), _letters(asked), where)] if _letters(asked) else []
     left = [number for number, text in enumerate(texts) if number not in found and len(text) >= _SHORTEST]
     while left:
-        best = [(place, n) for n in left if (place := _beginning(texts[n], where, list(found.values()))) is not None]
+        best = [(place, n) for n in left if (place := _beginning(texts[n], where, list(found.values()), questions))]
         if not best:
             break
         place, number = max(best, key=lambda pair: (pair[0].length, -pair[1]))
@@ -77,11 +79,17 @@ def _reach(text: str, prompt: str, at: int) -> tuple[int, int]:
     return at + length, length
 
 
-def _beginning(text: str, prompts: Sequence[str], taken: Sequence[_Place]) -> _Place | None:
-    """The place with most of a text that begins there, and where no other passage stands."""
+def _beginning(
+    text: str, prompts: Sequence[str], taken: Sequence[_Place], questions: Sequence[_Place]
+) -> _Place | None:  # fmt: skip
+    """The place with most of a text that begins there, where no other passage stands and more than the question."""
     free = [
         place for place in _places(text[:_SHORTEST], text, prompts)
         if not any(one.prompt == place.prompt and one.start <= place.start < one.end for one in taken)
+        and not any(
+            one.prompt == place.prompt and one.start <= place.start and place.end < one.end + _SHORTEST
+            for one in questions
+        )
     ]  # fmt: skip
     return max(free, key=lambda place: place.length, default=None)
 

@@ -124,7 +124,7 @@ class StageRecorder:
             reranked = [] if dropped else reranked
             steps.append(stage_step("rerank", reranked, seconds=self.rerank_seconds))
         candidates = reranked or ([] if dropped else fetched)
-        parts = parts_in(reranked or fetched, self.prompts)
+        parts = parts_in(reranked or fetched, self.prompts, self.question)
         prompted = [passage for passage, _ in parts]
         if prompted:
             steps.append(stage_step("prompt", [shortened(*part) for part in parts]))

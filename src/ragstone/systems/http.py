@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from ragstone.models.http_call import HttpCall, compiled_path
 from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
 from ragstone.responses.outputs import found_passages, passages_of, response_of
-from ragstone.responses.stages import FIRST_TOKEN, search_response, stage_step
+from ragstone.responses.stages import FIRST_TOKEN, passages_at, search_response, stage_step
 from ragstone.systems.accepted import check_accepted
 from ragstone.text.redaction import shown_url
 from ragstone.types import Passage, Query, Response, Step, Usage
@@ -108,7 +109,7 @@ class HttpSystem:
         """One question. Raises the errors of a model call, and SystemFailed if the reply has no answer."""
         check_accepted(query, self.accepts, self.id, _ADVICE)
         if not query.retrieve_only:
-            response = await self._call.send(_values(query), self._read)
+            response = await self._call.send(_values(query), partial(self._read, query.question))
             if query.passages is None:
                 return response
             return replace(response, steps=tuple(step for step in response.steps if step.name != "fetch"))
@@ -117,13 +118,13 @@ class HttpSystem:
         found = self._passages(reply) if self.target.contexts else found_passages(reply)
         return search_response(query, found, seconds=time.perf_counter() - started)
 
-    async def _read(self, reply: "aiohttp.ClientResponse", started: float) -> Response:
+    async def _read(self, asked: str, reply: "aiohttp.ClientResponse", started: float) -> Response:
         if _is_stream(reply.headers):
-            return await self._read_stream(reply, started)
-        response = self._response(await self._call.document(reply))
+            return await self._read_stream(asked, reply, started)
+        response = self._response(await self._call.document(reply), asked)
         return replace(response, seconds=time.perf_counter() - started)
 
-    async def _read_stream(self, reply: "aiohttp.ClientResponse", started: float) -> Response:
+    async def _read_stream(self, asked: str, reply: "aiohttp.ClientResponse", started: float) -> Response:
         """Joins the pieces of a stream; passages and usage are those of the last event that has them."""
         texts: list[str] = []
         last: dict[str, Any] = {}
@@ -137,31 +138,30 @@ class HttpSystem:
             if isinstance(event, Mapping):
                 last |= event
         answered = {**last, "answer": "".join(texts)} if texts else last
-        response = self._response(answered, answer="".join(texts) if texts else None)
+        response = self._response(answered, asked, answer="".join(texts) if texts else None)
         step = (Step(FIRST_TOKEN, seconds=first),) if first is not None else ()
         return replace(response, seconds=time.perf_counter() - started, steps=(*response.steps, *step))
 
-    def _response(self, reply: Any, answer: str | None = None) -> Response:
+    def _response(self, reply: Any, asked: str, answer: str | None = None) -> Response:
         if self.target.answer and answer is None:
             value = self._answer(reply)
             if not isinstance(value, str):
                 raise SystemFailed("no_answer", f"The reply has no text at {self.target.answer!r}: {_shown(reply)}")
             answer = value
+        found = self._passages(reply) if self.target.contexts else ()
         if answer is None:
-            response = response_of(reply)
-        elif self.target.contexts:
-            response = Response(answer)
+            response = response_of(reply, asked)
         else:
-            rest = {key: value for key, value in reply.items() if key != "answer"} if isinstance(reply, dict) else {}
-            response = response_of({"answer": answer, **rest})
+            fields = reply if isinstance(reply, dict) else {}
+            rest = {"contexts": found, "stages": fields.get("stages")} if self.target.contexts else fields
+            response = response_of({**rest, "answer": answer}, asked)
         if self.target.contexts:
-            found = self._passages(reply)
             nothing = not found and isinstance(self._contexts(reply), list)
             response = replace(response, passages=found, empty_retrieval=nothing)
         if self.target.usage and isinstance(counts := self._usage(reply), Mapping):
             response = replace(response, usage=response_of({"answer": "", "usage": counts}).usage or Usage())
-        if response.passages:
-            response = replace(response, steps=(stage_step("fetch", response.passages),))
+        if response.passages and passages_at(response, "fetch") is None:
+            response = replace(response, steps=(stage_step("fetch", response.passages), *response.steps))
         return response
 
     def _passages(self, reply: Any) -> tuple[Passage, ...]:

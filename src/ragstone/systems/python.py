@@ -150,10 +150,12 @@ class PythonSystem:
         if isinstance(value, Awaitable):
             value = await value
         if isinstance(value, AsyncIterator):
-            value = [item async for item in value] if query.retrieve_only else await _collect(value, started)
+            value = [item async for item in value] if query.retrieve_only else await _collect(value, query, started)
         if isinstance(value, Response):
             return value
-        return search_response(query, found_passages(value)) if query.retrieve_only else response_of(value)
+        return (
+            search_response(query, found_passages(value)) if query.retrieve_only else response_of(value, query.question)
+        )
 
 
 def _blocks(function: Callable[[Query], Any]) -> bool:
@@ -168,14 +170,14 @@ def _call(function: Callable[[Query], Any], query: Query, started: float) -> Any
         return value
     if query.retrieve_only:
         return list(value)
-    pieces = _Pieces(started)
+    pieces = _Pieces(started, query.question)
     for piece in value:
         pieces.add(piece)
     return pieces.response()
 
 
-async def _collect(stream: AsyncIterator[Any], started: float) -> Response:
-    pieces = _Pieces(started)
+async def _collect(stream: AsyncIterator[Any], query: Query, started: float) -> Response:
+    pieces = _Pieces(started, query.question)
     async for piece in stream:
         pieces.add(piece)
     return pieces.response()
@@ -184,8 +186,8 @@ async def _collect(stream: AsyncIterator[Any], started: float) -> Response:
 class _Pieces:
     """A streamed answer: its pieces of text, and the time to the first of them."""
 
-    def __init__(self, started: float) -> None:
-        self._started, self._texts, self._size = started, list[str](), 0
+    def __init__(self, started: float, asked: str) -> None:
+        self._started, self._asked, self._texts, self._size = started, asked, list[str](), 0
         self._first: float | None = None
         self._last: Any = None
 
@@ -204,11 +206,11 @@ class _Pieces:
     def response(self) -> Response:
         text = "".join(self._texts)
         if isinstance(self._last, Mapping):
-            response = response_of({"answer": text, **self._last} if text else self._last)
+            response = response_of({"answer": text, **self._last} if text else self._last, self._asked)
         elif text or self._last is None:
             response = Response(text)
         else:
-            response = response_of(self._last)
+            response = response_of(self._last, self._asked)
         if self._first is None:
             return response
         return replace(response, steps=(*response.steps, Step(FIRST_TOKEN, seconds=self._first)))

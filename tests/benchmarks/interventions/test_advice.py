@@ -73,7 +73,7 @@ def test_a_change_that_takes_as_much_as_it_gives_is_no_advice() -> None:
     assert "reordered" in [effect.condition for effect in fix.failed]
     text = action(items)
     assert not text.startswith("Reverse")
-    assert "Tried, without a gain: reverse the order of the passages, best last (0 points" in text
+    assert "Tried, without a gain: reverse the order of the passages, best last (0 points)" in text
 
 
 def test_of_two_changes_that_gain_the_larger_gain_is_advised_and_the_other_is_not_called_without_a_gain() -> None:
@@ -100,3 +100,14 @@ def test_the_most_that_a_fix_could_buy_is_not_called_its_gain() -> None:
     (fix,) = fixes(items)
     assert not fix.tried
     assert "3 of 3 are right with “right passages added to its own”; not tried, so at most +38 points" in action(items)
+
+
+def test_the_other_cause_of_the_same_answers_stands_beside_the_advice() -> None:
+    """The reader is confused also by the passages with the gold that was lost: fixing it alone rights nothing."""
+    lost = {"as_is": "wrong", "again": "wrong", "gold_only": "right", "gold_added": "wrong"}
+    lost |= dict.fromkeys(("gold_first", "gold_last", "only_before", "only_after", "spaced"), "wrong")
+    items = items_of(*[lost] * 3, *[{**_RIGHT, "gold_added": "right"}] * 5, at="")
+    assert {item.cause.name for item in items} == {"noise", "healthy"}
+    assert {item.cause.also for item in items} == {("not_retrieved",), ()}
+    assert "3 of 3 need another fix, too: search did not find it." in action(items)
+    assert "其中 3/3 题还须解决：" in action(items, "zh")

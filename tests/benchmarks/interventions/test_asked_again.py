@@ -1,8 +1,15 @@
 """An answer that decides is asked for again where answers of the system change by themselves."""
 
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
 from msgspec.structs import replace
+from tests.api.test_diagnose_verified import World, rows
 from tests.benchmarks.interventions.evidence import examined
 
+from ragstone.api.diagnose import diagnose
 from ragstone.benchmarks.interventions.causes import cause_of
 from ragstone.benchmarks.interventions.conditions import ASKED_AGAIN
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
@@ -80,3 +87,21 @@ def _kept(*places: int) -> str:
 def test_a_stage_that_keeps_worse_passages_dropped_the_gold_and_a_cut_behind_the_best_is_too_few() -> None:
     assert _kept(0, 4) == "reranking"
     assert _kept(0, 1) == "k_too_small"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_reader_that_slips_is_seen_where_no_answer_as_is_is_right(language: str, tmp_path: Path) -> None:
+    """Its refusals became wrong answers when asked again, and neither was right: one slip from the gold alone was then
+    a cause, and as many questions got the same wrong value, it was a guard's message."""
+    world, times = World(language, lost=lambda n: True), Counter[str]()
+
+    def ask(question: str, passages: list[str] | None = None) -> Any:
+        texts = world.found(question) if passages is None else passages
+        times[question] += 1
+        slips = ((world.number(question) or 0) + times[question]) % 4 == 0
+        return {"answer": "7" if slips else world.read(question, texts), "contexts": texts}
+
+    result = diagnose(rows(language), ask, run=tmp_path / "slips.run", concurrency=1)
+    assert {item.right("as_is") for item in result.questions} == {0.0}
+    assert any(item.evidence.outcome("gold_only") == "wrong" for item in result.questions)
+    assert {cause.name for cause in result.causes().values()} == {"not_retrieved"}

@@ -130,3 +130,36 @@ def test_a_label_in_other_words_than_the_reference_is_found_by_its_text() -> Non
     )
     assert holds(Passage("x", "Hours. Clerks work for 30 and then another 8 hours."), label)
     assert not holds(Passage("a", "Clerks have lunch at noon in the canteen of the main building."), label)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "reference", "passages"),
+    [
+        (
+            "| Pump | Hall | Weight (kg) |\n|---|---|---|\n| Belka | 3 | 317 |\n| Cirro | 317 | 3.17 |\n",
+            "How much does the Belka pump weigh?",
+            "317 kg",
+            ("Belka 3 317", "Pump: Belka, Hall: 3, Weight (kg): 317", "Cirro 317 3.17", "Pump: Belka, Hall: 3"),
+        ),
+        (
+            "| 水泵 | 车间 | 重量（公斤） |\n|---|---|---|\n| 贝卡 | 3 | 317 |\n| 西罗 | 317 | 3.17 |\n",
+            "贝卡水泵有多重？",
+            "317公斤",
+            ("贝卡 3 317", "水泵：贝卡，车间：3，重量（公斤）：317", "西罗 317 3.17", "水泵：贝卡，车间：3"),
+        ),
+    ],
+)
+def test_a_value_whose_unit_stands_in_the_header_of_its_column_is_stated_by_its_row_and_that_header(
+    table: str, question: str, reference: str, passages: tuple[str, str, str, str]
+) -> None:
+    """Its evidence was the whole table, so that a row in the prompt was one that the search had not found."""
+    (statement,) = statements_of(table, "", question, [[reference]])
+    assert statement.value == "317"
+    without_header, with_header, other_row, without_value = passages
+    assert stated(statement, table) == "whole"
+    assert stated(statement, with_header) == "whole"
+    assert stated(statement, without_header) == "value"
+    assert stated(statement, other_row) == ""
+    assert stated(statement, without_value) != "whole"
+    assert holds(Passage("a", with_header), gold(table, question, [[reference]]), [[reference]])
+    assert not holds(Passage("a", without_header), gold(table, question, [[reference]]), [[reference]])

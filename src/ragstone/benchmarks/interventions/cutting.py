@@ -30,7 +30,7 @@ def cut(evidence: "Evidence") -> str | None:
 def clipped(evidence: "Evidence") -> str:
     """Whether the recorded prompt has the beginning of the passage with the gold, and not its evidence."""
     first = evidence.first
-    shown = None if first is None else prompt_of(first, evidence.sample.question)
+    shown = None if first is None else prompt_of(first)
     if first is None or not shown or evidence.value("prompted") != "no" or evidence.value("fetched") != "yes":
         return "no"
     whole = {item.id: item for item in (*fetched_of(first), *handed_over(first), *first.passages)}

@@ -124,7 +124,7 @@ def _lost_words(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterato
     lost: Counter[str] = Counter()
     for item in items:
         first = item.evidence.first
-        if first is not None and (rewritten := rewritten_of(first)):
+        if first is not None and (rewritten := rewritten_of(first, item.evidence.sample.question)):
             kept = {*words(rewritten)}
             lost.update([word for word in dict.fromkeys(words(item.evidence.sample.question)) if word not in kept])
     if lost:

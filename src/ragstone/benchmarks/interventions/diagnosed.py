@@ -120,12 +120,12 @@ def of_questions(
         if shared is None and evidence.withdrawn:
             facts[place] = facts_of(evidence)
             evidence.pack()
-    rate = change_rate(evidences)
+    rate, unstable = change_rate(evidences), any(evidence.changes_by_itself for evidence in evidences)
     together = shared_of(facts, verified) if shared is None else shared
     del facts, seen
     found = []
     for evidence in evidences:
-        evidence.unstable_system, evidence.shared = rate > 0, together
+        evidence.unstable_system, evidence.shared = unstable, together
         cause = cause_of(evidence)
         share = _confidence(evidence, cause, rate) if sure and rate else 1.0
         size = 0 if evidence.first is None else len(evidence.first.passages)

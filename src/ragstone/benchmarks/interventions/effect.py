@@ -55,11 +55,13 @@ class Alarm:
 @dataclass(frozen=True)
 class Verified:
     """What holds for a whole system. `given`, `closed_book`: given passages, and the lack of any, are shown to take
-    effect. `prompts`: an answer from given passages without a prompt was not made by the model. `unusable`: conditions
-    that are not asked. `discredited`: an alarm speaks against given passages. `alarms`: what contradicts itself."""
+    effect; `tried`: some question was given passages. `prompts`: an answer from given passages without a prompt was not
+    made by the model. `unusable`: conditions that are not asked. `discredited`: an alarm speaks against given passages.
+    `alarms`: what contradicts itself."""
 
     given: bool = False
     closed_book: bool = False
+    tried: bool = False
     prompts: bool = False
     unusable: frozenset[str] = frozenset()
     discredited: bool = False

@@ -54,6 +54,7 @@ from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
+from ragstone.responses.stages import passages_at
 from ragstone.structs import Itself
 from ragstone.types import Passage, Record, Response, Sample
 
@@ -145,7 +146,7 @@ _unpacked: "deque[Evidence]" = deque()  # the questions that were read last of t
 @dataclass
 class Evidence:
     """The records of one question by condition. `takes`: what the system accepts. `gates`: thresholds by metric that
-    decide what is right. `unstable_system`: some answer changed when it was asked for again, so a wrong one is asked
+    decide what is right. `unstable_system`: some outcome changed when it was asked for again, so a wrong one is asked
     for three times, as are wrong ones under `ASKED_AGAIN`. `shared`: what the questions of the run tell together.
     `withdrawn`: the conditions that did not take effect, with the reason; they count as not asked (`verification`)."""
 
@@ -261,6 +262,13 @@ class Evidence:
     def _second(self) -> dict[str, bool]:
         """By condition whether a wrong answer is right by a second reading."""
         return {}
+
+    @property
+    def changes_by_itself(self) -> bool:
+        """Whether the question got another outcome when it was simply asked again: a refusal and a wrong answer are
+        two, though neither is right."""
+        told = {self.told("as_is"), self.told("again")}
+        return len(told) > 1 and told <= {"right", "wrong", "refused"}
 
     def informed(self) -> list[str]:
         """The answers, no refusals, that were given with the gold in the prompt."""
@@ -394,11 +402,7 @@ class Evidence:
         return self.has_gold(fetched_of(first))
 
     def _prompted(self) -> str:
-        return (
-            MISSING
-            if self._fetched() == MISSING or self.first is None
-            else self.has_gold(prompt_of(self.first, self.sample.question))
-        )
+        return MISSING if self._fetched() == MISSING or self.first is None else self.has_gold(prompt_of(self.first))
 
     def _added(self) -> str | None:
         return self.told_by("added") if (outcome := self.settled("gold_added")) is None else _NOT_REFUSED[outcome]
@@ -410,7 +414,10 @@ class Evidence:
     def _lowered(self) -> str | None:
         """Whether the question as asked ranks the gold where the prompt has room for it, unlike the rewritten one."""
         first = self.first
-        if first is None or self._fetched() != "yes" or self._prompted() != "no" or not rewritten_of(first):
+        if first is None or self._fetched() != "yes" or self._prompted() != "no":
+            return "no"
+        fetched = passages_at(first, "fetch") or ()
+        if not rewritten_of(first, self.sample.question) or self.has_gold(fetched[: len(first.passages)]) == "yes":
             return "no"
         response = self.response("search_asked")
         return self.told_by("lowered") if response is None else self.has_gold(response.passages[: len(first.passages)])

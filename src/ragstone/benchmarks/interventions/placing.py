@@ -65,7 +65,7 @@ def between_fillers(*, short: bool) -> Build:
         slots = question.sample.references
         own = [item for item in fetched_of(first) if any(holds(item, one, slots) for one in question.gold)]
         found = [*own, *lacking(own, question.gold, slots)]
-        if rank_of(prompt_of(first, question.sample.question), question.gold, slots) is None:
+        if rank_of(prompt_of(first), question.gold, slots) is None:
             found = _arranged(gold, question, "first") or found
         return with_passages(question, [before, *found, after])
 

@@ -24,6 +24,7 @@ _OPEN = {"en": "What do these documents say?", "zh": "这些文档讲了什么�
 _STAGES = ("rewrite", "fetch", "rerank", "prompt")
 _ABOUT_DOCUMENTS = 0.5  # share of the words of an answer that the passages have
 # A message that says that something is missing from the documents is a refusal of the model, not of a guard.
+_FIGURE = re.compile(r"\d")
 _LACKING = re.compile(
     r"\b(?:documents?|context|passages?|information|sources?|mention\w*|know|find|found|state[sd]?|contain\w*|provided?)\b"
     r"|文档|资料|材料|信息|上下文|段落|提到|提及|知道|找到|文中"
@@ -51,8 +52,8 @@ def guarded(evidence: "Evidence") -> str | None:
     response = evidence.response("gold_only") or (evidence.first if evidence.value("prompted") == "yes" else None)
     if any(one is not None and _is_withheld(evidence, one.answer) for one in (response, evidence.first)):
         return "yes"
-    if response is None or message_of(response) not in evidence.shared.fixed:
-        return "no"
+    if response is None or message_of(response) not in evidence.shared.fixed or _FIGURE.search(response.answer):
+        return "no"  # a message with a figure claims an answer
     if any(_replies_rightly(evidence, name) for name in ("gold_only", "as_is")):
         return "yes"
     if _LACKING.search(message_of(response)):

@@ -41,11 +41,9 @@ def fetched_of(response: Response) -> tuple[Passage, ...]:
     return passages_at(response, "fetch") or response.passages
 
 
-def prompt_of(response: Response, asked: str) -> tuple[Passage, ...]:
-    """What of its passages stood in the prompt, as far as that is known; else the passages of the answer. The beginning
-    of a passage that is a part of the question, which stands there, too, is none."""
-    shown, question = passages_at(response, "prompt") or response.passages, letters(asked)
-    return tuple(item for item in shown if letters(item.text) not in question)
+def prompt_of(response: Response) -> tuple[Passage, ...]:
+    """What of its passages stood in the prompt, as far as that is known; else the passages of the answer."""
+    return passages_at(response, "prompt") or response.passages
 
 
 def handed_over(response: Response) -> tuple[Passage, ...]:
@@ -53,12 +51,24 @@ def handed_over(response: Response) -> tuple[Passage, ...]:
     return passages_at(response, "rerank") or fetched_of(response)
 
 
-def rewritten_of(response: Response) -> str:
-    """The query that the system searched for in place of the question; "" if that is not known."""
+def queries_of(response: Response) -> list[str]:
+    """The queries that the system says it searched for; those of an adapter are without the question itself."""
     step: Step | None = next((step for step in response.steps if step.name == "rewrite"), None)
     output = step.output if step is not None else None
     queries = output if isinstance(output, list) else [output]
-    return next((query for query in queries if isinstance(query, str) and query.strip()), "")
+    return [query for query in queries if isinstance(query, str) and query.strip()]
+
+
+def rewritten_of(response: Response, asked: str) -> str:
+    """The query that the system searched for in place of the question; "" if that is not known, or it searched for the
+    question as it was asked, too."""
+    queries = queries_of(response)
+    return "" if any(is_same_query(query, asked) for query in queries) else next(iter(queries), "")
+
+
+def is_same_query(one: str, other: str) -> bool:
+    """Whether a search sees no difference between two texts: case and spaces are none."""
+    return one.casefold().split() == other.casefold().split()
 
 
 def basis_of(first: Response, searches: Mapping[str, Response | None]) -> Response:
@@ -88,7 +98,7 @@ def with_passages(question: Question, passages: Sequence[Passage]) -> Query:
 
 def lost_gold(question: Question, first: Response) -> Passage | None:
     """The first gold passage that the prompt lacks; the first of all if it lacks none."""
-    lost = lacking(prompt_of(first, question.sample.question), question.gold, question.sample.references)
+    lost = lacking(prompt_of(first), question.gold, question.sample.references)
     return next(iter(lost or question.gold), None)
 
 

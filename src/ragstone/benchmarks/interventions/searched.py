@@ -110,7 +110,7 @@ def _merged(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 SEARCHED: Mapping[str, Build] = {
     ASKED: _search(lambda question, first: question.sample.question),
-    "search_rewritten": _search(lambda question, first: rewritten_of(first)),
+    "search_rewritten": _search(lambda question, first: rewritten_of(first, question.sample.question)),
     "search_deep": _search(lambda question, first: question.sample.question, 4),
     REFERENCE: _search(_reference, least=FOUND_BY_ITSELF),
     "search_own": _search(_own_words, 4, least=_ANY_DEPTH),

@@ -12,7 +12,9 @@ from ragstone.benchmarks.interventions.question import (
     REFERENCE,
     fetched_of,
     handed_over,
+    is_same_query,
     lost_gold,
+    queries_of,
     rewritten_of,
 )
 from ragstone.benchmarks.interventions.searched import control_of
@@ -91,13 +93,15 @@ def _found(sought: Passage, passages: Sequence[Passage], slots: Sequence[Sequenc
 def narrowed(evidence: "Evidence") -> str | None:
     """Whether the search finds the gold for the very query of which the system's own call of it did not."""
     first = evidence.first
-    if first is None or evidence.value("fetched") != "no" or rewritten_of(first):
+    asked = evidence.sample.question
+    if first is None or evidence.value("fetched") != "no" or rewritten_of(first, asked):
         return "no"
     step = next((step for step in first.steps if step.name == "fetch"), None)
-    if step is None or not isinstance(step.input, str) or step.input.strip() != evidence.sample.question.strip():
+    sought = None if step is None else step.input
+    if not (is_same_query(sought, asked) if isinstance(sought, str) else queries_of(first)):
         return "no"
-    asked = evidence.value("asked")
-    return asked if asked in (None, "yes") else "no"
+    found = evidence.value("asked")
+    return found if found in (None, "yes") else "no"
 
 
 _TELLING = 2  # words of the question that a passage has, by which every search of words returns it at some rank

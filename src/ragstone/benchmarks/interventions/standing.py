@@ -33,7 +33,7 @@ _LEAST, _LEAST_SHARE = 2, 0.1  # wrong answers with a cause that are worth a req
 class Standing:
     """What the next rounds need to know of a question. `wanted`: the conditions that were asked or are to be, besides
     as is; `new`: some of them are. `failed`: an answer is an error, which the next round asks again. `right` by
-    condition, where it is known. `changed`: asked again it is right where it was wrong, or the other way round.
+    condition, where it is known. `changed`: asked again it has another outcome.
     `usable`: the changes against its cause that would change its prompt; `shown`: those of them that something asked
     already speaks for. `ordered`: conditions that wait until nothing else is to be asked, `soon`: other
     new ones. `facts`: what it adds to `Shared`. `seen`: what its conditions show."""
@@ -43,7 +43,7 @@ class Standing:
     failed: bool
     cause: str
     right: Mapping[str, bool]
-    changed: bool | None
+    changed: bool
     usable: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
     ordered: frozenset[str] = frozenset()
@@ -67,12 +67,11 @@ def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> S
     waiting = frozenset(names.difference(evidence.asked))
     right = {name: value == "right" for name in evidence.records
              if (value := evidence.told(name)) in ("right", "wrong", "refused")}  # fmt: skip
-    pair = [right[name] for name in ("as_is", "again") if name in right]
     usable = frozenset(name for name in CHANGES.get(cause, ()) if evidence.can(name))
     return Standing(
         tuple(name for name in CONDITIONS if name in names), bool(waiting),
         any(one.response is None for one in evidence.records.values()), cause, right,
-        pair[0] != pair[1] if len(pair) == 2 else None, usable,
+        evidence.changes_by_itself, usable,
         frozenset(name for name in usable if _speaks_for(name, evidence)), waiting.intersection(ORDERED),
         not waiting <= {*ORDERED}, facts_of(evidence), seen,
     )  # fmt: skip

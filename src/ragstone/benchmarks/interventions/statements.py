@@ -34,6 +34,7 @@ _ENDS, _BEGINS = tuple(".!?。！？；:：|#"), tuple("#|*•>-–—0123456789
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n\s*(?=[a-z])")
 _SECTION, _MARKS = re.compile(r"\n(?=#)"), re.compile(r"[.!?。!?;；]\s|[。！？；\n]")
 _WORD, _HAN_RUN = re.compile(rf"[^\W_{HAN}]+(?:[.,]\d+)*"), re.compile(rf"[{HAN}]+")
+_FIGURE, _CELLS = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"\|")
 _COMMON = 1000  # sentences with a word from which on it tells nothing about one of them
 _HAN_BORDER = re.compile(rf"(?<=[{HAN}，、]) (?=[{HAN}])")
 
@@ -46,8 +47,8 @@ class Statement(Frozen, frozen=True):
     """A place of a gold passage that states the part `slot` of the answer. `text`: the sentence, row or item; `value`:
     the answer as it stands there, "" where the text words it in another way than the reference, so that nobody knows
     its place; `needed`: the words of the question in it; `about`: the words of the question that tell what it is about
-    and stand elsewhere (a heading, the title, the sentence before); `context`: the text to give with it, so that it can
-    be understood alone."""
+    and stand elsewhere (a heading, the title, the sentence before), and the unit that stands in the header of its
+    column; `context`: the text to give with it, so that it can be understood alone."""
 
     slot: int
     text: str
@@ -135,11 +136,11 @@ def statements_of(
     weights = [sum(1 / frequency[word] for word in found) for found in asked]
     found: list[Statement] = []
     for slot, aliases in _stated_slots(slots, parts, question):
-        stating = [(n, value) for n, part in enumerate(parts) if (value := _value(part.text, aliases))]
-        best = max((weights[n] for n, _ in stating), default=0.0)
-        places = sorted((-weights[n], n, value) for n, value in stating if weights[n] >= _NEARLY * best)
-        for _, n, value in places[:_MOST]:
-            about = subject(asked[n], sorted(_elsewhere(parts, n, title) & sought - asked[n]))
+        stating = [(n, *found_at) for n, part in enumerate(parts) if (found_at := _value(part, aliases))[0]]
+        best = max((weights[n] for n, *_ in stating), default=0.0)
+        places = sorted((-weights[n], n, value, unit) for n, value, unit in stating if weights[n] >= _NEARLY * best)
+        for _, n, value, unit in places[:_MOST]:
+            about = (*subject(asked[n], sorted(_elsewhere(parts, n, title) & sought - asked[n])), *unit)
             context = _context(parts, n, title, about)
             found.append(Statement(slot, parts[n].text, value, tuple(sorted(asked[n])), about, context))
     return tuple(found)
@@ -153,7 +154,7 @@ def _stated_slots(
     for slot, aliases in enumerate(slots):
         found = dict[int, Sequence[str]]()
         for items in readings(aliases, question):
-            found = {n: item for n, item in enumerate(items) if any(_value(place.text, item) for place in places)}
+            found = {n: item for n, item in enumerate(items) if any(_value(place, item)[0] for place in places)}
             if len(found) == len(items):
                 break
         several = len(items) > 1
@@ -208,13 +209,33 @@ def _above(headings: Iterable[tuple[int, int, str]], at: int) -> tuple[str, ...]
     return tuple(found.values())
 
 
-def _value(text: str, aliases: Iterable[str]) -> str:
-    """The first answer that a text states, as it stands there."""
-    for alias in aliases:
-        if alias.strip() and (spans := find_answer(alias, text)):
+def _value(place: _Place, aliases: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """The first answer that a place states, as it stands there ("" if none), and the words of its unit that stand in
+    the header of its column."""
+    for alias in filter(str.strip, aliases):
+        if spans := find_answer(alias, place.text):
             start, end = spans[0]
-            return text[start:end]
-    return ""
+            return place.text[start:end], ()
+        if place.header and (found := _below_unit(place, alias))[0]:
+            return found
+    return "", ()
+
+
+def _below_unit(place: _Place, alias: str) -> tuple[str, tuple[str, ...]]:
+    """The number of an answer ("25 days") in a cell of a row whose column says the rest ("Leave (days)"), and these
+    words."""
+    figures = _FIGURE.findall(alias)
+    unit = letters(_FIGURE.sub("", alias))
+    if len(figures) != 1 or not unit:
+        return "", ()
+    headers, cells = (
+        _CELLS.split(line.strip().strip("|")) for line in (place.header.strip().splitlines()[0], place.text)
+    )
+    for header, cell in zip(headers, cells, strict=False):
+        spans = find_answer(figures[0], cell) if unit in letters(header) else ()
+        if spans and letters(cell[slice(*spans[0])]) == letters(cell):
+            return cell.strip(), tuple(sorted(content_words(_FIGURE.sub("", alias), "")))
+    return "", ()
 
 
 def _elsewhere(parts: Sequence[_Place], n: int, title: str) -> set[str]:

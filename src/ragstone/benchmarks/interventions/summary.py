@@ -132,7 +132,7 @@ class _Summary:
         label, group = self.words[f"bar_{step.name}"], step.name if step.lost else ""
         end = level + (len(step.lost) - len(step.unmeasured)) / n
         if step.gain is not None:
-            figure = " ".join(filter(None, (_points(step.gain), _interval(step.gain))))
+            figure = _points(step.gain) + _spaced_interval(step.gain)
             yield Bar(label, level, end, "gain", figure, group)
         if step.gain is None or step.unmeasured:
             text = self.words["bar_unmeasured"]
@@ -140,6 +140,7 @@ class _Summary:
 
     def _action(self, fix: Fix) -> Action:
         more = [self._failed(effect, fix) for effect in fix.failed]
+        more += self._besides(fix)
         more += details(fix.cause, self.items, language=self.language)[:1]
         return Action(self._joined([self._advice(fix), *more]), f"cause-{fix.cause}")
 
@@ -155,7 +156,7 @@ class _Summary:
         if fix.gain is None:
             gain = self.words["no_gain"].format(**values, missing=self.words[fix.missing])
         else:
-            values |= {"gain": _points(fix.gain), "interval": _interval(fix.gain), "price": self._price(fix)}
+            values |= {"gain": _points(fix.gain), "interval": _spaced_interval(fix.gain), "price": self._price(fix)}
             counts = {"righted": len(effect.righted), "broke": len(effect.broke), "n": fix.gain.n}
             gain = self.words["tried" if fix.tried else "at_most"].format(**values, **counts)
         advice = advice_text(fix, self.words)
@@ -171,7 +172,18 @@ class _Summary:
     def _failed(self, effect: Effect, fix: Fix) -> str:
         gain = effect.gain or Estimate()
         change = change_text(effect.condition, fix.size, self.words)
-        return self.words["failed"].format(change=change, gain=_points(gain), interval=_interval(gain))
+        return self.words["failed"].format(change=change, gain=_points(gain), interval=_spaced_interval(gain))
+
+    def _besides(self, fix: Fix) -> Iterator[str]:
+        """The other causes of the same answers, which stay wrong until these are lifted, too."""
+        cases = {*fix.cases}
+        others = [item.cause.also for item in self.items if item.id in cases and item.cause.also]
+        if others:
+            counts = Counter(name for also in others for name in also)
+            several = len(counts) > 1
+            names = [self.words[f"cause_{name}"] + several * f" ({n})" for name, n in counts.most_common()]
+            values = {"n": len(others), "all": len(cases), "names": self.words["comma"].join(names)}
+            yield self.words["besides"].format(**values)
 
     def _joined(self, sentences: Sequence[str]) -> str:
         return reduce(lambda a, b: self.words["join"].format(a=a, b=b), sentences)
@@ -216,8 +228,8 @@ def _points(gain: Estimate) -> str:
     return shown.replace("-", "−")
 
 
-def _interval(gain: Estimate) -> str:
-    """Its interval; "" where nothing changed."""
+def _spaced_interval(gain: Estimate) -> str:
+    """Its interval after a space; "" where nothing changed."""
     if gain.low is None or gain.high is None or not gain.value:
         return ""
-    return f"[{100 * gain.low:.0f}, {100 * gain.high:.0f}]".replace("-", "−")
+    return f" [{100 * gain.low:.0f}, {100 * gain.high:.0f}]".replace("-", "−")

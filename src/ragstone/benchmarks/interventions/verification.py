@@ -108,7 +108,7 @@ def verified_of(seen: Collection[Seen], *, shown: bool) -> Verified:
     closed = [one.effects["closed_book"].took for one in seen if "closed_book" in one.effects]
     known = [one for one in seen if "closed_book" in one.effects and one.outcomes.get("as_is") == "right"]
     closed_book = "yes" in closed or noise.exceeded_by(sum("closed_book" in one.follows for one in known), len(known))
-    verified = Verified(given, closed_book, prompts)
+    verified = Verified(given, closed_book, bool(asked), prompts)
     alarms = tuple(_alarms([_kept(one, verified) for one in seen]))
     if _is_only_cut(seen):
         alarms = tuple(alarm for alarm in alarms if alarm.condition != "gold_only")

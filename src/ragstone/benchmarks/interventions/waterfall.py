@@ -167,7 +167,9 @@ def _reason(step: str, item: Diagnosed) -> str:
         return "measure_fetched"
     if step == "base" and item.lost != "not_in_index" and evidence.value("in_index") not in ("yes", "no"):
         return "measure_index"
+    verified = evidence.shared.verified
     ignored = any(name in GIVEN and why in _IGNORED for name, why in evidence.withdrawn.items())
+    ignored = ignored or (verified is not None and verified.tried and not verified.given)
     if "passages" in evidence.takes and not ignored:
         return "measure_again"
     return "measure_passages" if "repeat" in evidence.takes else "measure_system"

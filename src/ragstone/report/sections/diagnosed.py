@@ -268,8 +268,8 @@ def _lost(page: _Page, item: Diagnosed) -> Iterator[dict[str, Any]]:
 
 def _evidence(page: _Page, item: Diagnosed) -> Iterator[tuple[str, str]]:
     """What is known about the gold passages at each stage, and the rewritten query."""
-    first = item.evidence.first
-    if first is not None and (query := rewritten_of(first)) and query != item.evidence.sample.question:
+    evidence, first = item.evidence, item.evidence.first
+    if first is not None and (query := rewritten_of(first, evidence.sample.question)):
         yield page.w["rewritten"], one_line(query, _LINE)
     if item.found:
         yield page.w["gold_passages"], page.w[f"found_{item.found}"]
