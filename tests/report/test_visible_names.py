@@ -1,15 +1,19 @@
 """What a reader sees has words of people: no name of the program's own inside."""
 
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from ragstone import bench, diagnose, evaluate, run
 from ragstone.api import read_run
 from ragstone.metrics import METRICS
+from ragstone.web.app import create_app
+from ragstone.web.library import Library
 
 _NAMES = {name for name, _ in METRICS}
 _SNAKE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
@@ -37,10 +41,10 @@ class _Visible(HTMLParser):
             self.texts.append(" ".join(data.split()))
 
 
-def internal(html: str, own: set[str]) -> list[str]:
+def internal(page: str, own: set[str]) -> list[str]:
     """The texts of a page that are names inside the program; `own`: what the user named."""
     visible = _Visible()
-    visible.feed(html.partition('<section id="made">')[0])
+    visible.feed(page.partition('<section id="made">')[0])
     found = []
     for text in visible.texts:
         if text in own or text.partition("@")[0] in _NAMES:
@@ -76,11 +80,25 @@ def made(kind: str, path: Path) -> None:
         bench("niah", lengths=[500, 1000], depths=[0, 100], **small)
 
 
+def visited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
+    """The viewer's pages of the runs of a folder, in both languages: the list, a run, a comparison, and a trend."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    pages: dict[tuple[str, str], str] = {}
+    for language in ("en", "zh"):
+        app = create_app(Library([folder], None), language=language)
+        with TestClient(app, base_url="http://127.0.0.1:8720") as client:
+            for address in ("/", "/run?run=a.run", "/compare?run=a.run&run=b.run", "/trend"):
+                page = client.get(address)
+                assert page.status_code == 200, page.text
+                pages[address, language] = page.text
+    return pages
+
+
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("run", "diagnose", "rgb", "mirage", "niah")]
 
 
 @pytest.mark.parametrize("kind", ["eval", *SLOW])
-def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path) -> None:
+def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.run"
     made(kind, path)
     with read_run(path) as opened:
@@ -88,5 +106,8 @@ def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path) -> None:
             language: opened.write_report(tmp_path / f"{language}.html", language=language).read_text("utf-8")
             for language in ("en", "zh")
         }
-    own = {str(row["id"]) for row in ROWS} | _DATA
-    assert {language: internal(html, own) for language, html in pages.items()} == {"en": [], "zh": []}
+    own = {str(row["id"]) for row in ROWS} | _DATA | {"a.run", "b.run"}
+    assert {language: internal(page, own) for language, page in pages.items()} == {"en": [], "zh": []}
+    shutil.copy(path, tmp_path / "b.run")
+    viewed = visited(tmp_path, monkeypatch)
+    assert {place: found for place, page in viewed.items() if (found := internal(page, own))} == {}

@@ -192,8 +192,9 @@ class _ScoreTables:
         cached, sent = round(sum(cost.cached for cost in costs)), round(sum(cost.share[0] for cost in costs))
         notes = []
         if costs:
-            needed = self.words["cost_note"].format(cached=f"{cached:,}", sent=f"{sent:,}", needed=f"{cached + sent:,}")
-            notes.append(needed)
+            needed = sum(tally.replies for tally in self.tallies.values())
+            note = self.words["cost_note"].format(cached=f"{cached:,}", sent=f"{sent:,}", needed=f"{needed:,}")
+            notes.append(note)
         if price and costs:
             notes.append(self.words["money_note"].format(price=self.meta["price"]))
         if own_price and any(tally.system.requests for tally in self.tallies.values()):
