@@ -14,7 +14,7 @@ def test_a_terminal_shows_the_question_and_answer_behind_an_advice() -> None:
     run = MemoryRun([record(f"q-{at}", {"answer_match": at / 4}, answer=f"Answer {at}\n\x1b[31m") for at in range(4)])
     found = summaries(run, {})
     text = opening_text(found, width=60)
-    assert text.index("· Why? → Answer 0") < text.index("· Why? → Answer 1")
+    assert text.index("· Why q-0? → Answer 0") < text.index("· Why q-1? → Answer 1")
     assert "Answer 2" not in text  # two are enough
     assert "\x1b" not in text
     assert "not measurements" in text
