@@ -82,8 +82,9 @@ class LiveRun:
         with open_run(baseline) as run:
             same = self.result.system if self.result.system in run.systems else None
         found = compare(
-            baseline, self.result.run, system_a=same, system_b=self.result.system, metrics=names, on="common"
-        )
+            baseline, self.result.run, system_a=same, system_b=self.result.system, metrics=names, primary=names,
+            on="common",
+        )  # fmt: skip
         lines = [
             f"{row.label}: {row.b:.3g}, {row.a:.3g} in {baseline} ({row.worsened} of {row.samples} questions worse, "
             f"{row.improved} better, p = {row.p_holm:.2g})"
