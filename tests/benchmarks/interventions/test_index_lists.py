@@ -59,3 +59,25 @@ def test_a_reference_of_several_items_has_its_evidence_where_each_stands(
     both = [Passage("a", first), Passage("b", second)]
     assert SystemIndex(both).lists([gold], sample)[0] == "yes"
     assert SystemIndex(both[:1]).lists([gold], sample)[0] == "no"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "table", "columns"),
+    [
+        ("What does the Belka pump weigh?", "317 kg",
+         "| Pump | Weight | Power |\n|---|---|---|\n| Arvo pump | 295 kg | 7 kW |\n| Belka pump | 317 kg | 9 kW |",
+         ["Pump  Arvo pump  Belka pump", "Weight  295 kg  317 kg", "Power  7 kW  9 kW"]),
+        ("贝卡泵的重量是多少？", "317 公斤",
+         "| 水泵 | 重量 | 功率 |\n|---|---|---|\n| 阿尔泵 | 295 公斤 | 7 千瓦 |\n| 贝卡泵 | 317 公斤 | 9 千瓦 |",
+         ["水泵  阿尔泵  贝卡泵", "重量  295 公斤  317 公斤", "功率  7 千瓦  9 千瓦"]),
+    ],
+)  # fmt: skip
+def test_a_row_whose_cells_stand_in_columns_is_cut_and_not_missing(
+    question: str, answer: str, table: str, columns: list[str]
+) -> None:
+    gold, sample = _gold(question, answer, table)
+    pieces = [Passage(f"p{n}", text) for n, text in enumerate(["A note.", *columns, "Another note."])]
+    assert SystemIndex(pieces).lists([gold], sample)[0] == "cut"
+    assert SystemIndex([pieces[0], *pieces[2:]]).lists([gold], sample)[0] == "no"  # nothing names its subject
+    old = [Passage(one.id, one.text.replace("317", "318")) for one in pieces]
+    assert SystemIndex(old).lists([gold], sample)[0] == "no"

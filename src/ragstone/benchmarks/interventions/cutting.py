@@ -1,8 +1,11 @@
 """Whether a prompt is cut: seen where the prompt is recorded, else by what the same text says at another place."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.question import fetched_of, handed_over, prompt_of
+from ragstone.benchmarks.interventions.statements import letters
+from ragstone.types import Passage
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.evidence import Evidence
@@ -33,8 +36,14 @@ def clipped(evidence: "Evidence") -> str:
     shown = None if first is None else prompt_of(first)
     if first is None or not shown or evidence.value("prompted") != "no" or evidence.value("fetched") != "yes":
         return "no"
-    whole = {item.id: item for item in (*fetched_of(first), *handed_over(first), *first.passages)}
-    return evidence.has_gold([whole.get(item.id, item) for item in shown])
+    found = (*fetched_of(first), *handed_over(first))
+    return evidence.has_gold([_whole(item, found) for item in shown])
+
+
+def _whole(shown: Passage, found: Sequence[Passage]) -> Passage:
+    """The passage that was found and of which this is the beginning, also under an id that the cut changed."""
+    begun = [item for item in found if item.id == shown.id or letters(item.text).startswith(letters(shown.text))]
+    return max((shown, *begun), key=lambda item: len(item.text))
 
 
 def unread_end(evidence: "Evidence") -> str | None:

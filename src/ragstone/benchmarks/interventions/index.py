@@ -34,6 +34,7 @@ Listed: TypeAlias = Literal["yes", "part", "cut", "no"]
 """Whether an index has the evidence of a question: all of it; that of each part of the answer, and not of every other
 gold passage; some of it only in passages that stand next to each other, cut by their borders; or less."""
 _NEAREST = 20  # passages that are compared with a sentence
+_AROUND = 2  # passages before and behind one that may have the other columns of its table
 _RAREST = 8  # words of it by which they are looked up
 _COMMON = 2000  # passages with a word, beyond which the word does not look up any
 _SAME_SUBJECT = 0.8  # share of the subject's words, by weight, that another version has
@@ -115,15 +116,15 @@ class SystemIndex:
                 shares[place] = shares.get(place, 0.0) + weight
         best = sorted(shares, key=lambda place: (-shares[place], place))[:_NEAREST]
         if joined:
-            return [
-                self._joined(at) for at in dict.fromkeys(at for place in best for at in (place - 1, place)) if at >= 0
-            ]
+            pairs = dict.fromkeys(at for place in best for at in (place - 1, place) if at >= 0)
+            return [*(self._joined(at, 2) for at in pairs), *(self._joined(at - _AROUND) for at in best)]
         return [self.passages[place] for place in best]
 
-    def _joined(self, place: int) -> Passage:
-        """A passage and the next one of the list as one text."""
-        first, *more = self.passages[place : place + 2]
-        return replace(first, text="".join(item.text for item in (first, *more)))
+    def _joined(self, start: int, size: int = 0) -> Passage:
+        """So many passages of the list as one text; else those around a place, each on lines of its own, as the columns
+        of a table are."""
+        some = self.passages[max(0, start) : start + (size or 2 * _AROUND + 1)]
+        return replace(some[0], text=("" if size else "\n").join(item.text for item in some))
 
     def _weight(self, word: str) -> float:
         return math.log1p(len(self.passages) / (1 + len(self._places.get(word, ()))))

@@ -25,7 +25,8 @@ class Shared:
     them without a number or the reference of any question. `prompts`: of most answers the prompt was recorded.
     `repeated`: answers, hashed, that questions with different references got, one of them rightly. `searches`:
     the different lists of passages that questions got; `reranker_helps`: it raises the gold as often as it lowers it.
-    `verified`: which conditions took effect; None where nothing was asked under any."""
+    `places`: the most passages that an answer had; `verified`: which conditions took effect; None where
+    nothing was asked under any."""
 
     barrier: bool = False
     fixed: frozenset[str] = frozenset()
@@ -34,6 +35,7 @@ class Shared:
     repeated: frozenset[int] = frozenset()
     searches: int = 0
     reranker_helps: bool = False
+    places: int = 0
     verified: Verified | None = None
 
 
@@ -41,7 +43,7 @@ class Facts(NamedTuple):
     """What one question adds: whether it is in another language than its documents and the search finds them (None: not
     known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right,
     whether its prompt was recorded (None: no answer), the wordings of its references, its passages (None: there are
-    none), and whether a reranker raised (1) or lowered (-1) its gold."""
+    none), whether a reranker raised (1) or lowered (-1) its gold, and how many passages it has."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
@@ -52,6 +54,7 @@ class Facts(NamedTuple):
     wordings: tuple[str, ...] = ()
     passages: int | None = None
     reranked: int = 0
+    size: int = 0
 
 
 def facts_of(evidence: "Evidence") -> Facts:
@@ -67,6 +70,7 @@ def facts_of(evidence: "Evidence") -> Facts:
         hash(tuple(map(tuple, evidence.slots))), None if outcome in ("refused", "error") else hash(message),
         outcome == "right", asked_model(first), tuple(alias for slot in evidence.slots for alias in slot),
         hash(tuple(item.text for item in first.passages)) if first.passages else None, reranked(evidence),
+        len(first.passages),
     )  # fmt: skip
 
 
@@ -102,5 +106,5 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
     moves = [fact.reranked for fact in facts if fact.reranked]
     return Shared(
         barrier, frozenset(fixed), frozenset(stock), known, repeated, min(len(searches), 2),
-        bool(moves) and sum(moves) >= 0, verified,
+        bool(moves) and sum(moves) >= 0, max((fact.size for fact in facts), default=0), verified,
     )  # fmt: skip
