@@ -128,6 +128,25 @@ def test_a_message_that_a_reply_was_withheld_is_a_guard_unless_the_documents_say
     assert cause_of(quoted).name != "guard"
 
 
+@pytest.mark.parametrize("answer", [
+    "It weighs [***].", "[***]。", "It weighs █████ kg.", "It is [REDACTED].", "<NUMBER_1>", "重量为【已脱敏】。", "XXXX",
+    "由某某负责。",
+])  # fmt: skip
+def test_a_mask_in_place_of_a_value_is_a_guard_unless_the_documents_have_it(answer: str) -> None:
+    answers = dict.fromkeys(("as_is", "again", "gold_only"), answer)
+    assert cause_of(evidence_of("How much?", ["317 kg"], answers, gold=["It weighs 317 kg."])).name == "guard"
+    quoted = evidence_of("How much?", ["317 kg"], answers, gold=[f"{answer} It weighs 317 kg."])
+    assert cause_of(quoted).name != "guard"
+
+
+@pytest.mark.parametrize(
+    "answer", ["It weighs **317** pounds.", "It weighs 200 kg [1].", "Rule (2): 200 kg.", "xx is 200 kg."]
+)
+def test_emphasis_and_citations_are_no_masks(answer: str) -> None:
+    answers = dict.fromkeys(("as_is", "again", "gold_only"), answer)
+    assert cause_of(evidence_of("How much?", ["317 kg"], answers, gold=["It weighs 317 kg."])).name != "guard"
+
+
 @pytest.mark.parametrize(("question", "reference", "gold", "answer"), [
     ("How heavy is the pump?", "317 kg", "The pump weighs 317 kg.", "It is a moderate amount, as usual."),
     ("水泵有多重？", "317公斤", "水泵重317公斤。", "数量适中，与惯例相符。"),

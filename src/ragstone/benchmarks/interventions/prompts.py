@@ -1,7 +1,7 @@
 """What happens to an answer around the model: a guard, or an instruction, replaces it by a fixed message."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.source_attribution import content_words
@@ -25,6 +25,12 @@ _STAGES = ("rewrite", "fetch", "rerank", "prompt")
 _ABOUT_DOCUMENTS = 0.5  # share of the words of an answer that the passages have
 # A message that says that something is missing from the documents is a refusal of the model, not of a guard.
 _FIGURE = re.compile(r"\d")
+_MASK = re.compile(
+    r"[\[<({【［](?:[*＊xX#•.…_-]{2,}|(?:redacted|removed|masked|hidden|private|pii|secret|person|name|email|phone|number|"
+    r"date|address|location|organi[sz]ation|org)(?:[_ -]?\d+)?|已?(?:脱敏|屏蔽|隐藏|隐去|遮蔽|打码|匿名化?))[\]>)}】］]"
+    r"|[█▇▉■▓▒]{2,}|[*＊]{3,}|[×✕]{2,}|(?<!\w)[xX]{3,}(?!\w)|某某",
+    re.IGNORECASE,
+)
 _LACKING = re.compile(
     r"\b(?:documents?|context|passages?|information|sources?|mention\w*|know|find|found|state[sd]?|contain\w*|provided?)\b"
     r"|文档|资料|材料|信息|上下文|段落|提到|提及|知道|找到|文中"
@@ -46,11 +52,14 @@ def open_question(question: str) -> str:
 
 
 def guarded(evidence: "Evidence") -> str | None:
-    """Whether a fixed message replaces the answer from the gold: it says itself that a reply was withheld; or many
-    questions get it, and the model's own reply is recorded and right, or another question about the same passages, or
-    another answer in them, is let through."""
+    """Whether a mask stands in the answer in place of a value, or a fixed message replaces the answer from the gold: it
+    says itself that a reply was withheld; or many questions get it, and the model's own reply is recorded and right, or
+    another question about the same passages, or another answer in them, is let through."""
     response = evidence.response("gold_only") or (evidence.first if evidence.value("prompted") == "yes" else None)
-    if any(one is not None and _is_withheld(evidence, one.answer) for one in (response, evidence.first)):
+    answers = [one.answer for one in (response, evidence.first) if one is not None]
+    if any(_is_withheld(evidence, answer) for answer in answers) or (
+        answers and all(_is_masked(evidence, answer) for answer in answers)
+    ):
         return "yes"
     if response is None or message_of(response) not in evidence.shared.fixed or _FIGURE.search(response.answer):
         return "no"  # a message with a figure claims an answer
@@ -67,6 +76,18 @@ def guarded(evidence: "Evidence") -> str | None:
     if other is None:
         return evidence.told_by("guarded", otherwise="no")
     return "yes" if find_answer(evidence.question.stand_in, other.answer) else "no"
+
+
+def mask_in(answer: str, known: Iterable[str]) -> str:
+    """The mask that stands in an answer in place of a value or name; "" for none, or one that these texts have."""
+    found = _MASK.search(answer)
+    return found[0] if found is not None and not any(found[0] in text for text in known) else ""
+
+
+def _is_masked(evidence: "Evidence", answer: str) -> bool:
+    known = [evidence.sample.question, *(item.text for item in evidence.gold)]
+    known += [alias for slot in evidence.slots for alias in slot]
+    return bool(mask_in(answer, known))
 
 
 def _is_withheld(evidence: "Evidence", answer: str) -> bool:

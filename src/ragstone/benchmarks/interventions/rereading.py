@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.parts import items_of, parts_of
+from ragstone.benchmarks.interventions.prompts import mask_in
 from ragstone.benchmarks.interventions.wordings import is_said
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.metrics._phrases import phrases
@@ -32,6 +33,8 @@ def is_error_message(record: Record) -> bool:
     if response is None or response.finish_reason == NO_ANSWER:
         return False
     answer = response.answer.strip()
+    if mask_in(answer, (record.case.sample.question,)):
+        return False
     if not any(map(str.isalnum, answer)) or answer.strip("\"'` .").lower() in _NOTHING:
         return True
     if answer == record.case.sample.question.strip():
