@@ -129,8 +129,8 @@ def test_a_message_that_a_reply_was_withheld_is_a_guard_unless_the_documents_say
 
 
 @pytest.mark.parametrize("answer", [
-    "It weighs [***].", "[***]。", "It weighs █████ kg.", "It is [REDACTED].", "<NUMBER_1>", "重量为【已脱敏】。", "XXXX",
-    "由某某负责。",
+    "It weighs [***].", "[***]。", "It weighs █████ kg.", "It is [REDACTED].", "<NUMBER_1>",
+    "重量为【已脱敏】。", "XXXX", "由某某负责。",
 ])  # fmt: skip
 def test_a_mask_in_place_of_a_value_is_a_guard_unless_the_documents_have_it(answer: str) -> None:
     answers = dict.fromkeys(("as_is", "again", "gold_only"), answer)
