@@ -169,3 +169,17 @@ def test_words_that_many_questions_get_and_that_say_nothing_are_an_instruction_a
     assert cause(answer, Shared()) != "instruction"
     for value in ("12 kg", "It was Anna Lind."):  # a number, and what another question's reference says
         assert cause(value, shared(value)) != "instruction"
+
+
+@pytest.mark.parametrize(("headings", "cause"), [
+    (("Membership", "Kilns", "Lathe"), "instruction"), (("Membership", "nine kilns", "a lathe"), "reading"),
+])  # fmt: skip
+def test_answers_that_are_headings_of_their_passages_are_an_instruction(headings: tuple[str, ...], cause: str) -> None:
+    golds = ["# Membership\n\nIt costs £34.", "# Kilns\n\nThey are fired at 900 °C.", "# Lathe\n\nIt turns at 40 rpm."]
+    references, evidences = ("£34", "900 °C", "40 rpm"), []
+    for n, (gold, reference, said) in enumerate(zip(golds, references, headings, strict=True)):
+        answers = dict.fromkeys(("as_is", "again", "gold_only", "closed_book"), said)
+        evidences.append(evidence_of(f"What is number {n}?", [reference], answers, gold=[gold]))
+    shared = shared_of(map(facts_of, evidences))
+    evidences[0].shared = shared
+    assert cause_of(evidences[0]).name == cause

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ragstone.benchmarks.interventions.statements import letters
 from ragstone.benchmarks.source_attribution import content_words
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics.refusal import refusal_spans
+from ragstone.retrieval.markdown import headings_of
 from ragstone.text import detect, find_answer, words
 from ragstone.text.folding import fold_characters
 from ragstone.text.quoting import find_quote
@@ -103,8 +105,10 @@ def _is_withheld(evidence: "Evidence", answer: str) -> bool:
 def stock(evidence: "Evidence") -> str:
     """Whether the answer, from the gold alone where that was asked, is one that other questions with other references
     got word for word, and says nothing: no number, nothing that a reference says, no word of the gold that the question
-    has not. No refusal."""
+    has not. No refusal. Or it is a title or heading of a passage, as those of many questions are."""
     responses = [one for name in ("as_is", "gold_only") if (one := evidence.response(name)) is not None]
+    if evidence.shared.headings and responses and all(is_heading(evidence, one.answer) for one in responses):
+        return "yes"
     for response in responses:
         if message_of(response) not in evidence.shared.stock or refusal_spans(response.answer):
             return "no"
@@ -114,6 +118,18 @@ def stock(evidence: "Evidence") -> str:
         if (content_words(response.answer, "") - content_words(evidence.sample.question, "")) & known:
             return "no"
     return "yes" if responses else "no"
+
+
+def is_heading(evidence: "Evidence", answer: str) -> bool:
+    """Whether an answer is nothing but the title or a heading of a passage that was given for it, or of the gold."""
+    said = letters(answer)
+    first = evidence.first
+    texts = [*evidence.gold, *(() if first is None else first.passages)]
+    return bool(said) and any(said == letters(found) for item in texts for found in _headings_of(item))
+
+
+def _headings_of(passage: Passage) -> list[str]:
+    return [passage.title, *(heading for _, _, heading in headings_of(passage.text))]
 
 
 def message_of(response: Response) -> str:

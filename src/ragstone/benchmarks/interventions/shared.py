@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ragstone.benchmarks.interventions.effect import Verified
-from ragstone.benchmarks.interventions.prompts import LONGEST_MESSAGE, message_of
+from ragstone.benchmarks.interventions.prompts import LONGEST_MESSAGE, is_heading, message_of
 from ragstone.benchmarks.interventions.remembering import asked_model
 from ragstone.benchmarks.interventions.searching import foreign, reranked
 from ragstone.text import find_answer
@@ -25,7 +25,8 @@ class Shared:
     them without a number or the reference of any question. `prompts`: of most answers the prompt was recorded.
     `repeated`: answers, hashed, that questions with different references got, one of them rightly. `searches`:
     the different lists of passages that questions got; `reranker_helps`: it raises the gold as often as it lowers it.
-    `places`: the most passages that an answer had; `verified`: which conditions took effect; None where
+    `places`: the most passages that an answer had; `headings`: many wrong answers are nothing but headings of passages;
+    `verified`: which conditions took effect; None where
     nothing was asked under any."""
 
     barrier: bool = False
@@ -36,6 +37,7 @@ class Shared:
     searches: int = 0
     reranker_helps: bool = False
     places: int = 0
+    headings: bool = False
     verified: Verified | None = None
 
 
@@ -43,7 +45,8 @@ class Facts(NamedTuple):
     """What one question adds: whether it is in another language than its documents and the search finds them (None: not
     known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right,
     whether its prompt was recorded (None: no answer), the wordings of its references, its passages (None: there are
-    none), whether a reranker raised (1) or lowered (-1) its gold, and how many passages it has."""
+    none), whether a reranker raised (1) or lowered (-1) its gold, how many passages it has, and whether its wrong
+    answer is nothing but a heading of one."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
@@ -55,6 +58,7 @@ class Facts(NamedTuple):
     passages: int | None = None
     reranked: int = 0
     size: int = 0
+    heading: bool = False
 
 
 def facts_of(evidence: "Evidence") -> Facts:
@@ -70,7 +74,7 @@ def facts_of(evidence: "Evidence") -> Facts:
         hash(tuple(map(tuple, evidence.slots))), None if outcome in ("refused", "error") else hash(message),
         outcome == "right", asked_model(first), tuple(alias for slot in evidence.slots for alias in slot),
         hash(tuple(item.text for item in first.passages)) if first.passages else None, reranked(evidence),
-        len(first.passages),
+        len(first.passages), wrong and is_heading(evidence, first.answer),
     )  # fmt: skip
 
 
@@ -104,7 +108,10 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
     ]
     searches = {fact.passages for fact in facts} - {None}
     moves = [fact.reranked for fact in facts if fact.reranked]
+    wrong = [fact for fact in facts if fact.message]
+    headed = {fact.references for fact in wrong if fact.heading}
     return Shared(
         barrier, frozenset(fixed), frozenset(stock), known, repeated, min(len(searches), 2),
-        bool(moves) and sum(moves) >= 0, max((fact.size for fact in facts), default=0), verified,
+        bool(moves) and sum(moves) >= 0, max((fact.size for fact in facts), default=0),
+        len(headed) >= _FEWEST_MESSAGES and len(headed) >= len(wrong) / 3, verified,
     )  # fmt: skip
