@@ -25,3 +25,22 @@ def test_answers_from_own_passages_handed_back_are_an_alarm_where_they_change_mo
 def test_alarms_of_ten_thousand_questions_take_no_time(changed: int, *, alarm: bool) -> None:
     verified = verified_of(handed_back(changed, 10_000), shown=True)
     assert ("not_neutral" in {one.name for one in verified.alarms}) == alarm
+
+
+@pytest.mark.parametrize(
+    ("refused", "again", "total", "alarm"),
+    [(4, 2, 36, False), (4, 0, 36, False), (9, 0, 36, True), (9, 8, 36, False), (3, 0, 3, True), (36, 0, 36, True)],
+)
+def test_changes_into_refusals_alone_are_an_alarm_where_they_are_many_and_more_than_when_asked_again(
+    refused: int, again: int, total: int, *, alarm: bool
+) -> None:
+    """Four of 36 are what a system does that errs in a few of its answers, whatever it is given."""
+    seen = []
+    for n in range(total):
+        outcome = {"as_is": "wrong", "gold_added": "wrong", "again": "wrong"}
+        outcome |= {"gold_added": "refused"} if n < refused else {}
+        outcome |= {"again": "refused"} if n < again else {}
+        seen.append(Seen({}, outcome, frozenset(), False, False, frozenset()))
+    verified = verified_of(seen, shown=True)
+    assert ("only_refusals" in {one.name for one in verified.alarms}) == alarm
+    assert verified.discredited == alarm
