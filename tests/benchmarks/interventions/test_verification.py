@@ -50,3 +50,22 @@ def test_a_system_that_says_what_was_put_into_its_passages_was_given_them_howeve
 ) -> None:
     seen = asked_with_stand_ins(saying, asked, varying=asked // 2)
     assert verified_of(seen, shown=False).given == given
+
+
+@pytest.mark.parametrize(
+    ("refused", "again", "total", "alarm"),
+    [(4, 2, 36, False), (4, 0, 36, False), (9, 0, 36, True), (9, 8, 36, False), (3, 0, 3, True), (36, 0, 36, True)],
+)
+def test_changes_into_refusals_alone_are_an_alarm_where_they_are_many_and_more_than_when_asked_again(
+    refused: int, again: int, total: int, *, alarm: bool
+) -> None:
+    """Four of 36 are what a system does that errs in a few of its answers, whatever it is given."""
+    seen = []
+    for n in range(total):
+        outcome = {"as_is": "wrong", "gold_added": "wrong", "again": "wrong"}
+        outcome |= {"gold_added": "refused"} if n < refused else {}
+        outcome |= {"again": "refused"} if n < again else {}
+        seen.append(Seen({}, outcome, frozenset(), False, False, frozenset()))
+    verified = verified_of(seen, shown=True)
+    assert ("only_refusals" in {one.name for one in verified.alarms}) == alarm
+    assert verified.discredited == alarm

@@ -30,6 +30,7 @@ _NOTHING: tuple[dict[str, str], frozenset[str]] = ({}, frozenset())  # is withdr
 _DISCREDITS = ("gold_worse", "only_refusals", "not_neutral")
 """The alarms after which no outcome under given passages is used."""
 _PAIR = 2  # answers that are no accident
+_SHARE = 0.2  # of the answers under a condition that become refusals: fewer do not speak against all of them
 _FEW = 3  # records by which a condition is judged for the whole system
 _HANDED_BACK = 5  # questions whose own passages are handed back
 _SAMPLE = 4  # questions with each of two outcomes that are asked first, until passages are shown to arrive
@@ -252,10 +253,9 @@ def _alarms(outcomes: Sequence[Mapping[str, str]]) -> Iterator[Alarm]:
     if worse > better and mcnemar_exact(worse, better) < _CHANCE:
         yield Alarm("gold_worse", "gold_only", worse, total)
     for name in (*_WITH_GOLD, "as_given", "duplicated", "reordered"):
-        pairs = [(one["as_is"], one[name]) for one in outcomes if name in one and "as_is" in one]
-        changed = [after for before, after in pairs if after != before and "unscored" not in (before, after)]
-        if len(changed) >= _FEW and {*changed} <= {"refused", "error"}:
-            yield Alarm("only_refusals", name, len(changed), len(pairs))
+        changed, refused, total = _refusals(outcomes, name)
+        if changed == refused >= max(_FEW, _SHARE * total) and not _is_chance(refused, total, outcomes):
+            yield Alarm("only_refusals", name, refused, total)
     worse, better, total = _changes(outcomes, "as_given")
     *turned, again = _changes(outcomes, "again")
     if _unlikely(worse + better, total, (sum(turned) + 1) / (again + 2)):
@@ -263,6 +263,19 @@ def _alarms(outcomes: Sequence[Mapping[str, str]]) -> Iterator[Alarm]:
     worse, better, total = _changes(outcomes, "again")
     if mcnemar_exact(worse, better) < _SURE:
         yield Alarm("repeat_worse" if worse > better else "repeat_better", "again", worse + better, total)
+
+
+def _is_chance(refused: int, total: int, outcomes: Sequence[Mapping[str, str]]) -> bool:
+    """Whether as many answers become refusals when the questions are simply asked again."""
+    _, again, asked = _refusals(outcomes, "again")
+    return asked > 0 and not _unlikely(refused, total, (again + 1) / (asked + 2))
+
+
+def _refusals(outcomes: Sequence[Mapping[str, str]], condition: str) -> tuple[int, int, int]:
+    """The numbers of answers that a condition changed, and into refusals or errors, and of all that were asked."""
+    pairs = [(one["as_is"], one[condition]) for one in outcomes if condition in one and "as_is" in one]
+    changed = [after for before, after in pairs if after != before and "unscored" not in (before, after)]
+    return len(changed), sum(after in ("refused", "error") for after in changed), len(pairs)
 
 
 def _changes(outcomes: Sequence[Mapping[str, str]], condition: str) -> tuple[int, int, int]:
