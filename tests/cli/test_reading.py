@@ -98,7 +98,7 @@ LABELLING = ("/annotate", "/annotate/item", "/disputes", "/gold", "/gold/questio
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(960)  # the run file takes 3 minutes alone on a core, and other tests run beside it
+@pytest.mark.timeout(960)  # the labels take 6 minutes on a machine that does other things, too
 @pytest.mark.parametrize(
     ("files", "places", "pages"),
     [
