@@ -1,18 +1,21 @@
 """Reads files of a stranger whose strings name code, files and addresses, and prints what Python was seen to do.
 
-    python reading_audit.py FOLDER RUN [LABELS] [--only TABLE]
+    python reading_audit.py FOLDER RUN [LABELS | FINDINGS.json | DATA.jsonl | TRACES.jsonl] [--only TABLE]
 
 Run in a process of its own, since an audit hook cannot be taken back. The folder has `zq_helper.py`, `zq_rubric.toml`
 and `zq_replies.jsonl`, whose names no honest file contains: an import or a read of one of them, a process, or a look-up
-or connection to another machine is an event. Every string of the run file is replaced by each payload in turn, in every
-row at once; then `show`, `report`, `export`, `gate`, `compare`, `trend` and the pages of the viewer read the file. With
-a file of labels its strings are replaced instead, and read by `annotate`, `agreement` and the pages of labelling.
-Prints one JSON document: the number of strings' places and of reads, and the events."""
+or connection to another machine is an event. Every place of a string in the last file gets the payloads: each row
+another one; what stands there once gets three in turn, code in a file and two others, by turns from place to place.
+Each altered file is read by every command that reads such files, and by the pages of the viewer, the first that they
+link of each kind among them. Prints one JSON document: the numbers of strings' places, of payloads in each and of
+reads, the pages that were there, and the events."""
 
 import argparse
 import contextlib
+import html
 import io
 import json
+import re
 import shutil
 import sqlite3
 import sys
@@ -38,6 +41,7 @@ Place = tuple[
 ]  # table, column, the way to a string: "*" for a list, "=KEY" for the key itself
 
 events: list[tuple[str, str]] = []
+kinds: dict[str, int] = {}  # of pages that were opened: whether one of them was there
 watching = False
 
 
@@ -91,28 +95,47 @@ def places_of(file: sqlite3.Connection) -> list[Place]:
     return list(found)
 
 
-def alter(path: Path, place: Place, payload: str) -> bool:
-    """Puts the payload into this place of every row; False if SQLite refuses it."""
+def alter(path: Path, place: Place, start: int) -> int:
+    """Puts a payload into this place of every row, from this one on; returns how many, 0 if SQLite refuses them."""
     table, column, way = place
+    if path.suffix in (".json", ".jsonl"):
+        return _alter_json(path, way, start)
+    count = 0
     with contextlib.closing(sqlite3.connect(path)) as file:
         try:
-            if column in COLUMNS[table][1]:
-                for other, (_, names) in COLUMNS.items():
-                    if column in names and other == table:
-                        file.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (payload,))
-            else:
-                rows = file.execute(f"SELECT rowid, {column} FROM {table}") if _has_rowid(file, table) else None
-                if rows is None:
-                    rows = file.execute(f"SELECT {column}, {column} FROM {table}")
-                key = "rowid" if _has_rowid(file, table) else column
-                for row, text in rows.fetchall():
-                    if text is not None:
-                        new = json.dumps(altered(json.loads(text), way, payload))
-                        file.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {key} = ?", (new, row))
+            key = "rowid" if _has_rowid(file, table) else column
+            rows = file.execute(f"SELECT DISTINCT {key}, {column} FROM {table} WHERE {column} IS NOT NULL").fetchall()
+            for count, (row, text) in enumerate(rows, 1):
+                payload = PAYLOADS[(start + count - 1) % len(PAYLOADS)]
+                is_name = column in COLUMNS[table][1]
+                new = payload if is_name else json.dumps(altered(json.loads(text), way, payload))
+                file.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {key} = ?", (new, row))
             file.commit()
         except sqlite3.Error:
-            return False
-    return True
+            return 0
+    return count
+
+
+def _documents(path: Path) -> list[Any]:
+    text = path.read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
+
+
+def _alter_json(path: Path, way: tuple[str, ...], start: int) -> int:
+    new = [
+        json.dumps(altered(document, way, PAYLOADS[(start + at) % len(PAYLOADS)]))
+        for at, document in enumerate(_documents(path))
+    ]
+    path.write_text("\n".join(new), "utf-8")
+    return len(new)
+
+
+def all_places(path: Path) -> list[Place]:
+    if path.suffix in (".json", ".jsonl"):
+        found = {way: None for document in _documents(path) for way in places(document)}
+        return [("", "", way) for way in found]
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        return places_of(file)
 
 
 def _has_rowid(file: sqlite3.Connection, table: str) -> bool:
@@ -135,28 +158,58 @@ def watched(action: Callable[[], Any]) -> None:
             watching = False
 
 
-def readers(name: str, client: Any) -> list[Callable[[], Any]]:
-    from ragstone.cli.main import run as ragstone
+def commands(name: str) -> tuple[tuple[str, ...], ...]:
+    """What reads such a file."""
+    if name.endswith(".run"):
+        return (
+            ("show", name, "--all"), ("report", name, "-o", "page.html"),
+            ("export", name, "--format", "jsonl", "-o", "x.jsonl"),
+            ("export", name, "--format", "junit", "-o", "x.xml"), ("gate", name, "--fail-under", "answer_match=0.1"),
+            ("compare", "sound.run", name), ("trend", "sound.run", name), ("diagnose", name),
+            ("merge", name, "-o", "merged.run"), ("annotate", name, "--labels", "new.sqlite", "--json"),
+        )  # fmt: skip
+    if name.endswith(".sqlite"):
+        return (
+            ("agreement", "experts", name, "--run", "sound.run"), ("agreement", "experts", name),
+            ("annotate", "--labels", name, "--export", "labels.csv", "--force"), ("data", "review", name),
+            ("annotate", "--labels", name, "--as", "ann"), ("data", "export", name, "-o", "out.jsonl", "--force"),
+        )  # fmt: skip
+    if name.endswith(".json"):
+        return ("report", "sound.run", "-o", "page.html"), ("show", "sound.run", "--all")
+    return (
+        ("data", "check", name), ("eval", name, "--metrics", "answer_match", "--run", "new.run", "--quiet"),
+        ("diagnose", name, "--run", "new2.run", "--quiet"),
+    )  # fmt: skip
 
-    of_run = (
-        ("show", name, "--all"), ("report", name, "-o", "page.html"),
-        ("export", name, "--format", "jsonl", "-o", "x.jsonl"),
-        ("export", name, "--format", "junit", "-o", "x.xml"), ("gate", name, "--fail-under", "answer_match=0.1"),
-        ("compare", "sound.run", name), ("trend", "sound.run", name), ("diagnose", name),
-    )  # fmt: skip
-    of_labels = (
-        ("agreement", "experts", name, "--run", "sound.run"), ("agreement", "experts", name),
-        ("annotate", "--labels", name, "--export", "labels.csv", "--force"),
-    )  # fmt: skip
-    is_run = name.endswith(".run")
-    addresses = ("/", f"/run?run={name}") if is_run else ("/annotate", "/disputes")
-    pages = [lambda address=address: client.get(address) for address in addresses]
-    return [*(lambda words=words: ragstone(list(words)) for words in (of_run if is_run else of_labels)), *pages]
+
+def start_pages(name: str) -> tuple[str, ...]:
+    if name.endswith(".run"):
+        return "/", f"/run?run={name}", f"/cases?run={name}", f"/compare?run=sound.run&run={name}", "/trend"
+    if name.endswith(".sqlite"):
+        return "/annotate?expert=ann", "/disputes?expert=ann", "/gold?by=ann"
+    return ("/run?run=sound.run",) if name.endswith(".json") else ()
+
+
+def visit(client: Any, name: str) -> int:
+    """Opens the pages, and of each kind that they link the first one; returns the number of pages."""
+    seen, left = set[str](), list(start_pages(name))
+    while left:
+        address = left.pop(0)
+        kind = address.partition("?")[0]
+        if kind in seen or kind == "/events":
+            continue
+        seen.add(kind)
+        page = client.get(address)
+        kinds[kind] = max(kinds.get(kind, 0), page.status_code == 200)
+        left += [html.unescape(found) for found in re.findall(r'href="(/[a-z/]+\?[^"]+)"', page.text)]
+    return len(seen)
 
 
 def main() -> None:
     from starlette.testclient import TestClient
 
+    from ragstone.cli.main import run as ragstone
+    from ragstone.report.findings_file import findings_path
     from ragstone.web.app import create_app
     from ragstone.web.library import Library
 
@@ -166,29 +219,41 @@ def main() -> None:
     options.add_argument("--only", default="")
     given = options.parse_args()
     folder, source = given.folder, given.files[-1]
-    target = folder / f"altered{source.suffix}"
     shutil.copy(given.files[0], folder / "sound.run")
+    is_findings = source.suffix == ".json"
+    target = findings_path(folder / "sound.run") if is_findings else folder / f"altered{source.suffix}"
     shutil.copy(source, target)
-    labels = target if target.suffix != ".run" else None
+    labels = target if target.suffix == ".sqlite" else None
     with TestClient(create_app(Library([folder], labels)), base_url="http://127.0.0.1:8720") as client:
-        actions = readers(target.name, client)
-        for action in actions:  # everything that is imported late is imported now
-            watched(action)
+        actions = [lambda words=words: ragstone(list(words)) for words in commands(target.name)]
+
+        def read() -> int:
+            for made in ("merged.run", "new.run", "new2.run", "new.sqlite"):
+                Path(made).unlink(missing_ok=True)
+            for action in actions:
+                watched(action)
+            watched(lambda: visit(client, target.name))
+            return len(actions) + len(kinds)
+
+        read()  # everything that is imported late is imported now
         sys.addaudithook(hook)
-        with contextlib.closing(sqlite3.connect(source)) as file:
-            found = [place for place in places_of(file) if given.only in ("", place[0])]
-        reads = 0
+        found = [place for place in all_places(source) if given.only in ("", place[0])]
+        reads, fewest = 0, len(PAYLOADS)
         for number, place in enumerate(found):
-            payload = PAYLOADS[number % len(PAYLOADS)]
-            for text in dict.fromkeys((PAYLOADS[0], payload)):
+            put, count, others = 0, 1, len(PAYLOADS) - 1
+            is_name = place[0] in COLUMNS and place[1] in COLUMNS[place[0]][1]  # there are few, and each has its part
+            turns = (0, 1 + 2 * number % others, 1 + (2 * number + 1) % others)
+            for start in range(len(PAYLOADS)) if is_name else turns:
                 shutil.copy(source, target)
-                if alter(target, place, text):
-                    before = len(events)
-                    for action in actions:
-                        watched(action)
-                        reads += 1
-                    events[before:] = [(f"{place} {text}: {event}", what) for event, what in events[before:]]
-    print(json.dumps({"places": len(found), "reads": reads, "events": events}))
+                if put >= len(PAYLOADS) * (count if is_name else 1) or not (count := alter(target, place, start)):
+                    break
+                before = len(events)
+                reads += read()
+                events[before:] = [(f"{place} from {start}: {event}", what) for event, what in events[before:]]
+                put += count
+            fewest = min(fewest, put or fewest)
+    pages = sorted(kind for kind, there in kinds.items() if there)
+    print(json.dumps({"places": len(found), "payloads": fewest, "reads": reads, "pages": pages, "events": events}))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.api.planted import Planted
 
-from ragstone import bench
+from ragstone import bench, diagnose
 from ragstone.api.diagnosed_runs import diagnose_run
+from ragstone.error_text import told
 from ragstone.errors import UsageError
 from ragstone.types import Query, Response
 
@@ -49,3 +50,11 @@ def test_runs_of_other_benchmarks_are_refused(tmp_path: Path) -> None:
     bench("mirage", system=Planted(), limit=2, settings=["base"], run=tmp_path / "b.run")
     with pytest.raises(UsageError, match="as is and with the gold alone"):
         diagnose_run(tmp_path / "b.run")
+
+
+def test_a_diagnosis_without_the_gold_alone_is_called_a_diagnosis(tmp_path: Path) -> None:
+    rows = [{"question": f"How long is leave {at}?", "reference": f"{at} days"} for at in range(3)]
+    diagnose(rows, lambda question, passages=None: "3 days.", run=tmp_path / "d.run")
+    with pytest.raises(UsageError, match=r"d\.run \(a diagnosis\) has no question both") as refused:
+        diagnose_run(tmp_path / "d.run")
+    assert "（诊断）" in told(str(refused.value), "zh")

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.tools import environment, process
+from tests.cli.reading_audit import PAYLOADS
+from tests.cli.tools import ROOT, environment, process
 
 from ragstone.metrics import better
 
+TRACES = ROOT / "examples" / "traces.jsonl"
 AUDIT = Path(__file__).with_name("reading_audit.py")
-ROWS = """id,question,answer,reference,contexts,topic
-a1,What is the fee?,The fee is 7 euros.,7 euros,"[""The fee is 7 euros.""]",fees
-a2,Who leads it?,It is Ann.,Bob,"[""Bob leads it.""]",people
-"""
-LABELS = "id,expert,task,label\na1,ann,correct,1\na2,ann,correct,0\na1,bob,correct,1\n"
+EXPERTS = ("ann", "bob")
 HELPER = "from pathlib import Path\n\nPath('executed.txt').write_text('by reading')\nm = search = None\n"
 
 
@@ -26,18 +24,33 @@ HELPER = "from pathlib import Path\n\nPath('executed.txt').write_text('by readin
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run, its labels, and what a payload names in a folder below."""
     folder = tmp_path_factory.mktemp("reading")
-    (folder / "rows.csv").write_text(ROWS)
-    (folder / "labels.csv").write_text(LABELS)
+    rows, labels = [], ["id,expert,task,label"]
+    for n in range(len(PAYLOADS)):  # so that each row can have a payload of its own
+        answer = f"The fee is {n + n % 2} euros."
+        passage = {"id": f"p{n}", "text": f"The fee of {n} is {n} euros.", "title": "Fees"}
+        rows.append({
+            "id": f"a{n}", "question": f"What is the fee of {n}?", "answer": answer, "reference": f"{n} euros",
+            "contexts": [passage], "topic": "fees",
+        })  # fmt: skip
+        labels += [f"a{n},{expert},correct,{int(n % 2 == at)}" for at, expert in enumerate(EXPERTS)]
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder / "labels.csv").write_text("\n".join(labels))
+    (folder / "traces.jsonl").write_text(TRACES.read_text("utf-8"))
     bait = folder / "bait"
     bait.mkdir()
     (bait / "zq_helper.py").write_text(HELPER)
     (bait / "zq_rubric.toml").write_text('name = "zq"\n')
     (bait / "zq_replies.jsonl").write_text('{"default": "x"}\n')
     metrics = ("--metrics", "answer_match,token_f1,recall")
-    made = process("eval", "rows.csv", *metrics, "--run", "e.run", "--quiet", folder=folder)
-    assert made.code == 0, made.err
-    labelled = process("annotate", "e.run", "--labels", "l.sqlite", "--import", "labels.csv", folder=folder)
-    assert labelled.code == 0, labelled.err
+    for words in (
+        ("eval", "rows.jsonl", *metrics, "--run", "e.run", "--quiet"),
+        ("annotate", "e.run", "--labels", "l.sqlite", "--import", "labels.csv"),
+        ("agreement", "experts", "l.sqlite", "--run", "e.run", "--keep"),
+    ):
+        done = process(*words, folder=folder)
+        assert done.code == 0, done.err
+    (findings,) = (path for path in folder.glob("e.run*.json"))
+    findings.rename(folder / "findings.json")
     return folder
 
 
@@ -47,7 +60,7 @@ def audited(folder: Path, *files: str, only: str = "", program: str = "") -> Any
     paths = [str(folder / name) for name in files]
     ended = subprocess.run(
         [sys.executable, *code, str(folder / "bait"), *paths, *options], cwd=folder / "bait",
-        env=environment(folder), capture_output=True, timeout=280, check=False,
+        env=environment(folder), capture_output=True, timeout=900, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr.decode()
     return json.loads(ended.stdout.splitlines()[-1])
@@ -69,7 +82,7 @@ def test_the_audit_sees_code_that_a_reader_loads(work: Path) -> None:
         "metrics._better = lambda name: (metrics.find_metric(name), 'higher')[1];"
         f"runpy.run_path({str(AUDIT)!r}, run_name='__main__')"
     )
-    assert any("zq_helper" in what for _, what in audited(work, "e.run", only="scores", program=naive)["events"])
+    assert any("zq_" in what for _, what in audited(work, "e.run", only="scores", program=naive)["events"])
 
 
 @pytest.mark.slow
@@ -80,10 +93,26 @@ def test_a_metric_of_a_run_file_that_names_a_file_is_text(work: Path) -> None:
     assert not (work / "bait" / "executed.txt").exists()
 
 
+PAGES = ("/", "/beside", "/case", "/cases", "/compare", "/run", "/trend")
+LABELLING = ("/annotate", "/annotate/item", "/disputes", "/gold", "/gold/question")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("files", [("e.run",), ("e.run", "l.sqlite")], ids=["run", "labels"])
-def test_no_string_of_a_file_loads_code_reads_files_or_asks_anybody(work: Path, files: tuple[str, ...]) -> None:
+@pytest.mark.timeout(960)  # the labels take 6 minutes on a machine that does other things, too
+@pytest.mark.parametrize(
+    ("files", "places", "pages"),
+    [
+        (("e.run",), 60, PAGES), (("e.run", "l.sqlite"), 30, LABELLING), (("e.run", "findings.json"), 5, ("/run",)),
+        (("e.run", "rows.jsonl"), 10, ()), (("e.run", "traces.jsonl"), 10, ()),
+    ],
+    ids=["run", "labels", "findings", "data", "traces"],
+)  # fmt: skip
+def test_no_string_of_a_file_loads_code_reads_files_or_asks_anybody(
+    work: Path, files: tuple[str, ...], places: int, pages: tuple[str, ...]
+) -> None:
     found = audited(work, *files)
     assert found["events"] == []
-    assert found["places"] > 10
-    assert found["reads"] >= 5 * found["places"]
+    assert found["places"] >= places
+    assert found["payloads"] >= 3
+    assert found["reads"] >= 2 * found["places"]
+    assert {*pages} <= {*found["pages"]}

@@ -1,5 +1,6 @@
 """What a reader sees has words of people: no name of the program's own inside."""
 
+import html
 import re
 import shutil
 from html.parser import HTMLParser
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 
 from ragstone import bench, diagnose, evaluate, run
 from ragstone.api import read_run
+from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.metrics import METRICS
 from ragstone.web.app import create_app
 from ragstone.web.library import Library
@@ -19,6 +21,7 @@ _NAMES = {name for name, _ in METRICS}
 _SNAKE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 _PASSAGE = re.compile(r"(positive|negative|fake|original)[:-]\d+")
 _WORDS = {"rumour", "related", "RUN", "EVAL", "as_is", "none", "None", "null"}
+_CODES = {*CONDITIONS, "again", "intervention", "noise", "counterfactual", "rejection", "balanced", "True", "False"}
 _DATA = {f"{language}_{name}" for language in ("en", "zh") for name in ("refine", "int", "fact")}  # as RGB calls them
 
 
@@ -41,15 +44,15 @@ class _Visible(HTMLParser):
             self.texts.append(" ".join(data.split()))
 
 
-def internal(page: str, own: set[str]) -> list[str]:
-    """The texts of a page that are names inside the program; `own`: what the user named."""
+def internal(page: str, own: set[str], *, made: bool = False) -> list[str]:
+    """The texts of a page that are names inside the program. `own`: the user's; `made`: how it is made, too."""
     visible = _Visible()
-    visible.feed(page.partition('<section id="made">')[0])
+    visible.feed(page if made else page.partition('<section id="made">')[0])
     found = []
     for text in visible.texts:
         if text in own or text.partition("@")[0] in _NAMES:
             continue
-        if text in _WORDS or _SNAKE.fullmatch(text) or _PASSAGE.fullmatch(text):
+        if text in _WORDS | _CODES or _SNAKE.fullmatch(text) or _PASSAGE.fullmatch(text):
             found.append(text)
     return sorted(set(found))
 
@@ -94,6 +97,27 @@ def visited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, st
     return pages
 
 
+def listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
+    """The list of the cases of a run, and the page of a case of each condition that it offers."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    pages: dict[tuple[str, str], str] = {}
+    for language in ("en", "zh"):
+        app = create_app(Library([folder], None), language=language)
+        with TestClient(app, base_url="http://127.0.0.1:8720") as client:
+            first = "/cases?run=a.run"
+            lists = [first, *dict.fromkeys(_linked(client.get(first).text, r"/cases\?[^\"]*(?:c\.|group)[^\"]*"))]
+            for address in lists:
+                pages[address, language] = client.get(address).text
+                for case in _linked(pages[address, language], r"/case\?[^\"]+")[:1]:
+                    pages[case, language] = client.get(case).text
+    return pages
+
+
+def _linked(page: str, address: str) -> list[str]:
+    return [html.unescape(link) for link in re.findall(f'href="({address})"', page)]
+
+
+OWN = {str(row["id"]) for row in ROWS} | _DATA | {"a.run", "b.run"}
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("run", "diagnose", "rgb", "mirage", "niah")]
 
 
@@ -106,8 +130,16 @@ def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path, monkeypa
             language: opened.write_report(tmp_path / f"{language}.html", language=language).read_text("utf-8")
             for language in ("en", "zh")
         }
-    own = {str(row["id"]) for row in ROWS} | _DATA | {"a.run", "b.run"}
-    assert {language: internal(page, own) for language, page in pages.items()} == {"en": [], "zh": []}
+    assert {language: internal(page, OWN) for language, page in pages.items()} == {"en": [], "zh": []}
     shutil.copy(path, tmp_path / "b.run")
     viewed = visited(tmp_path, monkeypatch)
-    assert {place: found for place, page in viewed.items() if (found := internal(page, own))} == {}
+    assert {place: found for place, page in viewed.items() if (found := internal(page, OWN))} == {}
+
+
+@pytest.mark.parametrize("kind", ["eval", "diagnose"])
+def test_no_case_shows_a_name_of_the_program(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(kind, tmp_path / "a.run")
+    pages = listed(tmp_path, monkeypatch)
+    assert len(pages) >= 4
+    shown = {place: internal(page, OWN, made=True) for place, page in pages.items()}
+    assert {place: found for place, found in shown.items() if found} == {}

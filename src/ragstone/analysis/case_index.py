@@ -84,7 +84,7 @@ class CaseIndex:
 
     def __init__(self, run: RunReader, benchmark: Benchmark, path: Path, state: str, language: str) -> None:
         self.path, self.language = path, language
-        self._run, self._benchmark, self._state = run, benchmark, state
+        self._run, self.benchmark, self._state = run, benchmark, state
         self._lock, self._building = threading.RLock(), threading.RLock()
         self._labels: dict[tuple[str, str, str], str] = {}
         self._searches: dict[SearchKey, Found] = {}
@@ -105,7 +105,7 @@ class CaseIndex:
         """The index as questions read it, and what updates it, each with a connection of its own to both files."""
         store = open_store(self.path, self._state)
         try:
-            return store, Builder(open_store(self.path, self._state), self._run.reopened(), self._benchmark)
+            return store, Builder(open_store(self.path, self._state), self._run.reopened(), self.benchmark)
         except BaseException:
             store.close()
             raise
@@ -306,7 +306,7 @@ class CaseIndex:
         (record,) = self._run.find([key])
         if record is None:
             return ""
-        diagnosis = self._benchmark.explain(record, language=language)
+        diagnosis = self.benchmark.explain(record, language=language)
         return diagnosis.label if name == "cause" else diagnosis.group
 
     def _position(self, key: CaseKey) -> int | None:

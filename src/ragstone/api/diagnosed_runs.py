@@ -48,6 +48,11 @@ def diagnose_run(run: str | Path) -> RunDiagnosis:
         records = {system: list(_converted(opened, system)) for system in opened.run.systems}
         view = _Converted(opened.run.meta, _by_retriever(records))
         if not view.systems:
+            if opened.benchmark.name == Interventions.name:
+                raise UsageError(
+                    f"{run} (a diagnosis) has no question both as is and with the gold alone, so nothing tells causes. "
+                    "Ask the system again with `ragstone diagnose QUESTIONS --system …`."
+                )
             raise UsageError(
                 f"{run} (a run of {opened.benchmark.name!r}) has no question both as is and with the gold alone, so "
                 "nothing tells causes. Ask the system again with `ragstone diagnose QUESTIONS --system …`."

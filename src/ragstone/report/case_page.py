@@ -14,7 +14,7 @@ from ragstone.display import Diagnosis, Span, shown_id
 from ragstone.messages import messages
 from ragstone.report.case_course import course_html, prompt_html
 from ragstone.report.html import marked, score_entries
-from ragstone.report.metadata import condition_of
+from ragstone.report.metadata import column_of, condition_of
 from ragstone.report.passage_path import PassagePath, passage_paths
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
@@ -177,7 +177,7 @@ def _made(canvas: Canvas, w: Mapping[str, str], record: Record, benchmark: Bench
     """The condition, and the other columns of the data."""
     case = record.case
     plain = [(name, value) for name, value in case.sample.meta.items() if isinstance(value, str | int | float | bool)]
-    notes = [(one_line(str(name), 80), one_line(str(value), _LINE)) for name, value in plain[:_NOTES]]
+    notes = [column_of(str(name), str(value), canvas.language, benchmark) for name, value in plain[:_NOTES]]
     return canvas.html(
         "report/case_condition.html",
         w=w,

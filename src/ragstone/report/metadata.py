@@ -29,12 +29,25 @@ def condition_of(
     condition: Mapping[str, Scalar], language: str, benchmark: Benchmark | None = None
 ) -> Iterator[tuple[str, str]]:
     """The name and the value of each part of a condition, in the words of its benchmark as far as it has some
-    (`field_NAME`, `field_NAME_VALUE` in its messages)."""
-    words = messages(_SHARED if benchmark is None else type(benchmark).__module__, language)
+    (`field_NAME`, `field_NAME_VALUE` in its messages; `condition_VALUE` for what a diagnosis asks)."""
+    words = words_of(benchmark, language)
     for name, value in list(condition.items())[:_CONDITIONS]:
         text = _text(value)
         key = f"field_{text}" if isinstance(value, bool) else f"field_{name}_{text}"
-        yield one_line(words.get(f"field_{name}", name), 80), one_line(words.get(key, text), _LINE)
+        shown = words.get(f"condition_{text}") if name == "intervention" else None
+        yield one_line(words.get(f"field_{name}", name), 80), one_line(shown or words.get(key, text), _LINE)
+
+
+def column_of(name: str, text: str, language: str, benchmark: Benchmark | None) -> tuple[str, str]:
+    """A column of the data and its value, in the words of the benchmark where it wrote the column (`column_NAME`,
+    `column_NAME_VALUE`); those of the user stay."""
+    words = words_of(benchmark, language)
+    return one_line(words.get(f"column_{name}", name), 80), one_line(words.get(f"column_{name}_{text}", text), _LINE)
+
+
+def words_of(benchmark: Benchmark | None, language: str) -> Mapping[str, str]:
+    """What a benchmark, or every one, calls its fields."""
+    return messages(_SHARED if benchmark is None else type(benchmark).__module__, language)
 
 
 def flattened(value: object, prefix: str = "") -> dict[str, str]:

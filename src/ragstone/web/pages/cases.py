@@ -15,6 +15,7 @@ from ragstone.display import short_names
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
 from ragstone.report.html import lang_attribute
+from ragstone.report.metadata import column_of, condition_of, words_of
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
@@ -68,12 +69,12 @@ def _values(
     return {
         "chosen": chosen, "here": at(chosen, current), "up": address(request, "/run", {"run": name}),
         "notice": _notice(w, progress), "poll": not progress.finished,
-        "sorts": [(value, w.get(f"sort_{value}", value)) for value in _sorts(index, chosen)],
+        "sorts": [(value, _sort_name(w, value)) for value in _sorts(index, chosen)],
         "kept": [("run", name), *(pair for pair in pairs if not _has_field(pair[0], index)),
                  *([("lang", lang)] if lang else [])],
-        "metrics": [(metric, _range_text(chosen, metric)) for metric in index.metrics],
-        "facets": [_facet(canvas, w, pairs, at, *item) for item in useful if item[0] in _FIRST],
-        "others": [_facet(canvas, w, pairs, at, *item) for item in useful if item[0] not in _FIRST],
+        "metrics": [(name, w.get(f"metric_{name}", name), _range_text(chosen, name)) for name in index.metrics],
+        "facets": [_facet(canvas, w, index, pairs, at, *item) for item in useful if item[0] in _FIRST],
+        "others": [_facet(canvas, w, index, pairs, at, *item) for item in useful if item[0] not in _FIRST],
         "others_open": any(parameter == "label" or parameter.startswith("c.") for parameter, _ in pairs),
         "count": w["count_about" if not found.exact else "count_one" if found.total == 1 else "count"].format(
             n=found.total),
@@ -97,6 +98,12 @@ def _sorts(index: CaseIndex, chosen: CaseFilter) -> Iterator[str]:
         yield from (metric, f"-{metric}")
     if chosen.sort.removeprefix("-") not in ("worst", "id", *index.metrics):
         yield chosen.sort
+
+
+def _sort_name(w: Mapping[str, str], value: str) -> str:
+    metric = value.removeprefix("-")
+    order = w["sort_highest" if value.startswith("-") else "sort_lowest"]
+    return w.get(f"sort_{value}") or order.format(metric=w.get(f"metric_{metric}", metric))
 
 
 def _range_text(chosen: CaseFilter, metric: str) -> str:
@@ -129,25 +136,40 @@ def _pair(name: str, value: str) -> Pair:
 
 
 def _facet(
-    canvas: Canvas, w: Mapping[str, str], pairs: Sequence[Pair], at: Callable[[CaseFilter], str], name: str,
-    facets: Sequence[Facet],
+    canvas: Canvas, w: Mapping[str, str], index: CaseIndex, pairs: Sequence[Pair], at: Callable[[CaseFilter], str],
+    name: str, facets: Sequence[Facet],
 ) -> Markup:  # fmt: skip
     """A facet with its values as links that add a value to the filter, or take it out."""
-    chips, labels = [], short_names(facet.value for facet in facets) if name == "system" else {}
+    chips, systems = [], short_names(facet.value for facet in facets) if name == "system" else {}
+    shown = w.get(f"facet_{name}", "")
     for facet in facets[: _CHIPS + _MORE_CHIPS]:
         pair = _pair(name, facet.value)
         on = pair in pairs
         changed = [other for other in pairs if other != pair] if on else [*pairs, pair]
-        label = (
-            w[facet.value] if name == "status" else one_line(labels.get(facet.value, facet.label or facet.value), 60)
-        )
+        title, text = _words(canvas, w, index, name, facet)
+        label, shown = one_line(systems.get(facet.value, text), 60), shown or title
         chips.append(
             canvas.html(
                 "web/chip.html", w=w, label=label, count=facet.count, on=on, href=at(CaseFilter.from_query(changed))
             )
         )
-    shown = name.partition(".")[2] or w[f"facet_{name}"]
     return canvas.html("web/facet.html", w=w, name=one_line(shown, 60), first=chips[:_CHIPS], rest=chips[_CHIPS:])
+
+
+def _words(canvas: Canvas, w: Mapping[str, str], index: CaseIndex, name: str, facet: Facet) -> tuple[str, str]:
+    """What the facet and a value of it are called in reports; the address has their codes."""
+    kind, _, field = name.partition(".")
+    words = words_of(index.benchmark, canvas.language)
+    if kind == "label":
+        return column_of(field, facet.value, canvas.language, index.benchmark)
+    if kind == "c":
+        value = {"True": True, "False": False}.get(facet.value, facet.value)
+        return next(condition_of({field: value}, canvas.language, index.benchmark))
+    own = {
+        "status": w.get(facet.value), "language": words.get(f"field_language_{facet.value}"),
+        "group": words.get(f"condition_{facet.value}"),
+    }.get(name)  # fmt: skip
+    return w[f"facet_{name}"], own or facet.label or facet.value
 
 
 def _row(
