@@ -13,6 +13,11 @@ def test_the_faults_of_a_chain_are_named() -> None:
         pytest.skip(reason)
     assert len(found) > 10
     for name, row in found.items():
-        assert row["causes"][FAULTS[name].cause] >= 0.9 * sum(row["causes"].values()), name
+        cause, causes = FAULTS[name].cause, row["causes"]
+        right = causes[cause]
+        if cause == "filtered":  # without a list of the index, some of what is kept out only looks as if not found
+            assert right > causes.get("not_retrieved", 0)
+            right += causes.get("not_retrieved", 0)
+        assert right >= 0.9 * sum(causes.values()), name
         assert row["alarms"] == 0
         assert row["answers"] <= 6 * row["questions"]

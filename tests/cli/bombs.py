@@ -158,9 +158,9 @@ def docx_giant_text(folder: Path) -> str:
 
 
 def docx_wide_table(folder: Path) -> str:
-    """A row of 6,000 cells in each of 60 rows: python-docx looks up each cell anew."""
+    """A row of 6,000 cells in each of 180 rows: python-docx looks up each cell anew."""
     row = f"<w:tr>{'<w:tc><w:p/></w:tc>' * 6000}</w:tr>"
-    return _document(folder / "a.docx", f"{_DOC}<w:tbl><w:tblGrid/>{row * 60}</w:tbl>{_END}")
+    return _document(folder / "a.docx", f"{_DOC}<w:tbl><w:tblGrid/>{row * 180}</w:tbl>{_END}")
 
 
 def docx_huge_attachment(folder: Path) -> str:

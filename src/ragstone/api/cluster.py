@@ -8,6 +8,7 @@ beside the run file on a shared disk is merged first.
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -315,6 +316,7 @@ def _ray() -> Any:
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "5")  # seconds: the command can be run again
     warnings.filterwarnings("ignore", "Ray Client connection timed out")  # the command says so in its own line
+    logging.getLogger("ray.util.client.logsclient").setLevel(logging.CRITICAL)  # it goes on saying that it reconnects
     return load("ray", extra="ray", purpose="--cluster")
 
 
