@@ -266,7 +266,7 @@ def test_the_advice_is_specific(fault: str, expected: str, tmp_path: Path, corpu
 
 def test_the_judge_finds_gold_passages_that_state_the_reference_in_other_words(tmp_path: Path, corpus: Path) -> None:
     rows = [{"id": "q1", "question": "How much does the Belka pump weigh?",
-             "reference": "317 kg it weighs, the Belka pump of the north works, a pump"}]  # fmt: skip
+             "reference": "317 kg it weighs the Belka pump of the north works a pump"}]  # fmt: skip
     system = Planted(frozenset({"lost"}), concerned=range(12))
     result = diagnose(
         rows, system, metrics="answer_match", judge=scripted_judge(), corpus=corpus, run=tmp_path / "judged.run"

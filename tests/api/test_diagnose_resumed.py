@@ -121,7 +121,7 @@ def test_what_the_system_does_not_take_is_told_by_every_command_on_the_run(tmp_p
 
 
 def test_a_judge_that_fails_on_gold_passages_stops_before_anything_is_asked(tmp_path: Path, corpus: Path) -> None:
-    reference = "317 kg it weighs, the Belka pump of the north works, a pump"
+    reference = "317 kg it weighs the Belka pump of the north works a pump"
     rows = [{"id": "q1", "question": "How much does the Belka pump weigh?", "reference": reference}]
     judge = scripted_judge()
     failing = Scripted(lambda request: "no JSON", id=judge.id)
