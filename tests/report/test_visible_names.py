@@ -78,7 +78,7 @@ def made(kind: str, path: Path) -> None:
     elif kind == "rgb":
         bench("rgb", limit=12, fictional_size=12, **small)
     elif kind == "mirage":
-        bench("mirage", retriever="bm25", limit=8, fictional_size=8, **small)
+        bench("mirage", retrievers="bm25", limit=8, fictional_size=8, **small)
     else:
         bench("niah", lengths=[500, 1000], depths=[0, 100], **small)
 
