@@ -130,7 +130,7 @@ def test_the_report_of_a_comparison_opens_with_verdict_picture_and_what_to_do(
     assert tops[2] < 844
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.scrollHeight") < 3_000
-    assert {"en": "right only by new 1 of 18", "zh": "18 个中的 1 个"}[language] in text_of(html)
+    assert {"en": "right only by new 1 of 25", "zh": "25 个中的 1 个"}[language] in text_of(html)
     page.locator("table.flips td.lost a").click()
     assert page.url.endswith("#cases-lost")
     assert page.locator("details:has(:target)").first.get_attribute("open") is not None
