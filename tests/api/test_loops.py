@@ -3,7 +3,9 @@
 A kernel and uvloop are no dependencies of ragstone's: they run in an environment of their own, made at the first run.
 """
 
+import html
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -36,6 +38,31 @@ try:
             sys.exit("\\n".join(content["traceback"]))
         if kind == "status" and content["execution_state"] == "idle":
             break
+finally:
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+"""
+
+# The same for several cells (a JSON list): a line for each, with what it displays.
+CELLS = """
+import json, sys
+from jupyter_client.manager import start_new_kernel
+
+manager, client = start_new_kernel(kernel_name="python3")
+try:
+    for cell in json.load(sys.stdin):
+        client.execute(cell)
+        displayed = []
+        while True:
+            message = client.get_iopub_msg(timeout=300)
+            kind, content = message["msg_type"], message["content"]
+            if kind in ("display_data", "execute_result"):
+                displayed.append(content["data"])
+            if kind == "error":
+                sys.exit("\\n".join(content["traceback"]))
+            if kind == "status" and content["execution_state"] == "idle":
+                break
+        print(json.dumps(displayed))
 finally:
     client.stop_channels()
     manager.shutdown_kernel(now=True)
@@ -90,7 +117,7 @@ def ran(python: Path, folder: Path, program: str, told: str = "") -> list[str]:
     """The lines that a program prints, which sees this ragstone and the packages of this environment."""
     import numpy as np
 
-    paths = [Path(ragstone.__file__).parents[1], Path(np.__file__).parents[1]]
+    paths = [Path(ragstone.__file__).parents[1], Path(np.__file__).parents[1], Path(__file__).parents[2]]
     done = subprocess.run(
         [str(python), "-W", "error::RuntimeWarning", "-c", program], input=told, cwd=folder, capture_output=True,
         text=True, check=False, env={"PYTHONPATH": ":".join(map(str, paths)), "HOME": str(folder), "PATH": "/usr/bin"},
@@ -102,6 +129,74 @@ def ran(python: Path, folder: Path, program: str, told: str = "") -> list[str]:
 def test_in_a_real_notebook_both_forms_work_and_nothing_is_patched(python: Path, tmp_path: Path) -> None:
     lines = ran(python, tmp_path, NOTEBOOK, CELL)
     assert lines == ["UnknownName", "1 0 True", "True True False"]
+
+
+# A run of 40 questions, which fails where the topic is refunds, another of the same questions, and two halves of one.
+SETUP = """
+import ragstone
+from pathlib import Path
+from ragstone.api import agreement_of_experts, check_gates, read_run
+from tests.builders.test_mirage import changed, supporting, written_dump, written_popqa
+from tests.builders.test_rgb import ENGLISH, articles
+rows = [{"id": f"q{n}", "question": f"How tall is {n}?", "answer": "5 m" if n % 4 else "4", "reference": "5 m",
+         "region": "north" if n % 4 else "south"} for n in range(80)]
+for name, some in (("whole", rows), ("other", [{**row, "answer": "5 m"} for row in rows])):
+    ragstone.evaluate(some, "answer_match", run=f"{name}.run")
+for part in (1, 2):
+    ragstone.bench("rgb", model="local/extractive", limit=2, fictional_size=2, data_languages="en",
+                   shard=f"{part}/2", run=f"{part}.run")
+writer, reader = changed(read=ENGLISH.knowing), changed(answering=supporting)
+news, dump, popqa = articles(Path(), ENGLISH), written_dump(Path()), written_popqa(Path())
+folder = Path("docs"); folder.mkdir()
+for name in ("leave", "travel"):
+    text = f"The form for {name} is number 17. It is signed by two managers. The office for {name} opens at 9 o'clock. "
+    (folder / f"{name}.txt").write_text(text * 3)
+labels = [{"id": f"q{n}", "expert": expert, "correct": "yes" if n % 4 else "no"} for n in range(12) for expert in "ab"]
+"""
+SHOWN = {
+    "bench": ('ragstone.bench("rgb", model="local/extractive", limit=2, fictional_size=2, run="b.run")', "extractive"),
+    "build_mirage": ('ragstone.build_mirage(popqa, dump, "m", reader, run="m.run")', "Run file: m.run"),
+    "build_questions": ('ragstone.build_questions("docs", "q", run="q.run")', "Run file: q.run"),
+    "build_rgb": ('ragstone.build_rgb(news, "r", writer, retriever="bm25", run="r.run")', "Run file: r.run"),
+    "compare": ('ragstone.compare("whole.run", "other.run")', "answer_match rose"),
+    "diagnose": ('ragstone.diagnose(rows[:9], lambda question: "5 m", run="d.run")', "rightly"),
+    "evaluate": ('ragstone.evaluate(rows, "answer_match", run="e.run")', "60 of 80 answers are right"),
+    "merge": ('ragstone.merge(["1.run", "2.run"], "merged.run")', "Run file: merged.run"),
+    "run": ('ragstone.run(rows, lambda question: "5 m", "answer_match", run="u.run")', "80 of 80 answers are right"),
+    "slices": ('ragstone.slices("whole.run")', "fails most where"),
+    "trend": ('ragstone.trend(["whole.run", "other.run"])', "answer_match rose"),
+    "check_gates": ('check_gates("whole.run", {"answer_match": 0.9})', "failed: answer_match ≥ 0.9"),
+    "agreement_of_experts": ("agreement_of_experts(labels)", "experts"),
+    "read_run": ('read_run("whole.run")', "60 of 80 answers are right"),
+}
+
+
+@pytest.fixture(scope="module")
+def displayed(python: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, str]]]:
+    """What a notebook displays of the result of each public function: the outputs of its cell."""
+    folder = tmp_path_factory.mktemp("notebook")
+    cells = [SETUP, *(cell for cell, _ in SHOWN.values())]
+    first, *others = (json.loads(line) for line in ran(python, folder, CELLS, json.dumps(cells)))
+    assert first == []
+    return dict(zip(SHOWN, others, strict=True))
+
+
+@pytest.mark.parametrize("function", SHOWN)
+def test_each_public_result_is_one_output_in_a_notebook_and_no_dump(
+    displayed: dict[str, list[dict[str, str]]], function: str
+) -> None:
+    (shown,) = displayed[function]
+    assert set(shown) == {"text/plain", "text/html"}
+    opening = SHOWN[function][1]
+    for text in shown.values():
+        assert re.sub("<[^>]+>", "", html.unescape(text)).find(opening) >= 0
+        assert not re.search(r"\b[A-Z]\w+\(\w+=|<ragstone|object at 0x", text)
+    assert shown["text/html"].startswith(("<p>", "<table>"))
+
+
+def test_every_public_function_is_among_them() -> None:
+    public = {name for name in ragstone.__all__ if not name.endswith(("_async", "__"))}
+    assert set(SHOWN) == public | {"check_gates", "agreement_of_experts", "read_run"}
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,7 @@ def page(title: str, text: str, *, ns: int = 0, redirect: str = "", changed: str
     )
 
 
-@pytest.fixture
-def dump(tmp_path: Path) -> Path:
+def written_dump(folder: Path) -> Path:
     """Articles of towns, each with its year; a redirect, a talk page, markup."""
     pages = [
         page(town, f"{{{{Infobox|x=1}}}} '''{town}''' is a [[town]].\n{FILLER * 12}\n"
@@ -47,14 +46,19 @@ def dump(tmp_path: Path) -> Path:
     ]  # fmt: skip
     pages += [page("Old Brill", "", redirect="Brill"), page("Talk:Arden", "founded in 1", ns=1)]
     text = f"<mediawiki xmlns='http://www.mediawiki.org/xml/export-0.11/'>{''.join(pages)}</mediawiki>"
-    path = tmp_path / "pages-articles.xml.bz2"
+    path = folder / "pages-articles.xml.bz2"
     path.write_bytes(bz2.compress(text.encode()))
     return path
 
 
 @pytest.fixture
-def popqa(tmp_path: Path) -> Path:
-    path = tmp_path / "popqa.tsv"
+def dump(tmp_path: Path) -> Path:
+    return written_dump(tmp_path)
+
+
+def written_popqa(folder: Path) -> Path:
+    """Questions about the towns, as PopQA writes them."""
+    path = folder / "popqa.tsv"
     titles = [*TOWNS[:1], "Old Brill", *TOWNS[2:], "Nowhere", "Arden"]
     rows = ["id\tquestion\tpossible_answers\ts_wiki_title"]
     for n, title in enumerate(titles):
@@ -62,6 +66,11 @@ def popqa(tmp_path: Path) -> Path:
         rows.append(f"{n}\tFill in the blank ({title}): {TOWNS[n % 6]} was founded in _____.\t{year}\t{title}")
     path.write_text("\n".join(rows), "utf-8")
     return path
+
+
+@pytest.fixture
+def popqa(tmp_path: Path) -> Path:
+    return written_popqa(tmp_path)
 
 
 def supporting(shown: Mapping[str, Any], reply: Any) -> Any:

@@ -12,6 +12,20 @@ from ragstone.messages import messages
 MOST_ROWS = 12  # slices of a table
 
 
+def slice_verdict(result: Slices, *, language: str = "en") -> str:
+    """The answer in a line: the clearest slice of a system, or that there is none."""
+    texts, tested = messages(__name__, language), sum(result.tested)
+    if not tested:
+        return texts["verdict.untested"].format(system=result.system, why=next(_notes(result, texts)))
+    if not result.found:
+        return texts["verdict.none"].format(system=result.system, tested=f"{tested:,}")
+    first = result.found[0]
+    inside, outside = (100 * (side.value or 0.0) for side in (first.contrast.inside, first.contrast.outside))
+    count = sum(slice_.within is None for slice_ in result.found)
+    line = texts["verdict.one" if count == 1 else "verdict.several"]
+    return line.format(system=result.system, name=first.name, inside=inside, outside=outside, count=count)
+
+
 def slice_tables(results: Sequence[Slices], *, language: str = "en") -> list[Table]:
     """A table for each system: the slices that fail significantly more, or the largest differences if none does."""
     texts = messages(__name__, language)

@@ -15,7 +15,7 @@ from ragstone.api.open_run import open_checked, viewed
 from ragstone.display import Cell, Row, Table, short_names
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
-from ragstone.report.notebook import result_snippet
+from ragstone.report.notebook import result_snippet, result_text
 from ragstone.runs import RunReader
 
 __all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides", "system_of"]
@@ -28,10 +28,7 @@ class ShownComparison(Comparison):
     """A comparison that shows itself: its verdict, the differences as a picture, and the main table."""
 
     def __repr__(self) -> str:
-        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
-
-        opening, tables = self._leading()
-        return "\n".join([opening, *(table_text(table, language=preferred_language()) for table in tables)])
+        return result_text(*self._leading(), language=preferred_language())
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""

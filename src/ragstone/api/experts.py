@@ -27,8 +27,10 @@ from ragstone.api.expert_labels import ExpertLabels, read_labels
 from ragstone.api.open_run import open_checked, viewed
 from ragstone.display import Table
 from ragstone.errors import UsageError
+from ragstone.messages import preferred_language
 from ragstone.report.expert_tables import expert_summary, expert_tables
 from ragstone.report.findings_file import write_findings
+from ragstone.report.notebook import result_snippet, result_text
 from ragstone.text import detect
 
 __all__ = [
@@ -44,9 +46,9 @@ TASKS: Mapping[str, tuple[str, ...]] = {
 """The metrics that a task of labelling is compared with: the first one that the run has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExpertAgreement(ExpertFindings):
-    """What the labels tell, with `summary` and `tables`, and `keep` for reports."""
+    """What the labels tell, with `summary` and `tables`, and `keep` for reports. It shows itself."""
 
     labels: str = ""
     sha256: str = ""
@@ -59,6 +61,16 @@ class ExpertAgreement(ExpertFindings):
     def tables(self, *, language: str = "en") -> list[Table]:
         """The tables, in a language."""
         return expert_tables(self, language=language)
+
+    def __repr__(self) -> str:
+        """The summary and the tables."""
+        language = preferred_language()
+        return result_text(self.summary(language=language), self.tables(language=language), language=language)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        language = preferred_language()
+        return result_snippet(self.summary(language=language), self.tables(language=language))
 
     def keep(self) -> Path:
         """Writes the findings beside the run, where its reports find them; returns the path. Raises UsageError where

@@ -11,10 +11,24 @@ from ragstone.api.blocking import public
 from ragstone.api.open_run import open_checked, viewed
 from ragstone.api.project_config import CONFIG, nearest_table
 from ragstone.errors import DataError, UsageError
+from ragstone.messages import preferred_language
 from ragstone.metrics import better
+from ragstone.report.notebook import result_snippet
 from ragstone.types import Run
 
 __all__ = ["Gate", "GateResult", "check_gates", "gates_of", "project_gates"]
+
+
+class GateResults(list[GateResult]):
+    """The results of gates, which show themselves: a line each."""
+
+    def __repr__(self) -> str:
+        language = preferred_language()
+        return "\n".join(result.line_in(language) for result in self)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return result_snippet("", (), repr(self).splitlines())
 
 
 @public
@@ -26,7 +40,7 @@ def check_gates(
     min_coverage: float = 0.95,
     system: str | None = None,
     where: Mapping[str, str] | None = None,
-) -> list[GateResult]:
+) -> GateResults:
     """Checks each gate for each system of the run (a path or an open run), or only for `system`.
 
     `gates`: {"faithfulness": 0.8}, where a threshold is a minimum, or a maximum for metrics where lower is better; or
@@ -45,7 +59,7 @@ def check_gates(
         gates = gates_of(under, over, run.meta, where={name: str(value) for name, value in (where or {}).items()})
     elif where:
         raise UsageError("where= is for thresholds by metric: each Gate has its own `where`.")
-    return analysis.check_gates(run, gates, mode=mode, min_coverage=min_coverage, system=system)
+    return GateResults(analysis.check_gates(run, gates, mode=mode, min_coverage=min_coverage, system=system))
 
 
 def project_gates(

@@ -12,6 +12,8 @@ from ragstone.api.blocking import public
 from ragstone.api.open_run import OpenRun, benchmark_of, open_checked
 from ragstone.api.run_info import GROWING, joined_info
 from ragstone.errors import RunMismatch, UsageError
+from ragstone.messages import messages
+from ragstone.report.notebook import result_snippet
 from ragstone.runs import RunReader, open_run
 from ragstone.runs.merge import Merged, attached, copy_records
 from ragstone.runs.owners import is_left, mark
@@ -21,10 +23,10 @@ from ragstone.storage import connect
 from ragstone.structs import to_json
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MergedRun:
-    """The merged file, and how many of its records came from more than one of the files: `repeated`, of which
-    `differing` had different answers."""
+    """The merged file, which shows itself as the run that it is, and how many of its records came from more than one of
+    the files: `repeated`, of which `differing` had different answers."""
 
     path: Path
     repeated: int
@@ -33,6 +35,21 @@ class MergedRun:
     def open(self) -> OpenRun:
         """The merged run, open for reading."""
         return OpenRun(self.path)
+
+    def repeated_in(self, language: str) -> str:
+        """How many records were in several files, in a sentence; "" for none."""
+        text = messages(__name__, language)["repeated"]
+        return text.format(n=self.repeated, differing=self.differing) if self.repeated else ""
+
+    def __repr__(self) -> str:
+        with self.open() as run:
+            return "\n".join(filter(None, [repr(run), self.repeated_in(run.language)]))
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        with self.open() as run:
+            repeated = self.repeated_in(run.language)
+            return run._repr_html_() + (result_snippet("", (), [repeated]) if repeated else "")
 
 
 @public

@@ -23,7 +23,7 @@ from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
 from ragstone.report.digest import digest
 from ragstone.report.named_run import named_run
-from ragstone.report.notebook import Tables, result_snippet
+from ragstone.report.notebook import Tables, result_snippet, result_text
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
@@ -195,13 +195,9 @@ class OpenRun:
 
     def __repr__(self) -> str:
         """The verdict, its picture, the main table, unfinished work, and the path of the run file."""
-        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
-
         if self._closed:
             return f"Run file, closed: {self.path}"
-        opening, tables, lines = self._leading()
-        shown = [table_text(table, language=self.language).rstrip("\n") for table in tables]
-        return "\n".join([*([opening] if opening else []), *shown, *lines])
+        return result_text(*self._leading(), language=self.language)
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""

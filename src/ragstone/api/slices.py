@@ -1,21 +1,65 @@
 """`slices`: the parts of a run that fail more than the rest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ragstone.analysis.fields import fields_of
 from ragstone.analysis.selection import check_selection, matches
-from ragstone.analysis.slice_tables import slice_tables
+from ragstone.analysis.slice_tables import slice_tables, slice_verdict
 from ragstone.analysis.slices import Slice, Slices, find_slices
 from ragstone.api.blocking import public
 from ragstone.api.open_run import OpenRun, read_run
+from ragstone.display import Table
+from ragstone.messages import preferred_language
+from ragstone.report.notebook import result_snippet, result_text
 from ragstone.types import Record
 
-__all__ = ["Slice", "Slices", "slice_tables", "slices"]
+__all__ = ["Slice", "Slices", "slice_tables", "slice_verdict", "slices"]
+
+
+@dataclass(frozen=True, repr=False)
+class ShownSlices(Slices):
+    """The slices of a system, which show themselves: the clearest one in a sentence, and the table."""
+
+    def __repr__(self) -> str:
+        return _text([self])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return _html([self])
+
+
+class SlicesOfSystems(list[Slices]):
+    """The slices of each system, which show themselves in the same way."""
+
+    def __init__(self, results: Iterable[Slices]) -> None:
+        super().__init__(ShownSlices(**{each.name: getattr(one, each.name) for each in fields(one)}) for one in results)
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return _html(self)
+
+
+def _text(results: Sequence[Slices]) -> str:
+    return result_text(*_leading(results), language=preferred_language())
+
+
+def _html(results: Sequence[Slices]) -> str:
+    return result_snippet(*_leading(results))
+
+
+def _leading(results: Sequence[Slices]) -> tuple[str, list[Table]]:
+    language = preferred_language()
+    verdict = "\n".join(slice_verdict(result, language=language) for result in results)
+    return verdict, slice_tables([result for result in results if any(result.tested)], language=language)
 
 
 @public
-def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None, pairs: bool = True) -> list[Slices]:
+def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None, pairs: bool = True) -> SlicesOfSystems:
     """The slices of each system of a run (a path or an open run) that fail more than the rest: values of the columns of
     the data and of conditions, `language`, `question_type`, `question_words`, `question_characters`, `document`,
     `topic`, and `pairs` of them. See `analysis.slices` for what is tested and how.
@@ -44,4 +88,4 @@ def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None,
 
     results = find_slices(view.records(texts=benchmark.reads_texts), right, pairs=pairs)
     check_selection(str(run.path), selected, (), available, empty=not chosen)
-    return results
+    return SlicesOfSystems(results)

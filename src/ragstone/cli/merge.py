@@ -38,7 +38,7 @@ def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_
             return
         texts = messages(__name__, language)
         say(texts["merged"].format(path=merged.path, records=records, systems=len(counts), files=len(runs)))
-        if merged.repeated:
-            say(texts["repeated"].format(n=merged.repeated, differing=merged.differing))
+        if repeated := merged.repeated_in(language):
+            say(repeated)
         for line in run.unfinished(language=language):
             say(line)

@@ -50,12 +50,14 @@ def command(run_file: Path, language: str | None, *, every: bool, where_it_fails
 
 
 def _say_slices(run: "OpenRun", language: str, *, as_json: bool) -> None:
-    from ragstone.api.slices import slice_tables, slices  # noqa: PLC0415
+    from ragstone.api.slices import slice_tables, slice_verdict, slices  # noqa: PLC0415
 
     results = slices(run)
     if as_json:
         say_json({"run": str(run.path), "systems": [_slices_document(result) for result in results]})
     else:
+        for result in results:
+            say(slice_verdict(result, language=language))
         say_tables(slice_tables(results, language=language), language=language)
 
 

@@ -40,6 +40,14 @@ class Tables(list[Table]):
         return "".join(map(table_snippet, self))
 
 
+def result_text(opening: str, tables: Iterable[Table], lines: Sequence[str] = (), *, language: str = "en") -> str:
+    """A result as text: what it opens with, its tables, and lines at the end."""
+    from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
+
+    shown = [table_text(table, language=language).rstrip("\n") for table in tables]
+    return "\n".join([*([opening] if opening else []), *shown, *lines])
+
+
 def result_snippet(opening: str, tables: Iterable[Table], lines: Sequence[str] = ()) -> str:
     """A result: what it opens with, as `opening_text` writes it (the verdict, a blank line, the picture and what to
     do), its tables, and lines at the end."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.analysis.slice_tables import MOST_ROWS, slice_tables
+from ragstone.analysis.slice_tables import MOST_ROWS, slice_tables, slice_verdict
 from ragstone.analysis.slices import MOST, Slice, Slices, find_slices, thinned
 from ragstone.messages import messages
 from ragstone.report.html import table_html
@@ -14,7 +14,7 @@ from ragstone.report.section import Section, View
 from ragstone.report.sections.worst_answers import cards
 
 _LINKS = 12  # wrong answers of a slice
-_NAME = 120
+_NAME, _VERDICT = 120, 400
 
 
 def _body(view: View) -> Markup | None:
@@ -24,7 +24,7 @@ def _body(view: View) -> Markup | None:
     tables = slice_tables(results, language=view.language)
     systems = [
         (
-            _line(result, w),
+            one_line(slice_verdict(result, language=view.language), _VERDICT),
             table_html(view, table),
             [_linked(view, w, result.system, slice_) for slice_ in result.found[:MOST_ROWS]],
         )
@@ -39,19 +39,6 @@ def _found(view: View, total: int) -> list[Slices]:
         return view.slices.slices()
     records = thinned(view.benchmark.view(view.run).records(texts=view.benchmark.reads_texts), total)
     return find_slices(records, lambda record: view.benchmark.classify(record).right)
-
-
-def _line(result: Slices, w: Mapping[str, str]) -> str:
-    """The summary of a system: its clearest slice."""
-    system, tested = one_line(result.system, _NAME), sum(result.tested)
-    if not result.found:
-        return w["none"].format(system=system, tested=f"{tested:,}")
-    first = result.found[0]
-    inside, outside = (100 * (side.value or 0.0) for side in (first.contrast.inside, first.contrast.outside))
-    name = one_line(first.name, _NAME)
-    count = sum(slice_.within is None for slice_ in result.found)
-    line = w["one" if count == 1 else "several"]
-    return line.format(system=system, name=name, inside=inside, outside=outside, count=count)
 
 
 def _linked(view: View, w: Mapping[str, str], system: str, slice_: Slice) -> tuple[str, list[tuple[str, Any]], str]:
