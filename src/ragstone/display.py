@@ -3,7 +3,7 @@ answer is right or wrong."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from ragstone.structs import Frozen
@@ -198,6 +198,26 @@ def shown_id(case_id: str, sample_id: str) -> str:
     if case_id.startswith(sample_id):
         return case_id
     return "/".join([sample_id, *(part for part in case_id.split("/") if not _ROW.fullmatch(part))])
+
+
+_HASH = re.compile(r"c-[0-9a-f]{10}|text-[0-9a-f]{12}")  # ids of passages that came without one
+_PASSAGE = re.compile(r"(?:(?P<key>.+)#)?(?P<kind>[a-z]*)[:-]?(?P<first>\d*)(?::(?P<second>\d+))?", re.DOTALL)
+
+
+def shown_passage(passage_id: str, words: Mapping[str, str]) -> str:
+    """The id of a passage for people. `words`: of its benchmark, whose own ids have a text `passage_KIND`: {n} of
+    "KIND:3" is 4, of "KIND:1:3" (`passage_KIND_part`) {part} is 2, and {key} is what stands before a "#". A hash of the
+    text is left out; the user's ids stay."""
+    if _HASH.fullmatch(passage_id):
+        return ""
+    if (match := _PASSAGE.fullmatch(passage_id)) is None:
+        return passage_id
+    kind, first, second = match["kind"] or ("mapped" if match["key"] else ""), match["first"], match["second"]
+    text = words.get(f"passage_{kind}_part" if second else f"passage_{kind}")
+    if text is None:
+        return passage_id
+    part, number = (first, second) if second else ("0", first)
+    return text.format(n=int(number or 0) + 1, part=int(part or 0) + 1, key=match["key"] or "")
 
 
 _WORD = re.compile(r"[^\s(),=;]+")

@@ -1,5 +1,6 @@
 """What a reader sees has words of people: no name of the program's own inside."""
 
+import contextlib
 import html
 import re
 import shutil
@@ -13,14 +14,19 @@ from starlette.testclient import TestClient
 from ragstone import bench, diagnose, evaluate, run
 from ragstone.api import read_run
 from ragstone.benchmarks.interventions.conditions import CONDITIONS
+from ragstone.cli import run as command_line
 from ragstone.metrics import METRICS
 from ragstone.web.app import create_app
 from ragstone.web.library import Library
 
 _NAMES = {name for name, _ in METRICS}
 _SNAKE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
-_PASSAGE = re.compile(r"(positive|negative|fake|original)[:-]\d+")
-_WORDS = {"rumour", "related", "RUN", "EVAL", "as_is", "none", "None", "null"}
+# Ids of passages that a benchmark makes, hashes, and ids of cases that end in a code, wherever they stand in a text.
+_MADE = re.compile(
+    r"\b(?:positive|negative|wrong|fake|original|chunk)[:-]\d|#oracle|\S#\d|\b(?:c|text)-[0-9a-f]{10}"
+    r"|/(?:as_is|again|gold_only|closed_book|r\d|s\d)\b"
+)
+_WORDS = {"rumour", "related", "RUN", "EVAL", "as_is", "none", "None", "null", "control", "retrieved", "00010", "10000"}
 _CODES = {*CONDITIONS, "again", "intervention", "noise", "counterfactual", "rejection", "balanced", "True", "False"}
 _DATA = {f"{language}_{name}" for language in ("en", "zh") for name in ("refine", "int", "fact")}  # as RGB calls them
 
@@ -52,7 +58,7 @@ def internal(page: str, own: set[str], *, made: bool = False) -> list[str]:
     for text in visible.texts:
         if text in own or text.partition("@")[0] in _NAMES:
             continue
-        if text in _WORDS | _CODES or _SNAKE.fullmatch(text) or _PASSAGE.fullmatch(text):
+        if text in _WORDS | _CODES or _SNAKE.fullmatch(text) or _MADE.search(text):
             found.append(text)
     return sorted(set(found))
 
@@ -110,6 +116,8 @@ def listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str
                 pages[address, language] = client.get(address).text
                 for case in _linked(pages[address, language], r"/case\?[^\"]+")[:1]:
                     pages[case, language] = client.get(case).text
+                    for beside in _linked(pages[case, language], r"/beside\?[^\"]+")[:1]:
+                        pages[beside, language] = client.get(beside).text
     return pages
 
 
@@ -132,11 +140,21 @@ def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path, monkeypa
         }
     assert {language: internal(page, OWN) for language, page in pages.items()} == {"en": [], "zh": []}
     shutil.copy(path, tmp_path / "b.run")
+    compared = {language: internal(comparison(tmp_path, language), OWN) for language in ("en", "zh")}
+    assert compared == {"en": [], "zh": []}
     viewed = visited(tmp_path, monkeypatch)
     assert {place: found for place, page in viewed.items() if (found := internal(page, OWN))} == {}
 
 
-@pytest.mark.parametrize("kind", ["eval", "diagnose"])
+def comparison(folder: Path, language: str) -> str:
+    """The page of a comparison of the runs of a folder."""
+    words = ["compare", "a.run", "b.run", "--language", language, "--report", "c.html"]
+    with contextlib.chdir(folder):
+        assert command_line(words) == 0
+    return (folder / "c.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", ["eval", "diagnose", *(param for param in SLOW if param.values != ("diagnose",))])
 def test_no_case_shows_a_name_of_the_program(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(kind, tmp_path / "a.run")
     pages = listed(tmp_path, monkeypatch)

@@ -157,7 +157,7 @@ def _cases(
     column = load("ragstone.report.side_by_side", extra="report", purpose="The HTML report").Column
     return [
         (cell, *(
-            column(name, record, benchmark.explain(record, language=language))
+            column(name, record, benchmark.explain(record, language=language), benchmark=benchmark)
             for name, record, benchmark in zip(names, records, flips.benchmarks, strict=True)
         ))
         for cell, *records in flips.cases

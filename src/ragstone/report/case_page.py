@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from ragstone.analysis.case_index_rows import status_of
-from ragstone.display import Diagnosis, Span, shown_id
+from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.case_course import course_html, prompt_html
 from ragstone.report.html import marked, score_entries
-from ragstone.report.metadata import column_of, condition_of
+from ragstone.report.metadata import column_of, condition_of, passage_name
 from ragstone.report.passage_path import PassagePath, passage_paths
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
@@ -78,7 +78,9 @@ def case_parts(canvas: Canvas, case: ShownCase) -> list[Part]:
     made."""
     w = messages(__name__, canvas.language)
     record = case.record
-    sample = judged_sample(canvas, messages(_JUDGED, canvas.language), record, "c", limits=_LIMITS)
+    sample = judged_sample(
+        canvas, messages(_JUDGED, canvas.language), record, "c", limits=_LIMITS, benchmark=case.benchmark
+    )
     parts = [
         ("answer", w["answer"], _answer(canvas, w, case, sample)),
         ("cause", w["cause"], case.cause),
@@ -131,7 +133,8 @@ def _passages(canvas: Canvas, w: Mapping[str, str], case: ShownCase, sample: Jud
     badges = [list(_badges(w, path)) for path in shown]
     prompt = passages_html(sample, marks, badges, title=w["in_prompt"].format(n=len(shown))) if shown else ""
     others = [
-        {"id": one_line(path.passage.id, 80), "title": one_line(path.passage.title, _LINE),
+        {"id": passage_name(path.passage.id, canvas.language, case.benchmark),
+         "title": one_line(path.passage.title, _LINE),
          "badges": list(_badges(w, path)),
          "text": sample.marked(path.passage.text, _spans(case.diagnosis, path.passage.id), _LIMITS.plain)}
         for path in paths if not path.in_prompt
@@ -181,7 +184,7 @@ def _made(canvas: Canvas, w: Mapping[str, str], record: Record, benchmark: Bench
     return canvas.html(
         "report/case_condition.html",
         w=w,
-        id=one_line(shown_id(case.id, case.sample.id), _LINE),
+        id=one_line(case.sample.id, _LINE),
         condition=list(condition_of(case.condition, canvas.language, benchmark)),
         notes=notes,
     )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ragstone.display import shown_passage
 from ragstone.messages import messages
 from ragstone.report.sanitize import one_line
 from ragstone.structs import Scalar
@@ -33,8 +34,11 @@ def condition_of(
     words = words_of(benchmark, language)
     for name, value in list(condition.items())[:_CONDITIONS]:
         text = _text(value)
+        if name == "found":  # a digit for each rank
+            text = ", ".join(str(rank) for rank, hit in enumerate(text, 1) if hit == "1")
         key = f"field_{text}" if isinstance(value, bool) else f"field_{name}_{text}"
-        shown = words.get(f"condition_{text}") if name == "intervention" else None
+        own = {"intervention": f"condition_{text}", "needle": text, "mode": text}  # have texts by their values alone
+        shown = words.get(own[name]) if name in own else None
         yield one_line(words.get(f"field_{name}", name), 80), one_line(shown or words.get(key, text), _LINE)
 
 
@@ -48,6 +52,11 @@ def column_of(name: str, text: str, language: str, benchmark: Benchmark | None) 
 def words_of(benchmark: Benchmark | None, language: str) -> Mapping[str, str]:
     """What a benchmark, or every one, calls its fields."""
     return messages(_SHARED if benchmark is None else type(benchmark).__module__, language)
+
+
+def passage_name(passage_id: str, language: str, benchmark: Benchmark | None) -> str:
+    """The id of a passage in the words of the benchmark that made it; the user's own stay."""
+    return one_line(shown_passage(passage_id, words_of(benchmark, language)), 80)
 
 
 def flattened(value: object, prefix: str = "") -> dict[str, str]:

@@ -11,12 +11,13 @@ from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
 from ragstone.report.html import lang_attribute, marked, score_entries
+from ragstone.report.metadata import passage_name
 from ragstone.report.number_format import number
 from ragstone.report.passage_path import changes, is_gold, prompted
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.report.word_diff import word_diff
-from ragstone.types import Passage, Record
+from ragstone.types import Benchmark, Passage, Record
 
 _QUESTION, _TEXT, _LINE, _SLOTS, _ANSWER, _PASSAGE, _PASSAGES, _SCORES = 4_000, 2_000, 180, 20, 40_000, 1_200, 30, 60
 MOST = 6  # answers side by side
@@ -24,12 +25,14 @@ MOST = 6  # answers side by side
 
 @dataclass(frozen=True)
 class Column:
-    """An answer with the name of its system or run, and the address of its page ("" for none)."""
+    """An answer with the name of its system or run, the address of its page ("" for none), and its benchmark, which has
+    the names of passages."""
 
     name: str
     record: Record
     diagnosis: Diagnosis
     href: str = ""
+    benchmark: Benchmark | None = None
 
     @property
     def answer(self) -> str:
@@ -76,7 +79,7 @@ def _places(spans: Sequence[Span]) -> set[int]:
 def _side(canvas: Canvas, w: Mapping[str, str], column: Column, first: Column, marks: Sequence[Span]) -> dict[str, Any]:
     record, status = column.record, status_of(column.record, column.diagnosis)
     question = record.case.query.question
-    passages = list(_passages(canvas, w, record, None if column is first else first.record))
+    passages = list(_passages(canvas, w, column, None if column is first else first.record))
     return {
         "name": one_line(column.name, 80), "href": column.href, "status": w[status], "tone": TONES[status],
         "label": one_line(column.diagnosis.label, _LINE) if status == "wrong" else "",
@@ -88,14 +91,15 @@ def _side(canvas: Canvas, w: Mapping[str, str], column: Column, first: Column, m
 
 
 def _passages(
-    canvas: Canvas, w: Mapping[str, str], record: Record, first: Record | None
+    canvas: Canvas, w: Mapping[str, str], column: Column, first: Record | None
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The passages of a prompt; beside a `first` one, with what became of them and those that are lost."""
+    record, benchmark = column.record, column.benchmark
     if first is None:
-        return [_passage(canvas, record, passage, rank) for rank, passage in enumerate(prompted(record), 1)]
+        return [_passage(canvas, record, passage, rank, benchmark) for rank, passage in enumerate(prompted(record), 1)]
     rows = []
     for change in changes(first, record)[: 2 * _PASSAGES]:
-        row = _passage(canvas, first if change.after is None else record, change.passage, change.after)
+        row = _passage(canvas, first if change.after is None else record, change.passage, change.after, benchmark)
         row |= {"kind": change.kind, "tone": {"new": "good", "lost": "bad"}.get(change.kind, ""),
                 "change": w[change.kind].format(n=change.before)}  # fmt: skip
         if change.kind in ("kept", "moved", "lost"):  # its text stands in the first column
@@ -104,9 +108,12 @@ def _passages(
     return rows
 
 
-def _passage(canvas: Canvas, record: Record, passage: Passage, rank: int | None) -> dict[str, Any]:
+def _passage(
+    canvas: Canvas, record: Record, passage: Passage, rank: int | None, benchmark: Benchmark | None
+) -> dict[str, Any]:
     return {
-        "rank": rank, "id": one_line(passage.id, 80), "gold": is_gold(record, passage), "kind": "", "change": "",
+        "rank": rank, "id": passage_name(passage.id, canvas.language, benchmark), "kind": "",
+        "gold": is_gold(record, passage), "change": "",
         "tone": "", "text": marked(canvas, passage.text, (), limit=_PASSAGE),
     }  # fmt: skip
 

@@ -12,7 +12,7 @@ from ragstone.benchmarks.record_reader import RecordReader
 from ragstone.benchmarks.rgb.aggregate import RecordScores, language_name, read_scores
 from ragstone.benchmarks.rgb.passage_kinds import is_far, kind_of
 from ragstone.benchmarks.source_attribution import Source
-from ragstone.display import Diagnosis, Span
+from ragstone.display import Diagnosis, Span, shown_passage
 from ragstone.messages import messages
 from ragstone.text import find_answer
 from ragstone.types import Passage, Record
@@ -162,7 +162,9 @@ class _RgbReader(RecordReader):
         source = self.source
         if source is None:
             return self.wrong("unsupported", self.say("unsupported"))
-        return self._from("misled", source, self.say("misled", passage=source.passage.id, what=self._what(source)))
+        return self._from(
+            "misled", source, self.say("misled", passage=self._name(source.passage), what=self._what(source))
+        )
 
     def _by_binding(self) -> Diagnosis | None:
         """All parts are stated, but not with what was asked of them."""
@@ -192,7 +194,7 @@ class _RgbReader(RecordReader):
         if self.ability == "counterfactual":
             return self.wrong("refused_false", self.say("refused_false", aliases=self._aliases()))
         holders = self.holders
-        shown = self.words["separator"].join(passage.id for passage in holders[:3])
+        shown = self.words["separator"].join(map(self._name, holders[:3]))
         return self.wrong("refused", self.say("refused", passages=shown), self.answers_in(holders))
 
     def _of_testbed(self) -> Diagnosis | None:
@@ -218,7 +220,7 @@ class _RgbReader(RecordReader):
         source = self.source
         if source is not None and source.passage.id.startswith("wrong:"):
             spans += word_spans(source.shared, "answer", self.answer, self.language) if self.marking else []
-            reason = self.say("altered_detail", passage=source.passage.id, aliases=self._aliases())
+            reason = self.say("altered_detail", passage=self._name(source.passage), aliases=self._aliases())
             return self.wrong("altered_detail", reason, spans)
         return None
 
@@ -255,23 +257,26 @@ class _RgbReader(RecordReader):
         holders = self.holders
         far = [passage for passage in holders if is_far(passage, self.question, self.aliases, self.language)]
         if holders and len(far) == len(holders):
-            shown = self.words["separator"].join(passage.id for passage in far[:3])
+            shown = self.words["separator"].join(map(self._name, far[:3]))
             reason = self.say("far_missed", aliases=self._aliases(), passages=shown)
             return self.wrong("far_missed", reason, self.answers_in(far))
         if source is not None:
             source_slots = [slot for slot in self.slots if self.answers_in([source.passage], slot)]
             reason = self.say(
-                "wrong_detail", passage=source.passage.id, aliases=_quoted_slots(source_slots or self.slots)
+                "wrong_detail", passage=self._name(source.passage), aliases=_quoted_slots(source_slots or self.slots)
             )
             return self.wrong("wrong_detail", reason, [*self.answers_in(holders), *self.shared_words(source)])
         return self.wrong("no_match", self.say("no_match", aliases=self._aliases()), self.answers_in(holders))
 
     def _wrong_passage(self, source: Source) -> Diagnosis:
         what = self._what(source)
-        reason = self.say("wrong_passage", passage=source.passage.id, what=what, aliases=self._aliases())
+        reason = self.say("wrong_passage", passage=self._name(source.passage), what=what, aliases=self._aliases())
         return self._from("wrong_passage", source, reason)
 
     # -- parts of a diagnosis
+
+    def _name(self, passage: Passage) -> str:
+        return shown_passage(passage.id, self.words)
 
     def _kind(self, source: Source) -> str:
         """The kind of the passage that misled: by its label, by rule, or by the judge who was asked; "" if unknown."""

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
-from ragstone.display import Diagnosis, Span, shown_id
+from ragstone.display import Diagnosis, Span
 from ragstone.metrics.judge.record import (
     AnswerClaim,
     Judged,
@@ -23,13 +23,13 @@ from ragstone.metrics.judge.record import (
 )
 from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.judged import goodness
-from ragstone.report.metadata import condition_of
+from ragstone.report.metadata import condition_of, passage_name
 from ragstone.report.number_format import number
 from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import cut, one_line
 from ragstone.report.section import Canvas
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
-from ragstone.types import Passage, Record, Score, Usage
+from ragstone.types import Benchmark, Passage, Record, Score, Usage
 
 _QUESTION, _LINE, _SCORES, _SLOTS = 1_000, 180, 30, 8
 
@@ -69,6 +69,7 @@ class JudgedSample:
     spans: Mapping[int, Sequence[Span]]
     missing_quotes: Collection[str]
     limits: Limits = CARD
+    benchmark: Benchmark | None = None
 
     @property
     def answer(self) -> str:
@@ -108,24 +109,29 @@ class JudgedSample:
 
 
 def judged_sample(
-    canvas: Canvas, w: Mapping[str, str], record: Record, at: str, *, limits: Limits = CARD
-) -> JudgedSample:
-    """What a judge found in a record. `at`: prefix of the ids on the page; `w`: the texts of the section `judged`."""
+    canvas: Canvas, w: Mapping[str, str], record: Record, at: str, *, limits: Limits = CARD,
+    benchmark: Benchmark | None = None,
+) -> JudgedSample:  # fmt: skip
+    """What a judge found in a record. `at`: prefix of the ids on the page; `w`: the texts of the section `judged`;
+    `benchmark`: has the names of passages."""
     matrix = merged(requests_of(record))
     # The passages that the judge saw: those the system returned, else those it was given.
     passages = (record.response and record.response.passages) or record.case.query.passages or ()
     spans, missing = quote_spans(matrix, [passage.text for passage in passages])
-    return JudgedSample(canvas, w, record, at, judged_scores(record), matrix, passages, spans, missing, limits)
+    return JudgedSample(
+        canvas, w, record, at, judged_scores(record), matrix, passages, spans, missing, limits, benchmark
+    )
 
 
 def case_html(
-    canvas: Canvas, w: Mapping[str, str], record: Record, index: int, *, place: str, diagnosis: Diagnosis
-) -> Markup:
+    canvas: Canvas, w: Mapping[str, str], record: Record, index: int, *, place: str, diagnosis: Diagnosis,
+    benchmark: Benchmark | None = None,
+) -> Markup:  # fmt: skip
     """The sample as a folded block. `index` is its number on the page, from 1; `place` its id."""
-    sample = judged_sample(canvas, w, record, f"j{index}")
+    sample = judged_sample(canvas, w, record, f"j{index}", benchmark=benchmark)
     case = record.case
     return sample.html(
-        "report/judged_case.html", record=record, shown=shown_id(case.id, case.sample.id), place=place,
+        "report/judged_case.html", record=record, place=place,
         id=one_line(case.sample.id, 80),
         label=one_line(diagnosis.label, _LINE),
         reason=one_line(diagnosis.reason, CARD.text) if diagnosis.right is False else "",
@@ -136,7 +142,7 @@ def case_html(
         claims=claims_html(sample),
         expected=[one_line(slot[0], CARD.text) for slot in case.sample.references[:_SLOTS] if slot],
         passages=passages_html(sample), replies=replies_html(sample),
-        condition=list(condition_of(case.condition, canvas.language)),
+        condition=list(condition_of(case.condition, canvas.language, benchmark)),
     )  # fmt: skip
 
 
@@ -254,7 +260,8 @@ def _passage(sample: JudgedSample, passage: Passage, place: int, more: Sequence[
                 contradicts.append(name)
     marks = [*sample.spans.get(place, ()), *more]
     return {
-        "n": place, "id": one_line(passage.id, 80), "title": one_line(passage.title, _LINE), "badges": badges,
+        "n": place, "id": passage_name(passage.id, sample.canvas.language, sample.benchmark),
+        "title": one_line(passage.title, _LINE), "badges": badges,
         "supports": supports, "contradicts": contradicts,
         "text": sample.marked(passage.text, marks, sample.limits.passage if marks else sample.limits.plain),
     }  # fmt: skip

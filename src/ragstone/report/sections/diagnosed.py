@@ -17,7 +17,7 @@ from ragstone.benchmarks.interventions.gold import holds, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.benchmarks.interventions.question import fetched_of, rewritten_of
 from ragstone.benchmarks.interventions.waterfall import bar_of
-from ragstone.display import Span
+from ragstone.display import Span, shown_passage
 from ragstone.messages import messages
 from ragstone.report import metadata
 from ragstone.report.html import lang_attribute, marked
@@ -247,9 +247,13 @@ def _passage(page: _Page, item: Diagnosed, passage: Passage, wrong: Passage | No
     badge = page.w["gold"] if gold else page.w["misled"] if misled else ""
     limit = _TEXT if gold or misled else _TEXT // 3
     return {
-        "id": one_line(passage.id, 80), "badge": badge, "tone": "good" if gold else "bad",
+        "id": _passage_name(page, passage), "badge": badge, "tone": "good" if gold else "bad",
         "text": marked(page.view, passage.text, spans, limit=limit),
     }  # fmt: skip
+
+
+def _passage_name(page: _Page, passage: Passage) -> str:
+    return one_line(shown_passage(passage.id, page.names), 80)
 
 
 def _lost(page: _Page, item: Diagnosed) -> Iterator[dict[str, Any]]:
@@ -263,7 +267,7 @@ def _lost(page: _Page, item: Diagnosed) -> Iterator[dict[str, Any]]:
         rank = None if first is None else rank_of(fetched_of(first), [gold], evidence.slots)
         badge = page.w["not_fetched"] if rank is None else page.w["fetched_at"].format(rank=rank)
         text = marked(page.view, gold.text, _stated(item, gold.text), limit=_TEXT)
-        yield {"id": one_line(gold.id, 80), "badge": badge, "text": text}
+        yield {"id": _passage_name(page, gold), "badge": badge, "text": text}
 
 
 def _evidence(page: _Page, item: Diagnosed) -> Iterator[tuple[str, str]]:

@@ -8,11 +8,11 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.datasets.tabular.reading import question_id
-from ragstone.display import Diagnosis, Span, shown_id
+from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked, score_entries
-from ragstone.report.metadata import case_anchor, condition_of
+from ragstone.report.metadata import case_anchor, condition_of, passage_name
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections._judged_case import case_html
@@ -136,7 +136,9 @@ def _rendered(view: View) -> dict[CaseKey, Card]:
         order = (-diagnosis.weight, record.case.id, record.system_id)
         at = free_anchor(record.case.sample.id, used)
         if key in number_of:
-            html = case_html(view, judged_words, record, number_of[key], place=at, diagnosis=diagnosis)
+            html = case_html(
+                view, judged_words, record, number_of[key], place=at, diagnosis=diagnosis, benchmark=view.benchmark
+            )
         else:
             html = _case(view, w, record, diagnosis, at)
         name = case_name(record, user_ids=view.benchmark.user_ids)
@@ -151,7 +153,7 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
     language = case.query.language or case.sample.language
     return view.html(
         "report/worst_answer.html", w=w, record=record, at=at, id=one_line(case.sample.id, 80),
-        lang=lang_attribute(language), shown=shown_id(case.id, case.sample.id),
+        lang=lang_attribute(language),
         question=one_line(case.query.question, _QUESTION), answer_line=one_line(answer, _LINE),
         label=one_line(diagnosis.label or diagnosis.cause, _LINE), reason=one_line(diagnosis.reason, _REASON),
         cut=response is not None and response.finish_reason == "length",
@@ -192,7 +194,8 @@ def _passage(
     label = {True: w["relevant"], False: w["irrelevant"], None: ""}[passage.relevant]
     limit = _PASSAGE if spans or passage.relevant else _NOISE
     return {
-        "id": one_line(passage.id, 80) if view.benchmark.user_ids else str(place),
+        "place": place,
+        "id": passage_name(passage.id, view.language, view.benchmark),
         "title": one_line(passage.title, _LINE),
         "label": label,
         "relevant": passage.relevant is True,

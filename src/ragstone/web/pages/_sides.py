@@ -11,7 +11,10 @@ from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseKey
 from ragstone.display import short_names
 from ragstone.errors import UnknownName, UsageError
+from ragstone.report.section import Canvas
+from ragstone.report.sections.diagnosed import condition_name
 from ragstone.report.side_by_side import MOST, Column
+from ragstone.types import Benchmark, Record
 from ragstone.web.page import address, library_of
 from ragstone.web.run_cache import is_large
 
@@ -98,21 +101,43 @@ def beside_address(request: Request, cases: Sequence[tuple[Side, str]]) -> str:
     return address(request, "/beside", [pair for side, case in cases for pair in (*side.pairs, ("id", case))])
 
 
-def columns_of(request: Request, cases: Sequence[tuple[Side, str]], language: str) -> Iterator[Column]:
+def varying(canvas: Canvas, benchmark: Benchmark, records: Sequence[Record]) -> dict[str, str]:
+    """The parts of each condition in which these cases differ, by case id."""
+    conditions = {record.case.id: record.case.condition for record in records}
+    fields = dict.fromkeys(name for condition in conditions.values() for name in condition)
+    apart = [name for name in fields if len({str(condition.get(name)) for condition in conditions.values()}) > 1]
+    return {
+        case: ", ".join(condition_name(canvas, benchmark, name, condition[name]) for name in apart if name in condition)
+        for case, condition in conditions.items()
+    }
+
+
+def columns_of(request: Request, cases: Sequence[tuple[Side, str]], canvas: Canvas) -> Iterator[Column]:
     """The records of these cases, each run opened once. Raises UsageError for a case that is not there."""
     names = named([side for side, _ in cases])
-    if len({*names}) < len(names):  # the same system, under several conditions
-        names = [f"{name} · {case}" for name, (_, case) in zip(names, cases, strict=True)]
     with ExitStack() as stack:
-        runs: dict[str, OpenRun] = {}
-        for name, (side, case) in zip(names, cases, strict=True):
-            if side.run not in runs:
-                runs[side.run] = stack.enter_context(library_of(request).opened(side.run))
-            run = runs[side.run]
-            with library_of(request).index(side.run) as index:
-                key: CaseKey = (side.system, index.case_named(side.system, case))
-            (record,) = run.run.find([key])
-            if record is None:
-                raise UsageError(f"{side.run} has no case {case[:200]!r} of system {side.system[:200]!r}.")
-            diagnosis = run.benchmark.explain(record, language=language)
-            yield Column(name, record, diagnosis, case_address(request, side, case))
+        found = list(_found(request, cases, stack))
+        if len({*names}) < len(names):  # the same system, under several conditions
+            conditions = varying(canvas, found[0][1].benchmark, [record for record, _ in found])
+            names = [
+                " · ".join(filter(None, (name, conditions[record.case.id])))
+                for name, (record, _) in zip(names, found, strict=True)
+            ]
+        for name, (side, case), (record, run) in zip(names, cases, found, strict=True):
+            diagnosis = run.benchmark.explain(record, language=canvas.language)
+            yield Column(name, record, diagnosis, case_address(request, side, case), run.benchmark)
+
+
+def _found(request: Request, cases: Sequence[tuple[Side, str]], stack: ExitStack) -> "Iterator[tuple[Record, OpenRun]]":
+    """The record of each case with its run."""
+    runs: dict[str, OpenRun] = {}
+    for side, case in cases:
+        if side.run not in runs:
+            runs[side.run] = stack.enter_context(library_of(request).opened(side.run))
+        run = runs[side.run]
+        with library_of(request).index(side.run) as index:
+            key: CaseKey = (side.system, index.case_named(side.system, case))
+        (record,) = run.run.find([key])
+        if record is None:
+            raise UsageError(f"{side.run} has no case {case[:200]!r} of system {side.system[:200]!r}.")
+        yield record, run

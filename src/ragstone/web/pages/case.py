@@ -17,10 +17,10 @@ from ragstone.messages import messages
 from ragstone.report.case_page import LinkedRecord, ShownCase, case_parts, related_html
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
-from ragstone.report.sections.diagnosed import condition_name, question_html
-from ragstone.types import Benchmark, Record
+from ragstone.report.sections.diagnosed import question_html
+from ragstone.types import Record
 from ragstone.web.page import address, language_of, library_of, page, parameter
-from ragstone.web.pages._sides import Side, beside_address, case_address, current
+from ragstone.web.pages._sides import Side, beside_address, case_address, current, varying
 from ragstone.web.pages.pick import label_buttons
 
 _CONDITIONS, _SYSTEMS, _RUNS = 40, 20, 12
@@ -88,28 +88,15 @@ def _conditions(
     own = [row for row in rows if row.system_id == side.system][:_CONDITIONS]
     found = run.run.find([(side.system, row.case_id) for row in own])
     records = {row.case_id: answer for row, answer in zip(own, found, strict=True) if answer is not None}
-    names = _varying(canvas, run.benchmark, list(records.values()))
+    names = varying(canvas, run.benchmark, list(records.values()))
     linked = [
         LinkedRecord(
-            names[row.case_id] or row.shown, row.status, row.answer, case_address(request, side, row.shown),
+            names[row.case_id] or row.sample_id, row.status, row.answer, case_address(request, side, row.shown),
             beside_address(request, [(side, _shown(record)), (side, row.shown)]),
         )
         for row in own if row.case_id in records and row.case_id != record.case.id
     ]  # fmt: skip
     return linked, question_html(canvas, run.benchmark, list(records.values()), run.run)
-
-
-def _varying(canvas: Canvas, benchmark: Benchmark, records: Sequence[Record]) -> dict[str, str]:
-    """The parts of each condition in which these cases differ, by case id."""
-    conditions = {record.case.id: record.case.condition for record in records}
-    names = dict.fromkeys(name for condition in conditions.values() for name in condition)
-    varying = [name for name in names if len({str(condition.get(name)) for condition in conditions.values()}) > 1]
-    return {
-        case: ", ".join(
-            condition_name(canvas, benchmark, name, condition[name]) for name in varying if name in condition
-        )
-        for case, condition in conditions.items()
-    }
 
 
 def _systems(request: Request, side: Side, record: Record, rows: Sequence[CaseRow]) -> list[LinkedRecord]:

@@ -214,7 +214,7 @@ def _beside(request: Request) -> Response:
     with library_of(request).opened(runs[0]) as run:
         language = language_of(request, run.language)
     canvas, w = Canvas(language), messages(__name__, language)
-    body = side_by_side(canvas, list(columns_of(request, cases, language)))
+    body = side_by_side(canvas, list(columns_of(request, cases, canvas)))
     nav = canvas.html("web/compare_links.html", w=w, **_neighbours(request, [side for side, _ in cases]))
     return page(request, canvas, [("beside", w["beside"], nav + body)], heading=w["beside"],
                 systems=named([side for side, _ in cases]), run=runs[0])  # fmt: skip
