@@ -48,10 +48,10 @@ class Reader:
     guards: float = 0.0
 
     def reply(self, text: str, passages: Sequence[Passage], repeat: int = 0) -> str:
-        """The answer to a question by its text. To one that the world does not know, such as `diagnose` asks to find
-        out what a system takes, it quotes the first passage."""
+        """The answer to a question by its text, with other words around it or without. To one that the world does not
+        know, such as `diagnose` asks to find out what a system takes, it quotes the first passage."""
         asked, _, request = text.partition("\n\n")
-        question = self.world.by_text.get(asked)
+        question = self.world.asked_in(asked)
         if question is None:
             return passages[0].text if passages else "I do not know."
         explicit = "full sentences" in request or "完整的句子" in request

@@ -137,6 +137,13 @@ class World:
     def by_text(self) -> dict[str, WorldQuestion]:
         return {question.text: question for question in self.questions}
 
+    def asked_in(self, text: str) -> WorldQuestion | None:
+        """The question that a text is, or has in it; None for another question."""
+        known = self.by_text.get(text)
+        return known or max(
+            (one for one in self.questions if one.text in text), key=lambda one: len(one.text), default=None
+        )
+
     @cached_property
     def by_id(self) -> dict[str, WorldQuestion]:
         return {question.id: question for question in self.questions}

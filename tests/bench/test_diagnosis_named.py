@@ -1,6 +1,7 @@
 """`diagnose` names the planted faults of `bench.diagnosis` in small worlds; the package itself is the whole."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from bench.diagnosis.faults import FAULTS
 from bench.diagnosis.measures import confusion, false_alarms, in_order, named_right, sizes
 from bench.diagnosis.trials import Trial
 from bench.diagnosis.worlds import World, fictional, handbook
+
+from ragstone.benchmarks.interventions.remembering import in_other_words
+from ragstone.types import Passage
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +35,18 @@ def test_the_planted_fault_is_named(name: str, worlds: tuple[World, World], tmp_
     assert named >= (0.75 if name == "flaky" else 0.9) * counts.total() > 0, counts
     assert false_alarms(diagnosis.verdicts).count == 0
     assert diagnosis.requests["answer"] <= 8 * len(diagnosis.verdicts)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_reader_with_a_memory_answers_from_it_in_whatever_words_it_is_asked(number: int) -> None:
+    """It quoted its first passage to a reworded question, so that its memory looked like a cache."""
+    world = handbook(10)
+    reader = replace(Trial(world, (FAULTS["answers from memory"],)).faulty.reader, memory=1.0)
+    for question in world.questions:
+        passages = [world.documents[name] for name in sorted(question.gold)]
+        reworded = reader.reply(in_other_words(question.text, number), passages)
+        assert reworded == reader.reply(question.text, passages)
+    assert reader.reply("What is a ragstone?", [Passage("a", "A stone.")]) == "A stone."
 
 
 def test_two_faults_at_once_are_named_in_the_order_of_their_size(worlds: tuple[World, World], tmp_path: Path) -> None:

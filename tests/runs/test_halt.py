@@ -1,7 +1,9 @@
 """A run ends when an endpoint refuses whatever it is asked, says why, and goes on when the reason is gone."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,29 @@ async def test_the_same_command_again_asks_what_the_first_ten_failures_kept_it_f
     broken.asked = 0
     outcome = await run(tmp_path / "a.run", [broken], [], concurrency=1)
     assert (outcome.failed, outcome.done, bool(outcome.refused)) == (10, len(CASES) - 10, False)
+
+
+async def test_what_was_answered_before_and_is_not_reached_again_does_not_remain(tmp_path: Path) -> None:
+    """The second half was answered by an earlier command, three of it with an error; the user stops in the first."""
+    path, half, stop = tmp_path / "a.run", len(CASES) // 2, asyncio.Event()
+
+    def failure(number: int) -> Exception | None:
+        if number == half + 20:
+            stop.set()
+        return ValueError(f"bad {number}") if number % half in (1, 2, 3) else None
+
+    broken = Broken(failure)
+    for cases in (CASES[half:], CASES):
+        with RunFile.create_or_open(path, question={}, info={}, systems={broken.id: {}}) as file:
+            outcome = await run_cases(
+                file, partial(iter, cases), systems=[broken], metrics=[], concurrency=1, retry_failed=False, stop=stop
+            )
+    with open_run(path) as held:
+        (plan,) = held.plans().values()
+    assert outcome.interrupted
+    assert outcome.remaining == plan.total - plan.asked == half - 20
+    assert (outcome.done, outcome.failed, outcome.already) == (half + 20 - 6, 6, half)
+    assert f"{outcome.remaining} of {len(CASES)} cases remain" in outcome.advice
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ async def find_gold(
         whole = gold if corpus is None else [part for one in gold for part in corpus.complete(one, sample)]
         kept = tuple(_with_evidence(one, sample, corpus, subject) for one in whole)
         other = stand_ins.of(sample) if kept else ""
-        listed, versions = _listed(index, truth, kept, sample)
+        listed, versions = _listed(index, corpus, truth, kept, sample)
         question = Question(row.row, sample, row.history, kept, versions, other)
         noted = sample_of(question, found=found, in_index=listed)
         questions.append(dataclasses.replace(question, sample=noted))
@@ -96,8 +96,9 @@ def _with_evidence(gold: Passage, sample: Sample, corpus: CorpusIndex | None, su
 
 
 def _listed(
-    index: SystemIndex | None, truth: Callable[[], SystemIndex | None], gold: Sequence[Passage], sample: Sample
-) -> tuple[Listed | None, tuple[Passage, ...]]:
+    index: SystemIndex | None, corpus: CorpusIndex | None, truth: Callable[[], SystemIndex | None],
+    gold: Sequence[Passage], sample: Sample,
+) -> tuple[Listed | None, tuple[Passage, ...]]:  # fmt: skip
     """Whether the index has the evidence, None if that is not known, and the passages that may be other versions of
     the gold passages that it lacks."""
     if index is None or not gold or not all(one.text.strip() for one in gold):
@@ -105,7 +106,10 @@ def _listed(
     listed, lacking = index.lists(gold, sample)
     if listed == "cut":  # what is left of a sentence is no other version of it
         return listed, ()
-    versions = {passage.id: passage for one in lacking for passage in index.versions(one, sample, truth())}
+    named = {one.id: None if corpus is None else corpus.named(one) for one in lacking}
+    versions = {
+        passage.id: passage for one in lacking for passage in index.versions(one, sample, truth(), named[one.id])
+    }
     return listed, tuple(versions.values())
 
 

@@ -55,6 +55,11 @@ class Halt:
         """Whether nothing new is started at all."""
         return self.event.is_set() or self.stop.is_set()
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether some cases may not have been asked, or not scored."""
+        return bool(self.all_halted or self.refused or self.unanswered or self.unscored)
+
     def refuse_system(self, system: str, error: EndpointRefused) -> None:
         """The endpoint of this system refuses."""
         if isinstance(error, Postponed):

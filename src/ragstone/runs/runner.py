@@ -145,6 +145,8 @@ class _Engine:
             self.progress.start(all_cases, 0)
             await self._tasks()
             unscored = await self.file.end([system.id for system in self.systems], self.versions)
+            if self.halt.has_stopped:
+                await self._count_unreached(all_cases)
             outcome = self._outcome(all_cases, unscored)
         except FileLost:
             raise
@@ -186,11 +188,20 @@ class _Engine:
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
 
+    async def _count_unreached(self, total: int) -> None:
+        """Counts the cases that this process did not reach, and that were done before."""
+        left, failed = await self.file.left([system.id for system in self.systems], self.versions)
+        settled = max(0, total - self.done - self.failed - left)
+        failed = min(settled, max(0, failed - self.failed))
+        self.done, self.failed, self.already = (
+            self.done + settled - failed,
+            self.failed + failed,
+            self.already + settled,
+        )
+
     def _outcome(self, total: int, unscored: int) -> Outcome:
-        refused = tuple(self.halt.refused.values())
-        halt = self.halt
-        stopped = halt.all_halted or refused or halt.unanswered or halt.unscored
-        remaining = max(0, total - self.done - self.failed) if stopped else 0
+        halt, refused = self.halt, tuple(self.halt.refused.values())
+        remaining = max(0, total - self.done - self.failed) if self.halt.has_stopped else 0
         return Outcome(
             asked=self.asked - halt.unanswered,
             done=self.done,

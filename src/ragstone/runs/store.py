@@ -170,6 +170,28 @@ class RunFile:
 
         return await self._writer.submit(work, soon=True)
 
+    async def left(self, system_ids: Sequence[str], metrics: frozenset[tuple[str, int]]) -> tuple[int, int]:
+        """How many planned cases of these systems are neither done nor failed, as `lease` sees them, whoever asked the
+        others; and how many have failed."""
+        scored = (
+            "SELECT count(*) FROM scores s JOIN json_each(?2) m ON s.metric = json_extract(m.value, '$[0]')"
+            " AND s.metric_version = json_extract(m.value, '$[1]')"
+            " WHERE s.system_id = r.system_id AND s.case_id = r.case_id AND s.retry = 0"
+        )
+        query = (
+            "SELECT count(*), sum(r.error IS NOT NULL AND r.retry = 0),"
+            f" sum(r.error IS NULL AND r.case_id IS NOT NULL AND ({scored}) = ?3) FROM planned p LEFT JOIN records r"
+            " ON r.system_id = p.system_id AND r.case_id = p.case_id"
+            " WHERE p.system_id IN (SELECT value FROM json_each(?1))"
+        )
+        keys, versions = (json.dumps(one) for one in ([key_of(name) for name in system_ids], sorted(metrics)))
+
+        def work(connection: sqlite3.Connection) -> tuple[int, int]:
+            planned, failed, done = connection.execute(query, (keys, versions, len(metrics))).fetchone()
+            return planned - (failed or 0) - (done or 0), failed or 0
+
+        return await self._writer.submit(work, soon=True)
+
     async def lease(
         self,
         system_key: str,

@@ -81,3 +81,20 @@ def test_a_row_whose_cells_stand_in_columns_is_cut_and_not_missing(
     assert SystemIndex([pieces[0], *pieces[2:]]).lists([gold], sample)[0] == "no"  # nothing names its subject
     old = [Passage(one.id, one.text.replace("317", "318")) for one in pieces]
     assert SystemIndex(old).lists([gold], sample)[0] == "no"
+
+
+@pytest.mark.parametrize(
+    ("question", "label", "text"),
+    [("On which day are teams on site?", "For remote work, the files have on record: entry 6461.",
+      "Up to three days a week may be worked at home. Tuesday is the day on which teams are on site."),
+     ("各团队在星期几到岗？", "关于远程办公，档案另记：登记册第6461号。",
+      "每周最多可居家办公三天。各团队在星期二到岗。每月补贴网络费。")],
+)  # fmt: skip
+def test_another_version_is_found_by_the_document_that_a_label_in_other_words_names(
+    question: str, label: str, text: str
+) -> None:
+    gold, sample = _gold(question, "6461", label)
+    old = Passage("old", text.replace("Tuesday", "Friday").replace("星期二", "星期五"))
+    index = SystemIndex([old, Passage("other", "The canteen opens at noon."), Passage("zh", "食堂中午开门。")])
+    assert index.versions(gold, sample) == ()
+    assert index.versions(gold, sample, named=Passage("gold", text)) == (old,)

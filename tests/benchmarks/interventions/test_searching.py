@@ -29,15 +29,18 @@ def sample(language: str, question: str = "") -> Sample:
     return Sample("q", question or asked, ((reference,),), (Passage("gold", gold, relevant=True),), language, meta)
 
 
-def cause(one: Sample, search: Callable[[str], list[Passage]], k: int = 4, shared: Shared | None = None) -> str:
-    """The cause for a system that answers rightly if the gold is in its prompt: the first `k` of ten that it finds."""
+def cause(
+    one: Sample, search: Callable[[str], list[Passage]], k: int = 4, shared: Shared | None = None, depth: int = 10
+) -> str:
+    """The cause for a system that answers rightly if the gold is in its prompt: the first `k` of `depth` that it
+    finds."""
 
     def ask(query: Query) -> Response:
         if query.retrieve_only:
             found = tuple(search(query.question)[: query.k])
             return Response("", found, (stage_step("fetch", found),), finish_reason=NO_ANSWER)
         size = query.k or k
-        fetched = search(query.question)[: max(10, size)]
+        fetched = search(query.question)[: max(depth, size)]
         prompt = fetched[:size] if query.passages is None else query.passages
         right = any(one.references[0][0] in item.text for item in prompt)
         steps = () if query.passages is not None else (stage_step("fetch", fetched), stage_step("prompt", prompt))
@@ -105,6 +108,37 @@ def test_a_filter_is_named_if_others_are_found_by_their_words_with_a_known_index
     assert cause(one, deep) == "not_retrieved"
     unknown = replace(one, meta={})
     assert cause(unknown, lambda text: own_first(text, notes)) == "filtered"
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_a_passage_below_the_cut_that_its_own_words_find_is_not_one_that_no_search_finds(language: str) -> None:
+    """The reference leads to passages about the same number."""
+    one, notes = sample(language), others(language)
+    reference = one.references[0][0]
+
+    def search(text: str) -> list[Passage]:
+        if text.startswith(reference):
+            return notes
+        return own_first(text, [notes[0], *one.passages, *notes[1:]])
+
+    assert cause(one, search, k=1, depth=1) == "k_too_small"
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_where_the_gold_stood_at_an_end_that_order_is_not_asked_again(language: str) -> None:
+    """A reader that trusts the last passage, with the gold in front."""
+    one, notes = sample(language), others(language)
+    reference = one.references[0][0]
+
+    def ask(query: Query) -> Response:
+        prompt = (*one.passages, *notes[:3]) if query.passages is None else query.passages
+        right = bool(prompt) and reference in prompt[-1].text
+        return Response(reference if right else "450", tuple(prompt), (stage_step("prompt", prompt),))
+
+    evidence = examined(one, ask, "repeat passages")
+    assert cause_of(evidence).name == "position"
+    assert "gold_last" in evidence.records
+    assert "gold_first" not in evidence.records
 
 
 @pytest.mark.parametrize("language", WORLDS)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragstone.benchmarks.interventions.effect import Effect
-from ragstone.benchmarks.interventions.verification import Seen, verified_of
+from ragstone.benchmarks.interventions.effect import Effect, Verified
+from ragstone.benchmarks.interventions.verification import Seen, proofs, verified_of
 
 
 def handed_back(changed: int, total: int) -> list[Seen]:
@@ -26,6 +26,19 @@ def test_answers_from_own_passages_handed_back_are_an_alarm_where_they_change_mo
 def test_alarms_of_ten_thousand_questions_take_no_time(changed: int, *, alarm: bool) -> None:
     verified = verified_of(handed_back(changed, 10_000), shown=True)
     assert ("not_neutral" in {one.name for one in verified.alarms}) == alarm
+
+
+@pytest.mark.parametrize(("prompts", "more"), [(True, set()), (False, {"closed_book"})])
+def test_right_answers_are_asked_without_documents_only_where_no_prompt_shows_that_there_are_none(
+    more: set[str], *, prompts: bool
+) -> None:
+    possible = frozenset({"closed_book"})
+    seen = {
+        row: Seen({}, {"as_is": outcome}, frozenset(), False, False, possible)
+        for row, outcome in enumerate(("right", "wrong"))
+    }
+    found = proofs(seen, Verified(given=True, tried=True, prompts=prompts), {0: (), 1: ("closed_book",)})
+    assert found.get(0, set()) == more
 
 
 UNKNOWN = Effect("unknown", "nothing")

@@ -24,6 +24,7 @@ from ragstone.benchmarks.interventions.gold import covered, holds, labelled, ran
 from ragstone.benchmarks.interventions.index import dated
 from ragstone.benchmarks.interventions.packed import PackedRecords, without
 from ragstone.benchmarks.interventions.parts import in_doubt, partial
+from ragstone.benchmarks.interventions.placing import stood
 from ragstone.benchmarks.interventions.prompts import guarded, message_of, stock
 from ragstone.benchmarks.interventions.question import (
     ASKED,
@@ -423,14 +424,16 @@ class Evidence:
         return self.told_by("lowered") if response is None else self.has_gold(response.passages[: len(first.passages)])
 
     def _by_reference(self) -> str | None:
-        """Whether the gold that the prompt lacks is found by its own words and the reference."""
+        """Whether the gold that the prompt lacks is found by its own words, with the reference or without: the words of
+        a reference may lead elsewhere."""
         response, first = self.response("search_reference"), self.first
         if response is None or first is None:
             return self.told_by("by_reference")
         sought = lost_gold(self.question, first)
         if sought is None:
             return self.has_gold(response.passages)
-        found = response.passages[: max(FOUND_BY_ITSELF, len(first.passages))]
+        own, few = self.response("search_own"), max(FOUND_BY_ITSELF, len(first.passages))
+        found = (*response.passages[:few], *(() if own is None else own.passages[:few]))
         return "yes" if any(holds(item, sought, self.slots) for item in found) else "no"
 
     def _reach(self) -> str | None:
@@ -464,8 +467,9 @@ class Evidence:
 
     def _moved(self) -> str | None:
         """Whether the answer is right with the gold first or last; where the system puts passages into an order of its
-        own, without those on either side of it, the one time and the other."""
-        ends = [self.told(name) for name in ("gold_first", "gold_last")]
+        own, without those on either side of it, the one time and the other. Where the gold stood first or last as is,
+        that answer tells."""
+        ends = [self.told(f"gold_{place}") or self._stood(place) for place in ("first", "last")]
         if "right" in ends or not {*ends} & {None, MISSING}:
             return "right" if "right" in ends else "wrong"
         sides = {self.told(name) for name in ("only_before", "only_after")}
@@ -474,6 +478,10 @@ class Evidence:
         if sides == {"right"} or ("right" in sides and self.told("spaced") in ("wrong", "refused")):
             return "right"  # or right on the one side alone, and wrong between passages that say nothing
         return self.told_by("moved", otherwise="wrong")
+
+    def _stood(self, place: str) -> str | None:
+        """The outcome as is where the gold stood at this place of the prompt."""
+        return self.told("as_is") if self.basis is not None and stood(self.question, self.basis, place) else None
 
     def _recalled(self) -> str | None:
         """Whether the answer from the gold claims what the system claims without any document, and no gold passage

@@ -64,10 +64,14 @@ class SystemIndex:
         others = [has for slots, has in zip(wanted, found, strict=True) if slots == {UNKNOWN_SLOT}]
         return "yes" if all(others) else "part", lacking
 
-    def versions(self, gold: Passage, sample: Sample, truth: "SystemIndex | None" = None) -> tuple[Passage, ...]:
+    def versions(
+        self, gold: Passage, sample: Sample, truth: "SystemIndex | None" = None, named: Passage | None = None
+    ) -> tuple[Passage, ...]:
         """The passages about the same subject that do not state the evidence, the nearest first: what may be the
-        document with another value. What the true documents state as well is no other version."""
-        asked = _words(sample.question) & _words(_whole(gold))
+        document with another value. What the true documents state as well is no other version. `named`: the true
+        document that the gold passage names by its id; a label in words of its own need not have the question's."""
+        own = _words(_whole(gold))
+        asked = _words(sample.question) & (own if named is None else own | _words(_whole(named)))
         sought = evidence_of(gold, sample.references)
         near = self._nearest(asked | {word for one in sought for word in _words(one.text)})
         return tuple(

@@ -21,16 +21,27 @@ from ragstone.types import Passage, Query, Response
 
 
 def placed(place: str) -> Build:
-    """The gold first, in the middle or last among the system's other passages."""
+    """The gold first, in the middle or last among the system's other passages; None where it stood there as is."""
 
     def build(question: Question, first: Response) -> Query | None:
-        gold, others = apart(question, first)
-        if not gold or not others:
-            return None
-        at = {"first": 0, "middle": (len(others) + 1) // 2, "last": len(others)}[place]
-        return with_passages(question, [*others[:at], *gold, *others[at:]])
+        found = _placed(question, first, place)
+        return None if not found or found == [*first.passages] else with_passages(question, found)
 
     return build
+
+
+def stood(question: Question, first: Response, place: str) -> bool:
+    """Whether the gold stood at this place of the prompt as is."""
+    return _placed(question, first, place) == [*first.passages] != []
+
+
+def _placed(question: Question, first: Response, place: str) -> list[Passage]:
+    """The passages with the gold at this place; [] where there is no gold, or nothing else."""
+    gold, others = apart(question, first)
+    if not gold or not others:
+        return []
+    at = {"first": 0, "middle": (len(others) + 1) // 2, "last": len(others)}[place]
+    return [*others[:at], *gold, *others[at:]]
 
 
 def kept(*, before: bool) -> Build:

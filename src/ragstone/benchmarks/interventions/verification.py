@@ -162,7 +162,8 @@ def withdraw(evidence: Evidence, verified: Verified | None, seen: Seen | None = 
 
 def proofs(seen: Mapping[int, Seen], verified: Verified, wanted: Mapping[int, Collection[str]]) -> dict[int, set[str]]:
     """By row what to ask besides what causes want, so that it shows which conditions work: own passages handed back,
-    given passages of the first questions until they are shown to arrive, and none of them where answers are right.
+    given passages of the first questions until they are shown to arrive, and none of them where answers are right, as
+    long as no recorded prompt shows that.
     `wanted`: what is asked by row."""
     right = [row for row, one in seen.items() if one.outcomes.get("as_is") == "right"]
     wrong = [row for row, one in seen.items() if one.outcomes.get("as_is") in ("wrong", "refused")]
@@ -174,7 +175,7 @@ def proofs(seen: Mapping[int, Seen], verified: Verified, wanted: Mapping[int, Co
         plans.append(("as_given", [*right, *wrong], _HANDED_BACK))
     else:
         plans += [("gold_only", wrong, _SAMPLE), ("counterfactual", right, _SAMPLE)]
-    if not verified.closed_book and any("closed_book" in names for names in wanted.values()):
+    if not verified.closed_book and not verified.prompts and any("closed_book" in names for names in wanted.values()):
         plans.append(("closed_book", right, _FEW))
     more: dict[int, set[str]] = {}
     for name, rows, most in plans:
