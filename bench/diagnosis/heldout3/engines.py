@@ -226,7 +226,7 @@ class Guide(dspy.Module):  # type: ignore[misc,unused-ignore]
             return np.array([kit.vector(text, query=asking[0]) for text in texts], dtype=np.float32)
 
         corpus = [chunk.text for chunk in kit.chunks]
-        self.search = dspy.Embeddings(corpus=corpus, embedder=dspy.Embedder(embed, caching=False), k=kit.k)
+        self.search = dspy.Embeddings(corpus=corpus, embedder=dspy.Embedder(embed, caching=False), k=kit.k + 1)
         asking[0] = True
         self.respond = dspy.Predict(dspy.Signature("context, question -> answer", kit.rules()))
         self.respond.lm = Talk(kit)

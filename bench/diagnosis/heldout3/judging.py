@@ -121,7 +121,7 @@ def diagnose(case: Case, folder: Path, limit: int | None = None) -> Any:
     texts.write(folder / "documents", file, outdated(case), case.labelled)
     options: dict[str, Any] = {"corpus": folder / "documents", "run": folder / "diagnosis.run", "limit": limit}
     if case.indexed:
-        chunks = texts.chunks(case.chunking, case.scheme or "numbers", case.parts)
+        chunks = texts.chunks(case.chunking, "numbers" if case.scheme == "none" else case.scheme, case.parts)
         write_index(chunks, folder / "index.jsonl")
         options["index"] = folder / "index.jsonl"
     with ExitStack() as stack:

@@ -29,25 +29,32 @@ class Desk:
             self.db.execute("INSERT INTO pages (rowid, key, file, body, open) VALUES (?, ?, ?, ?, ?)", page)
             self.db.execute("INSERT INTO terms (rowid, line) VALUES (?, ?)", (row, " ".join(kit.tokens(c.text))))
 
-    def search(self, question: str, k: int | None = None) -> list[dict[str, str]]:
-        """The best pages."""
-        query = self.kit.rewrite(question)
+    def fetch(self, query: str, n: int) -> list[dict[str, str]]:
+        """The pages that share words with a query."""
         match = " OR ".join(f'"{word}"' for word in self.kit.tokens(query, query=True)) or '"?"'
         sql = "SELECT key, file, body FROM terms JOIN pages ON pages.rowid = terms.rowid WHERE line MATCH ? AND open "
         with self.lock:
-            rows = self.db.execute(sql + "ORDER BY bm25(terms) LIMIT ?", (match, max(POOL, 3 * (k or 0)))).fetchall()
-        kept = self.kit.order(question, [(file, body) for _, file, body in rows], k)
-        return [{"id": rows[at][0], "text": rows[at][2]} if rows[at][0] else {"text": rows[at][2]} for at in kept]
+            rows = self.db.execute(sql + "ORDER BY bm25(terms) LIMIT ?", (match, n)).fetchall()
+        return [{"file": file, "text": body, **({"id": key} if key else {})} for key, file, body in rows]
+
+    def best(self, question: str, pages: list[dict[str, str]], k: int | None) -> list[dict[str, str]]:
+        """The pages that are kept."""
+        return [pages[at] for at in self.kit.order(question, [(page["file"], page["text"]) for page in pages], k)]
+
+    def search(self, question: str, k: int | None = None) -> list[dict[str, str]]:
+        """The best pages for a question as it stands."""
+        return self.best(question, self.fetch(question, max(POOL, 3 * (k or 0))), k)
 
     def __call__(self, question: str, passages: Any = None, k: int | None = None) -> dict[str, Any]:
-        """An answer with its passages."""
-        found = self.search(question, k) if passages is None else [{"text": text_of(p)} for p in passages]
-        texts = [page["text"] for page in found]
-
-        def ask() -> str:
-            return self.kit.talk(self.kit.prompt(question, texts))
-
-        return {"answer": self.kit.finish(question, self.kit.cache(question, ask)), "contexts": found}
+        """An answer with its passages and what each stage made of them."""
+        stages: dict[str, Any] = {}
+        if passages is None:
+            stages["query"] = self.kit.rewrite(question)
+            stages["fetch"] = self.fetch(stages["query"], max(POOL, 3 * (k or 0)))
+            stages["rerank"] = passages = self.best(question, stages["fetch"], k)
+        prompt = stages["prompt"] = self.kit.prompt(question, [text_of(page) for page in passages])
+        answer = self.kit.finish(question, self.kit.cache(question, lambda: self.kit.talk(prompt)))
+        return {"answer": answer, "contexts": passages, "stages": stages}
 
 
 def hybrid(kit: Kit, query: str, n: int) -> list[Chunk]:
@@ -65,15 +72,18 @@ def hybrid(kit: Kit, query: str, n: int) -> list[Chunk]:
 def serving(kit: Kit) -> Iterator[str]:
     """The service: POST /reply answers, POST /lookup searches."""
 
-    def look(question: str, n: int) -> list[dict[str, str]]:
-        found = hybrid(kit, kit.rewrite(question), max(POOL, 3 * n))
+    def look(question: str, n: int, query: str) -> list[dict[str, str]]:
+        found = hybrid(kit, query, max(POOL, 3 * n))
         kept = [found[at] for at in kit.order(question, [(c.doc, c.text) for c in found], n)]
         return [{"snippet": c.text, **({"key": c.id} if c.id else {})} for c in kept]
 
     def reply(body: dict[str, Any]) -> dict[str, Any]:
         question, limit = body["utterance"], int(body.get("limit") or kit.k)
         evidence = body.get("evidence")
-        based = look(question, limit) if evidence is None else [{"snippet": text_of(p)} for p in evidence]
+        if evidence is None:
+            based = look(question, limit, kit.rewrite(question))
+        else:
+            based = [{"snippet": text_of(passage)} for passage in evidence]
         prompt = kit.prompt(question, [page["snippet"] for page in based])
         text = kit.finish(question, kit.cache(question, lambda: kit.talk(prompt)))
         return {"result": {"say": text, "based_on": based}, "ok": True}
@@ -84,8 +94,8 @@ def serving(kit: Kit) -> Iterator[str]:
         def do_POST(self) -> None:
             """Answer it as JSON."""
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            made = {"hits": look(body["needle"], int(body.get("limit") or kit.k))} if "needle" in body else reply(body)
-            text = json.dumps(made).encode()
+            needle, limit = body.get("needle"), int(body.get("limit") or kit.k)
+            text = json.dumps({"hits": look(needle, limit, needle)} if needle else reply(body)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
@@ -120,15 +130,17 @@ retrieve = {{ url = "{address}/lookup", body = '{search}', contexts = "hits[].sn
 """
 
 
-def build_script(kit: Kit, address: str) -> Callable[..., dict[str, Any]]:
+def build_script(kit: Kit, address: str) -> Callable[..., Any]:
     """A function that searches by words, and asks a model behind OpenAI's protocol."""
     client = OpenAI(base_url=address, api_key="none", max_retries=0)
 
-    def ask(question: str, passages: Any = None) -> dict[str, Any]:
-        """An answer with the texts it was made from."""
+    def ask(question: str, passages: Any = None, retrieve_only: bool = False) -> Any:
+        """An answer with the texts it was made from, or what the search finds for the question as it stands."""
         if passages is None:
-            found = kit.lexical(kit.rewrite(question), POOL)
+            found = kit.lexical(question if retrieve_only else kit.rewrite(question), POOL)
             passages = [found[at].text for at in kit.order(question, [(c.doc, c.text) for c in found])]
+        if retrieve_only:
+            return passages
         texts = [text_of(passage) for passage in passages]
         system = {"role": "system", "content": kit.rules()}
         user = f"{kit.context(texts)}\n\n{kit.earlier()}{kit.say['question'].format(question)}"
