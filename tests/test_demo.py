@@ -16,7 +16,10 @@ from ragstone.runs import open_run
 from ragstone.web.app import create_app
 from ragstone.web.library import Library
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1_600),
+]  # of the whole demo, on a machine that does other things, too
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {f"{name}{part}.html": language for name in ("report", "niah", "diagnosis")
