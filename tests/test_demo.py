@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.waiting import until_elsewhere
 
 import ragstone
 from ragstone.runs import open_run
@@ -56,13 +58,19 @@ def verdicts(page: str) -> list[str]:
     return [" ".join(re.sub("<[^>]+>", " ", html.unescape(text)).split()) for text in found]
 
 
+def opened(client: TestClient, where: str) -> list[str]:
+    return verdicts(client.get(where).text)
+
+
 def viewed(demo: Path) -> Iterator[tuple[str, str, str]]:
     """The pages of the runs in the viewer that the demo opens at its end."""
     app = create_app(Library([demo], None))
     with TestClient(app, base_url="http://127.0.0.1:8720") as client:
         for run in ("rgb.run", "niah.run", "diagnosis.run"):
             for language in ("en", "zh"):
-                yield run, language, client.get(f"/run?run={run}&lang={language}").text
+                where = f"/run?run={run}&lang={language}"
+                until_elsewhere(partial(opened, client, where))  # a page of many answers is made meanwhile
+                yield run, language, client.get(where).text
 
 
 def test_every_page_of_the_demo_opens_with_a_decided_sentence(

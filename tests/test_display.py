@@ -54,7 +54,10 @@ def test_a_case_is_shown_by_the_id_of_its_user(case: str, sample: str, shown: st
         ("recorded", "c-0123456789", "", ""),
         ("recorded", "text-0123456789ab", "", ""),
         *(("recorded", own, own, own) for own in ("positive:0", "negative:3", "chunk-12", "doc.md#3", "人事/假期", "")),
-        *(("rgb", own, own, own) for own in ("docs/leave.md", "{n}", "positive:x", "a\nb")),
+        *(
+            ("rgb", own, own, own)
+            for own in ("docs/leave.md", "{n}", "positive:x", "a\nb", f"positive:{'9' * 5_000}", "x" * 400)
+        ),
     ],
 )
 def test_passages_are_named_in_words_where_a_benchmark_made_their_ids(
