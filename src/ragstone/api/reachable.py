@@ -97,6 +97,8 @@ async def _error(url: str) -> ModelError | None:
         if proxy_for(address) is not None:
             return None
         parts = urlsplit(address)
+        if not parts.hostname or parts.username or parts.password:
+            return None
         port = parts.port or (443 if parts.scheme == "https" else 80)
         try:
             async with asyncio.timeout(_SECONDS):
