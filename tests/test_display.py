@@ -2,7 +2,8 @@
 
 import pytest
 
-from ragstone.display import short_names, shown_id
+from ragstone.display import short_names, shown_id, shown_passage
+from ragstone.messages import messages
 
 
 @pytest.mark.parametrize(("ids", "labels"), [
@@ -38,3 +39,30 @@ def test_many_ids_that_differ_only_far_from_their_end_keep_them_whole() -> None:
 ])  # fmt: skip
 def test_a_case_is_shown_by_the_id_of_its_user(case: str, sample: str, shown: str) -> None:
     assert shown_id(case, sample) == shown
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "passage", "english", "chinese"),
+    [
+        ("rgb", "positive:0", "passage 1 with the answer", "含答案的段落 1"),
+        ("rgb", "positive:1:2", "passage 3 with answer 2", "含第 2 个答案的段落 3"),
+        ("rgb", "negative:3", "passage 4 without the answer", "不含答案的段落 4"),
+        ("rgb", "wrong:2", "passage 3 with a false answer", "含错误答案的段落 3"),
+        ("mirage", "q7#3", "passage 4 of question q7", "问题 q7 的段落 4"),
+        ("mirage", "q7#oracle", "right passage 1 of question q7", "问题 q7 的正确段落 1"),
+        ("niah", "chunk-00012", "chunk 13 of the haystack", "草堆的第 13 块"),
+        ("recorded", "c-0123456789", "", ""),
+        ("recorded", "text-0123456789ab", "", ""),
+        *(("recorded", own, own, own) for own in ("positive:0", "negative:3", "chunk-12", "doc.md#3", "人事/假期", "")),
+        *(
+            ("rgb", own, own, own)
+            for own in ("docs/leave.md", "{n}", "positive:x", "a\nb", f"positive:{'9' * 5_000}", "x" * 400)
+        ),
+    ],
+)
+def test_passages_are_named_in_words_where_a_benchmark_made_their_ids(
+    benchmark: str, passage: str, english: str, chinese: str
+) -> None:
+    for language, name in (("en", english), ("zh", chinese)):
+        words = messages(f"ragstone.benchmarks.{benchmark}.benchmark", language)
+        assert shown_passage(passage, words) == name

@@ -16,7 +16,11 @@ import ragstone
 from ragstone import errors
 from ragstone.datasets.jsonlines import strict_json
 from ragstone.error_text import told, untranslated
+from ragstone.errors import UsageError
 from ragstone.messages import error_texts
+from ragstone.systems.given_passages import GivenPassages
+from ragstone.systems.python import system_from
+from ragstone.text.redaction import redact, shown_url
 
 SOURCE = Path(ragstone.__file__).parent
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
@@ -294,3 +298,24 @@ def test_chinese_texts_address_their_reader_in_one_way() -> None:
     for name in ("messages_zh.toml", "errors_zh.toml", "help_zh.toml"):
         for path in SOURCE.rglob(name):
             assert "你" not in path.read_text("utf-8"), path
+
+
+@pytest.mark.parametrize("after", ["", " (it returned the passage 'text-1', which it was not given)"])
+def test_a_system_that_retrieves_for_itself_is_refused_in_chinese(after: str) -> None:
+    system = system_from(lambda question: "7", "app:ask")
+    with pytest.raises(UsageError) as caught:
+        GivenPassages(system, "rgb")
+    text = told(f"{str(caught.value).rstrip('.')}{after}.", "zh")
+    assert text.startswith("系统 app:ask 自己检索")
+    assert "{passages}" in text
+    assert ("text-1" in text) == bool(after)
+
+
+def test_a_chinese_error_about_an_address_with_a_secret_is_whole() -> None:
+    remedy = "no connection (Connection refused). Check that it runs at this address."
+    english = f"{shown_url('http://127.0.0.1:9/x?api_key=SECRET')}: {remedy}"
+    chinese = told(english, "zh")
+    assert "连接不上" in chinese
+    assert redact(chinese) == chinese
+    assert "SECRET" not in chinese
+    assert redact("http://h/v1?key=秘密：值#k：v") == "http://h/v1?key=***#***"

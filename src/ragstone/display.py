@@ -201,7 +201,10 @@ def shown_id(case_id: str, sample_id: str) -> str:
 
 
 _HASH = re.compile(r"c-[0-9a-f]{10}|text-[0-9a-f]{12}")  # ids of passages that came without one
-_PASSAGE = re.compile(r"(?:(?P<key>.+)#)?(?P<kind>[a-z]*)[:-]?(?P<first>\d*)(?::(?P<second>\d+))?", re.DOTALL)
+_LONGEST = 300  # characters of an id that a benchmark makes
+_PASSAGE = re.compile(
+    r"(?:(?P<key>.+)#)?(?P<kind>[a-z]{0,20})[:-]?(?P<first>\d{0,9})(?::(?P<second>\d{1,9}))?", re.DOTALL
+)
 
 
 def shown_passage(passage_id: str, words: Mapping[str, str]) -> str:
@@ -210,7 +213,7 @@ def shown_passage(passage_id: str, words: Mapping[str, str]) -> str:
     text is left out; the user's ids stay."""
     if _HASH.fullmatch(passage_id):
         return ""
-    if (match := _PASSAGE.fullmatch(passage_id)) is None:
+    if len(passage_id) > _LONGEST or (match := _PASSAGE.fullmatch(passage_id)) is None:
         return passage_id
     kind, first, second = match["kind"] or ("mapped" if match["key"] else ""), match["first"], match["second"]
     text = words.get(f"passage_{kind}_part" if second else f"passage_{kind}")

@@ -1,15 +1,21 @@
 """What `bench` refuses before anything is asked, on a dry run too: options without effect, impossible values."""
 
+import asyncio
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.tools import json_server
 from tests.examples import naming
 
 from ragstone import bench
+from ragstone.api.judging import Judging
+from ragstone.api.reachable import addresses, check_reachable
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
-from ragstone.errors import MissingKey, UsageError
+from ragstone.errors import MissingKey, Unreachable, UsageError
+from ragstone.models import ModelOptions
 from ragstone.runs import open_run
 
 SMALL: dict[str, Any] = {"fictional_size": 1, "abilities": "noise", "data_languages": "en"}
@@ -100,3 +106,93 @@ def test_a_dry_run_refuses_the_retrievers_that_a_run_would(
     capsys.readouterr()
     assert cli(["bench", name, "--retriever", "bm25", "--retriever-base-url", "foo", "--dry-run"]) == 2
     assert "--retriever-base-url" in capsys.readouterr().err
+
+
+@pytest.fixture
+def closed_port() -> str:
+    """An address of this machine where nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+NOBODY = {
+    "model": ["--model", "compat/m", "--base-url", "http://{}/v1"],
+    "replicas": ["--model", "compat/m", "--base-url", "http://{}/v1", "--base-url", "http://{}/v2"],
+    "judge": ["--model", "local/extractive", "--judge", "compat/m", "--judge-base-url", "{}"],
+    "embedder": ["--model", "local/extractive", "--judge", "local/smollm2", "--metrics", "answer_relevancy",
+                 "--embedder", "compat/e", "--embedder-base-url", "http://{}/v1"],
+    "system": ["--system", "http://{}/ask", "--body", '{{"q": "{{question}}", "p": "{{passages}}"}}'],
+    "header": ["--system", "http://{}/ask", "--header", "X=1"],
+}  # fmt: skip
+
+
+@pytest.fixture
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making data is an error."""
+
+    async def made(*_: Any) -> None:
+        raise AssertionError("data were made")
+
+    monkeypatch.setattr(type(BENCHMARKS.get("rgb")), "make", made)
+
+
+@pytest.mark.usefixtures("no_data")
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("place", NOBODY)
+def test_an_address_where_nobody_listens_is_told_before_any_data_are_made(
+    place: str, language: str, closed_port: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    code = cli(["bench", "rgb", *(word.format(closed_port) for word in NOBODY[place]), "--language", language])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert code == 2
+    assert closed_port in line
+    remedy = {"en": "no connection (Connection refused). Check that it runs at this address.", "zh": "连接不上"}
+    assert remedy[language] in line
+    assert list(tmp_path.glob("*.run")) == []
+
+
+@pytest.mark.usefixtures("no_data")
+def test_a_host_that_nobody_knows_is_told_before_any_data_are_made(tmp_path: Path) -> None:
+    options: Any = {"model_options": ModelOptions(base_url="http://no-such-host.invalid/v1")}
+    with pytest.raises(Unreachable, match="its name cannot be looked up"):
+        bench("rgb", model="compat/m", run=tmp_path / "a.run", **options, **SMALL)
+
+
+def test_the_check_sends_nothing_and_one_replica_that_listens_is_enough(closed_port: str, tmp_path: Path) -> None:
+    received: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        open_port = f"127.0.0.1:{server.getsockname()[1]}"
+        calling = ModelOptions(base_url=[f"http://{closed_port}/v1", f"http://{open_port}/v1"])
+        asyncio.run(check_reachable(["compat/m"], Judging(), calling, run=tmp_path / "a.run", name="rgb"))
+        connection, _ = server.accept()
+        with connection:
+            received.append(connection.recv(1))
+    assert received == [b""]
+
+
+def test_a_run_whose_answers_are_kept_needs_nobody(
+    closed_port: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["--fictional-size", "1", "--ability", "noise", "--data-language", "en", "--limit", "1", "--run", "a.run"]
+    with json_server(lambda _, __: {"choices": [{"message": {"role": "assistant", "content": "7"}}]}) as address:
+        words = ["bench", "rgb", "--model", "compat/m", "--base-url", f"{address}/v1", *small]
+        assert cli(words) == 0
+    capsys.readouterr()
+    assert cli(words) == 0
+    err = capsys.readouterr().err
+    assert "no connection (Connection refused)" in err
+    assert "Traceback" not in err
+
+
+def test_what_an_own_endpoint_of_a_provider_on_this_machine_is_is_checked_and_that_of_others_is_not() -> None:
+    """Naming a provider names its address; a server far away is left to the first request."""
+    near = [list(addresses(name, None)) for name in ("ollama/llama3.2", "vllm/m")]
+    assert near == [[("http://localhost:11434/v1",)], [("http://localhost:8000/v1",)]]
+    for name in ("openai/m", "local/extractive", "scripted/a.jsonl", "app.py:ask", None, object()):
+        with naming(str(name)):
+            assert list(addresses(name, None)) == []

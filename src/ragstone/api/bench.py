@@ -11,6 +11,7 @@ from ragstone.api.blocking import blocking, keywords_in_errors
 from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
 from ragstone.api.judging import Judging
 from ragstone.api.project_config import configured_reader
+from ragstone.api.reachable import check_reachable
 from ragstone.api.run_info import GROWING, prices_and_gates
 from ragstone.api.run_result import RunResult
 from ragstone.api.workload import check_addressed
@@ -103,9 +104,12 @@ async def plan_bench(
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,
     asks: bool = True,
+    run: str | Path | None = None,
+    direct: bool = True,
 ) -> BenchPlan:
-    """Checks everything that can be checked before the first request, and makes the benchmark. Raises UsageError.
-    `asks` False: nothing will be asked, so no key is needed."""
+    """Checks everything that can be checked before the first request, and makes the benchmark. Raises UsageError, and
+    Unreachable for an address where nobody listens. `asks` False: nothing will be asked, so no key is needed. `run`:
+    the run file, if it is named. `direct` False: the workers of a cluster ask, from other machines."""
     plugin = BENCHMARKS.get(benchmark)
     chosen = options_from(_options_of(plugin), options, of=plugin.name, also=_SHARED)
     if not models and plugin.without_model(chosen):
@@ -119,6 +123,8 @@ async def plan_bench(
     check_addressed(models, calling)
     if asks:
         _check_keys(models, judging, calling)
+        if direct:
+            await check_reachable(models, judging, calling, run=run, name=plugin.name)
     instance = await plugin.make(chosen, _context(models, calling, sampling, scored))
     place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""
     return BenchPlan(plugin, instance, tuple(models), scored, judging, sampling or {}, calling, place)
@@ -226,6 +232,8 @@ async def bench_async(
             metrics=[metrics] if isinstance(metrics, str) else metrics,
             sampling=sampling,
             model_options=limited(calling, max_requests, max_cost, read_price(price, "price")),
+            run=run,
+            direct=shell.cluster is None,
         )
         how = RunOptions(run, concurrency=concurrency, price=price, judge_price=judge_price, shell=shell)
         return await run_bench(plan, how)

@@ -138,6 +138,7 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
         metrics=values["metrics"],
         sampling={key: values[option] for key, option in _SAMPLING.items()},
         model_options=replace(model_options_of(values), base_url=values["base_url"]), asks=not values["dry_run"],
+        run=values["run_file"], direct=not values["cluster"],
     )  # fmt: skip
     plan = asyncio.run(planning)
     prices = Prices.of(values, models, judging)

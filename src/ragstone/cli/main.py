@@ -183,8 +183,12 @@ def _signals() -> Iterator[None]:
             signal.signal(name, old)
 
 
+_WARN = ("ragstone.registry", "ragstone.api.reachable")  # loggers whose warnings are for users
+
+
 class _Warnings(logging.Handler):
-    """Says what is wrong with plug-ins of other packages as errors are said: in a line, in the command's language."""
+    """Says what is wrong with plug-ins of other packages, or that nobody listens at an address, as errors are said: in
+    a line, in the command's language."""
 
     def __init__(self, language: str) -> None:
         super().__init__(logging.WARNING)
@@ -196,11 +200,13 @@ class _Warnings(logging.Handler):
 
 def _run(arguments: Sequence[str]) -> int:
     handler = _Warnings(language_of(arguments))
-    logging.getLogger("ragstone.registry").addHandler(handler)
+    for name in _WARN:
+        logging.getLogger(name).addHandler(handler)
     try:
         return _ended(arguments, handler.language)
     finally:
-        logging.getLogger("ragstone.registry").removeHandler(handler)
+        for name in _WARN:
+            logging.getLogger(name).removeHandler(handler)
 
 
 def _ended(arguments: Sequence[str], language: str) -> int:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import sqlite3
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +18,11 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from ragstone.errors import EndpointRefused
+from ragstone.errors import EndpointRefused, StorageError
 from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
 from ragstone.models.work import Replies, count_work, replies
-from ragstone.storage import Layout
+from ragstone.storage import Layout, connect
 from ragstone.structs import from_json, to_json
 from ragstone.types import Completion, Model, Request
 
@@ -45,6 +46,16 @@ def default_cache() -> Path:
     import platformdirs  # noqa: PLC0415
 
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
+
+
+def has_replies(folder: Path) -> bool:
+    """Whether the cache of a folder has any reply."""
+    path = folder / "replies.sqlite"
+    if not path.is_file():
+        return False
+    with contextlib.suppress(StorageError, sqlite3.Error), contextlib.closing(connect(path, _LAYOUT)) as connection:
+        return connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone() is not None
+    return False
 
 
 def reply_key(identity: Mapping[str, Any], request: Request) -> bytes:

@@ -207,6 +207,11 @@ def reason_of(error: BaseException) -> str:
     return words.lower().removeprefix("client ")
 
 
+def unknown_name(where: str) -> ModelError:
+    """The error for a host that nobody knows."""
+    return Unreachable(f"{where}: its name cannot be looked up. Without a network, local/smollm2 works.")
+
+
 def transport_error(where: str, error: BaseException) -> ModelError:
     """The typed error for an exception below HTTP, from aiohttp, the operating system or TLS."""
     import aiohttp  # noqa: PLC0415  (already loaded if there is such an error)
@@ -224,7 +229,7 @@ def transport_error(where: str, error: BaseException) -> ModelError:
         untrusted.permanent = True
         return _refusing_all(untrusted)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return Unreachable(f"{where}: its name cannot be looked up. Without a network, local/smollm2 works.")
+        return unknown_name(where)
     if isinstance(error, aiohttp.ClientPayloadError):
         return BadReply(f"{where}: the reply broke off.")
     if isinstance(error, aiohttp.ClientResponseError) and not isinstance(error, aiohttp.ClientProxyConnectionError):

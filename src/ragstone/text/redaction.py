@@ -10,9 +10,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 HIDDEN = "***"
 _SCHEME = "http://"
 _ENDS = "\\s\"'<>"  # characters that end an address in a text
+# Chinese follows an address without a space: what was redacted before ends there.
+_GOES_ON = r"(?!(?<=\*\*\*)[：，。；、）])"
 _URL = re.compile(
     rf"(?P<scheme>\bhttps?:/+|\b[a-z][a-z0-9+.-]*://)(?:[^\s/?#]*@)?(?P<place>[^?#{_ENDS}]*)"
-    rf"(?P<query>\?[^#,){_ENDS}]*)?(?P<fragment>#[^,){_ENDS}]*)?",
+    rf"(?P<query>\?(?:{_GOES_ON}[^#,){_ENDS}])*)?(?P<fragment>#(?:{_GOES_ON}[^,){_ENDS}])*)?",
     re.IGNORECASE,
 )
 _VALUE = re.compile(r"(?<=[?&;])(?:(?P<name>[^=&;]+=)[^&;]*|[^=&;]+)")

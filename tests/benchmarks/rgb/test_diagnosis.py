@@ -190,7 +190,7 @@ def test_where_the_scorings_differ_that_is_the_cause() -> None:
 def test_the_passage_that_misled_is_named_and_highlighted() -> None:
     one = wrong("rejection", "Bo Kern won.", given=(YEAR, RUMOUR))
     found = explain(one)
-    assert "negative:0" in found.reason
+    assert "comes from passage 1 without the answer, a rumour" in found.reason
     assert "rumour" in found.reason
     assert found.label == "answered from a rumour from before the event"
     assert marked(one, found) == {("answer", "wrong", "Bo Kern"), ("negative:0", "wrong", "Bo Kern")}
