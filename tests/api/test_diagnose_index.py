@@ -82,10 +82,10 @@ def test_the_index_of_a_pipeline_with_documents_of_its_own_are_these(tmp_path: P
 
 def test_without_an_index_nothing_is_said_to_be_missing(tmp_path: Path, truth: Corpus) -> None:
     result = of_function(index_of("missing"), tmp_path, truth)
-    assert set(failed(result).values()) == {"filtered"}, "no search returns it for its own words: a filter, or missing"
+    assert set(failed(result).values()) == {"not_retrieved"}, "no search returns it: a filter, or missing"
     assert {item.evidence.value("in_index") for item in result.questions if item.cause.name != "healthy"} == {"missing"}
     assert "Whether the index has them is not known for 10 of 10: name --index." in details(
-        "filtered", result.questions
+        "not_retrieved", result.questions
     )
 
 

@@ -148,13 +148,14 @@ class _Failing(Planted):
 
 
 def test_a_condition_that_fails_blames_nobody_and_is_asked_again(tmp_path: Path, corpus: Path) -> None:
-    failing = diagnose(labelled(), _Failing(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")
+    options: dict[str, Any] = {"corpus": corpus, "index": corpus, "run": tmp_path / "f.run"}
+    failing = diagnose(labelled(), _Failing(frozenset({"lost"})), **options)
     assert not failing.outcome.complete
     wrong = [cause for cause in failing.causes().values() if cause.name != "healthy"]
     assert {(cause.name, cause.lost) for cause in wrong} == {("filtered", "filtered")}
     search = failing.waterfall().steps[1]
     assert (search.gain, len(search.lost), search.missing) == (None, 6, "measure_again")
-    resumed = diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")
+    resumed = diagnose(labelled(), Planted(frozenset({"lost"})), **options)
     assert resumed.outcome.complete
     search = resumed.waterfall().steps[1]
     assert search.gain is not None

@@ -1,6 +1,7 @@
 """Where a text states an answer."""
 
 import re
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -325,3 +326,17 @@ def test_no_pattern_is_made_for_an_alias_whose_letters_a_text_does_not_have() ->
 @pytest.mark.parametrize("alias", ["か\U00031350", "\U00031350か", "o'brien-\U00031350"])
 def test_a_han_character_newer_than_this_python_is_found(alias: str) -> None:
     assert find_answer(alias, f"。{alias}。") == [(1, 1 + len(alias))]
+
+
+def test_the_patterns_of_many_names_take_little_memory() -> None:
+    """A diagnosis of ten thousand questions looks for as many references."""
+    names = 100
+    tracemalloc.start()
+    try:
+        for number in range(names):
+            assert find_answer(f"{700_000 + number} kg", f"It weighs {700_000 + number} kg.")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    most = matching._compiled.cache_parameters()["maxsize"]
+    assert kept / names * most < 20_000_000

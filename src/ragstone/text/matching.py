@@ -34,6 +34,7 @@ _LETTER, _LETTER_OR_HAN, _ASCII_LETTER = rf"[^\W\d_{HAN}", r"[^\W\d_", "[a-zA-Z"
 _HAN, _FOREIGN, _BRACKETS = (re.compile(f"[{chars}]") for chars in (HAN, rf"^\W\d_{HAN}\x00-\x7f", "\u3008-\u3011"))
 _SIGNS = re.compile(r"[\W_]*")
 _RANGE = re.compile(r"(?<=\d)\s?[比至到]\s?(?=\d)")
+_KNOWN = 2048  # names whose patterns are kept, of 8 kB each
 # Numbers below this occur in scores, ranges and codes; larger ones are years and amounts.
 _SMALL = 1000
 # Acronyms that are ordinary words in lower case: `US` is not `us`.
@@ -148,7 +149,7 @@ def _for_text(pattern: str, text: str) -> str:
     return pattern
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_KNOWN)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
@@ -169,12 +170,12 @@ def _capital(text: str, span: tuple[int, int], letters: str) -> bool:
     return spelled == letters or not any(char.isupper() for char in text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_KNOWN)
 def _finders(alias: str, language: str) -> tuple[_Finder, ...]:
     return tuple(_finder(name, language) for name in (alias, *equal_names(alias)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_KNOWN)
 def _finder(alias: str, language: str) -> _Finder:
     # OpenAI is also Open AI, and Chinese texts write iPhoneSE: a space before a capital is optional.
     spaced = re.sub("(?<=[a-z]) ?(?=[A-Z])", "-", alias)

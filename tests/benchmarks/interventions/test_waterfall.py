@@ -139,7 +139,7 @@ def test_a_trace_has_its_loss_where_it_was_seen_and_no_gain_that_nobody_measured
     search = bars[words["bar_search"]]
     assert (search.kind, search.text) == ("unmeasured", words["bar_unmeasured"])
     assert search.end - search.start == pytest.approx(18 / 29)
-    assert bars[words["bar_base"]].text == "0"
+    assert bars[words["bar_base"]].text == "0 [−12, 12]"
     assert not any(bar.kind == "rest" for bar in summary.bars)
     assert [action.group for action in summary.actions] == ["cause-not_retrieved", "cause-generation"]
     assert words["lost"].format(n=18, wrong=22) in summary.actions[0].text
@@ -170,3 +170,31 @@ def test_seconds_have_an_interval_and_the_number_of_questions_or_are_not_shown(q
 
 def test_bars_are_of_known_causes() -> None:
     assert set(STEP_OF) <= set(CAUSES)
+
+
+def test_what_only_the_sentences_right_is_lost_in_the_prompt_and_its_gain_is_not_measured() -> None:
+    """The index has the passages. Only wrong answers were asked with the sentences alone: no gain."""
+    drowned = {"as_is": "wrong", "again": "wrong", "gold_only": "wrong", "evidence_only": "right"}
+    right = {"as_is": "right", "again": "right", "gold_only": "right"}
+    records = [item_of(f"q{n}", drowned if n < 3 else right, in_index="yes") for n in range(20)]
+    items = of_questions(records, takes=frozenset(), gates=None, sure=False)
+    assert [item.cause.name for item in items[:3]] == ["chunking"] * 3
+    *before, alone = waterfall(items).steps
+    assert [(step.gain.value if step.gain else None, step.lost) for step in before] == [(0.0, ())] * 3
+    assert (alone.gain, alone.lost, alone.unmeasured, alone.missing) == (
+        None, ("q0", "q1", "q2"), ("q0", "q1", "q2"), "measure_try"
+    )  # fmt: skip
+    summary = summary_of(items, "s")
+    assert [(bar.kind, bar.text) for bar in summary.bars[1:]] == [("gain", "0 [−16, 16]")] * 3 + [
+        ("unmeasured", _WORDS["bar_unmeasured"])
+    ]
+    assert _WORDS["measure_try"] in " ".join(summary.notes)
+
+
+@pytest.mark.parametrize(("righted", "said"), [(1, True), (12, False)])
+def test_a_step_that_may_be_chance_is_said_to_be_one(righted: int, *, said: bool) -> None:
+    lost = {"as_is": "refused", "again": "refused", "gold_only": "right", "gold_added": "right"}
+    stay = {"as_is": "refused", "again": "refused", "gold_only": "refused", "gold_added": "refused"}
+    records = [item_of(f"q{n}", lost if n < righted else stay, at="", in_index="yes") for n in range(20)]
+    items = of_questions(records, takes=frozenset({"repeat", "passages"}), gates=None, sure=False)
+    assert (_WORDS["chance"] in summary_of(items, "s").notes) == said

