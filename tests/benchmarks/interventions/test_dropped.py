@@ -46,7 +46,7 @@ def test_a_place_left_empty_is_no_cut_at_k_where_a_larger_k_changes_nothing(
     notes = [Passage(f"other{n}", f"Note {n}. 说明{n}。") for n in range(3)]
     evidence = _with(question, reference, text, [*notes[:2], Passage("gold", text), notes[2]], notes[:2])
     evidence.withdrawn = {"k2": "no_more", "k4": "no_more"}
-    for places, dropped in ((5, "yes"), (2, "no")):
+    for places, dropped in ((5, "yes"), (3, "yes"), (2, "no")):
         one = Evidence(evidence.records, frozenset(), shared=Shared(places=places))
         one.withdrawn = evidence.withdrawn
         assert one.value("left_out") == dropped

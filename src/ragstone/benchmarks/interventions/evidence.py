@@ -112,14 +112,14 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """Each field and its values; `docs/diagnosis.md` says what they mean."""
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
-    "again": ("again",), "in_doubt": ("gold_only",),
+    "again": ("again",), "in_doubt": ("gold_only", "closed_book"),
     "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
     "asked": ("search_asked",), "lowered": ("search_asked",), "by_reference": ("search_reference",),
     "reach": ("k2", "k4"), "demoted": ("k2", "k4"), "recalled": ("closed_book",),
     "moved": ("gold_first", "gold_last", "only_before", "only_after", "spaced"),
     "in_index": ("search_deep", "search_reference", "search_own"), "crowded": ("search_deep", "k4", "k2"),
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
-    "contradicted": ("without_rivals", "indexed_only"),
+    "contradicted": ("gold_added", "without_rivals", "indexed_only"),
     "own": ("chunk_only",), "split": ("search_reference", "k2", "k4"), "sentence": ("evidence_only",),
     "explicit": ("gold_explicit", "gold_neutral"), "cut": ("spaced", "padded"),
     "unread_end": ("evidence_first", "evidence_last"),
@@ -454,9 +454,11 @@ class Evidence:
 
     def _contradicted(self) -> str | None:
         """Whether passages of the prompt that state another answer misled: without them the answer is right, and from
-        them alone it is wrong."""
+        them alone it is wrong; not where it is right beside them once the gold that the prompt lacked is there."""
         if self.first is None or self._as_is() != "wrong" or not rivals(self.question, self.first):
             return "no"
+        if (added := self.settled("gold_added")) == "right" or (added is None and self.can("gold_added")):
+            return None if added is None else "no"
         without, alone = self.settled("without_rivals"), self.told("indexed_only")
         if without not in (None, "right") or alone not in (None, "wrong"):
             return MISSING if MISSING in (without, alone) else "no"
