@@ -64,10 +64,16 @@ def test_an_amount_in_another_currency_is_a_wrong_unit(one: str, other: str, sam
     assert same_in_other_form(one, other) is same
 
 
-_STORE = ("陈茶放在哪里？", "# 仓库\n\n陈茶放在阁楼，用棉纸包好。\n\n仓库由孟小满看管，每天早晚各记一次温度。", "孟小满", "阁楼。")
+_STORE = (
+    "陈茶放在哪里？",
+    "# 仓库\n\n陈茶放在阁楼，用棉纸包好。\n\n仓库由孟小满看管，每天早晚各记一次温度。",
+    "孟小满",
+    "阁楼。",
+)
 _LENS = (
     "What is the lens of the laser wiped with?",
-    "# Machines\n\nThe lens of the laser is wiped with isopropyl alcohol.\n\nLeather is sewn on the Juki by the stairs.",
+    "# Machines\n\nThe lens of the laser is wiped with isopropyl alcohol.\n\n"
+    "Leather is sewn on the Juki by the stairs.",
     "the Juki by the stairs",
     "It is isopropyl alcohol.",
 )
