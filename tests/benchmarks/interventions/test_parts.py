@@ -4,7 +4,9 @@ import pytest
 from tests.benchmarks.interventions.evidence import evidence_of
 
 from ragstone.benchmarks.interventions.causes import cause_of
+from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.parts import parts_of
+from ragstone.benchmarks.interventions.shared import Shared
 from ragstone.text.measures import same_in_other_form
 
 
@@ -72,9 +74,8 @@ _STORE = (
 )
 _LENS = (
     "What is the lens of the laser wiped with?",
-    "# Machines\n\nThe lens of the laser is wiped with isopropyl alcohol.\n\n"
-    "Leather is sewn on the Juki by the stairs.",
-    "the Juki by the stairs",
+    "# Machines\n\nThe lens of the laser is wiped with isopropyl alcohol.\n\nLeather is sewn on the Juki, by the door.",
+    "the Juki, by the door",
     "It is isopropyl alcohol.",
 )
 
@@ -96,7 +97,7 @@ def test_a_reference_that_its_documents_state_where_they_answer_another_question
 @pytest.mark.parametrize(
     ("question", "gold", "reference", "answer"),
     [
-        (_LENS[0], _LENS[1], "isopropyl alcohol", "The Juki by the stairs."),
+        (_LENS[0], _LENS[1], "isopropyl alcohol", "The Juki, by the door."),
         (_STORE[0], _STORE[1], "阁楼", "孟小满。"),
         ("How heavy is the Belka pump?", "The Belka pump stands in hall 3. It has 317 kg.", "317 kg", "In hall 3."),
     ],
@@ -105,3 +106,21 @@ def test_an_answer_of_another_sentence_is_misread_and_no_reference_in_doubt(
     question: str, gold: str, reference: str, answer: str
 ) -> None:
     assert _belongs((question, gold, reference, answer)) == "reading"
+
+
+_PUMP = ("How heavy is the Belka pump?", "The Belka pump weighs 317 kg.", "317 kg", "It is 450 kg.", "A note on doors.")
+_PUMP_ZH = ("贝卡泵有多重？", "贝卡泵重317公斤。", "317公斤", "是450公斤。", "关于大门的说明。")
+
+
+@pytest.mark.parametrize("case", [_PUMP, _PUMP_ZH])
+def test_what_is_said_without_the_gold_is_memory_where_nothing_is_asked_without_documents(
+    case: tuple[str, str, str, str, str],
+) -> None:
+    question, gold, reference, said, other = case
+    answers = dict.fromkeys(("as_is", "again", "gold_only", "no_gold"), said) | {"closed_book": "Empty response"}
+    evidence = evidence_of(question, [reference], answers, gold=[gold], others=[other])
+    silent = Evidence(evidence.records, frozenset(), shared=Shared(prompts=True))
+    assert silent.value("recalled") == "yes"
+    assert evidence.value("recalled") == "no"  # the model was asked without documents, and said something else
+    stated = evidence_of(question, [reference], answers, gold=[gold], others=[f"{other} {said}"])
+    assert Evidence(stated.records, frozenset(), shared=Shared(prompts=True)).value("recalled") == "no"
