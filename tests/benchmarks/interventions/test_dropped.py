@@ -51,3 +51,14 @@ def test_a_place_left_empty_is_no_cut_at_k_where_a_larger_k_changes_nothing(
         one.withdrawn = evidence.withdrawn
         assert one.value("left_out") == dropped
         assert one.value("reach") == ("missing" if dropped == "yes" else "yes")
+
+
+@_WORLDS
+def test_a_place_left_empty_is_dropped_at_whatever_rank_the_passage_was(
+    question: str, reference: str, text: str
+) -> None:
+    notes = [Passage(f"other{n}", f"Note {n}. 说明{n}。") for n in range(4)]
+    evidence = _with(question, reference, text, [*notes, Passage("gold", text)], notes[:2])
+    one = Evidence(evidence.records, frozenset(), shared=Shared(places=3))
+    one.withdrawn = {"k2": "no_more", "k4": "no_more"}
+    assert one.value("left_out") == "yes"

@@ -136,3 +136,25 @@ def test_a_judge_that_read_the_answer_and_a_string_comparison_that_did_not_diffe
             record.scores["answer_correctness"] = Score.of(value)
         evidence.gates = {"answer_match": 0.5}
         assert cause_of(evidence).name == name
+
+
+_KILNS = "Who loads the kilns, and who is the safety lead?"
+_LEAD = "the kilns are loaded by Ines Harrow, the safety lead is Dilwyn Moss"
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer", "named"),
+    [
+        ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽一叶。", "metric"),
+        ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽三叶。", "reading"),
+        (_KILNS, _LEAD, "It is Ines Harrow and Dilwyn Moss.", "metric"),
+        (_KILNS, _LEAD, "It is Ines Harrow and Bob Moss.", "reading"),
+        ("Where may machines run at lunch?", "only in the metal shed", "They run in a metal shed.", "metric"),
+        ("How long may a drill be borrowed?", "at most for 5 days", "At least 5 days.", "reading"),
+        ("When is the shed closed?", "closed, but not on Sundays", "On Sundays.", "reading"),
+    ],
+)
+def test_what_a_reference_says_beyond_its_question_is_the_answer(
+    question: str, reference: str, answer: str, named: str
+) -> None:
+    assert cause(reference, answer, question=question, gold=f"# Notes\n\n{reference}.") == named

@@ -190,3 +190,53 @@ def test_without_translations_the_questions_of_a_run_show_a_barrier_by_their_con
     assert evidences(0, 6).barrier
     assert not evidences(5, 6).barrier
     assert not evidences(0, 2).barrier
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_a_step_after_the_search_that_never_lets_a_passage_pass_is_a_filter_and_one_that_reorders_is_not(
+    language: str,
+) -> None:
+    one, notes = sample(language), others(language)
+    gold, beginning = one.passages[0], one.passages[0].text[:40]
+
+    def asked_of(later: Callable[[str, list[Passage]], list[Passage]]) -> str:
+        def ask(query: Query) -> Response:
+            fetched = own_first(query.question, [*notes[:2], gold, *notes[2:]])[: max(10, query.k or 4)]
+            kept = later(query.question, fetched)[: query.k or 4]
+            if query.retrieve_only:
+                return Response("", tuple(kept), (stage_step("fetch", fetched),), finish_reason=NO_ANSWER)
+            prompt = kept if query.passages is None else query.passages
+            steps = () if query.passages is not None else (stage_step("fetch", fetched), stage_step("prompt", prompt))
+            right = any(one.references[0][0] in item.text for item in prompt)
+            return Response(one.references[0][0] if right else "450", tuple(prompt), steps)
+
+        return cause_of(examined(one, ask)).name
+
+    assert asked_of(lambda text, found: [item for item in found if item.text != gold.text]) == "filtered"
+    by_words = asked_of(lambda text, found: [item for item in found if item.text != gold.text or beginning in text])
+    assert by_words == "reranking"
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_another_answer_beside_which_the_missing_passage_rights_the_answer_is_no_contradiction(language: str) -> None:
+    one = sample(language)
+    gold, notes = one.passages[0], others(language, 8)
+    rival = Passage("rival", gold.text.replace("317", "450"))
+
+    def cause_where(*, misled: bool) -> str:
+        def ask(query: Query) -> Response:
+            found = (rival, *notes)
+            if query.retrieve_only:
+                return Response("", found[: query.k], (stage_step("fetch", found),), finish_reason=NO_ANSWER)
+            prompt = found[:4] if query.passages is None else query.passages
+            steps = () if query.passages is not None else (stage_step("fetch", found), stage_step("prompt", prompt))
+            texts = " ".join(item.text for item in prompt)
+            right = "317" in texts and not (misled and "450" in texts)
+            return Response(
+                one.references[0][0] if right else one.references[0][0].replace("317", "450"), prompt, steps
+            )
+
+        return cause_of(examined(one, ask)).name
+
+    assert cause_where(misled=True) == "contradiction"
+    assert cause_where(misled=False) not in ("contradiction", "unknown")

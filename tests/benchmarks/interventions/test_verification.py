@@ -21,6 +21,16 @@ def test_answers_from_own_passages_handed_back_are_an_alarm_where_they_change_mo
     assert ("not_neutral" in {one.name for one in verified.alarms}) == alarm
 
 
+def test_two_answers_are_no_alarm_where_answers_change_by_themselves() -> None:
+    """Two of five changed when their passages were handed back, and two of forty when simply asked again."""
+    varying = {"as_is": "right", "again": "wrong"}
+    steady = {"as_is": "right", "again": "right"}
+    rest = [Seen({}, one, frozenset(), False, False, frozenset()) for one in [varying] * 2 + [steady] * 33]
+    for changed in (2, 4):
+        verified = verified_of([*handed_back(changed, 5), *rest], shown=True)
+        assert ("not_neutral" in {one.name for one in verified.alarms}) == (changed > 2)
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(("changed", "alarm"), [(2, False), (2000, True)])
 def test_alarms_of_ten_thousand_questions_take_no_time(changed: int, *, alarm: bool) -> None:

@@ -38,7 +38,7 @@ from ragstone.benchmarks.interventions.question import (
     prompt_of,
     rewritten_of,
 )
-from ragstone.benchmarks.interventions.remembering import ORDERED, carried, reworded, stuck, unburdened
+from ragstone.benchmarks.interventions.remembering import ORDERED, asked_model, carried, reworded, stuck, unburdened
 from ragstone.benchmarks.interventions.requests import explicit
 from ragstone.benchmarks.interventions.rereading import claims_of, is_error_message, reads_right, reread
 from ragstone.benchmarks.interventions.searching import (
@@ -113,14 +113,14 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """Each field and its values; `docs/diagnosis.md` says what they mean."""
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
-    "again": ("again",), "in_doubt": ("gold_only",),
+    "again": ("again",), "in_doubt": ("gold_only", "closed_book"),
     "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
     "asked": ("search_asked",), "lowered": ("search_asked",), "by_reference": ("search_reference",),
-    "reach": ("k2", "k4"), "demoted": ("k2", "k4"), "recalled": ("closed_book",),
+    "reach": ("k2", "k4"), "demoted": ("k2", "k4"), "recalled": ("closed_book", "no_gold"),
     "moved": ("gold_first", "gold_last", "only_before", "only_after", "spaced"),
     "in_index": ("search_deep", "search_reference", "search_own"), "crowded": ("search_deep", "k4", "k2"),
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
-    "contradicted": ("without_rivals", "indexed_only"),
+    "contradicted": ("gold_added", "without_rivals", "indexed_only"),
     "own": ("chunk_only",), "split": ("search_reference", "k2", "k4"), "sentence": ("evidence_only",),
     "explicit": ("gold_explicit", "gold_neutral"), "cut": ("spaced", "padded"),
     "unread_end": ("evidence_first", "evidence_last"),
@@ -457,9 +457,11 @@ class Evidence:
 
     def _contradicted(self) -> str | None:
         """Whether passages of the prompt that state another answer misled: without them the answer is right, and from
-        them alone it is wrong."""
+        them alone it is wrong; not where it is right beside them once the gold that the prompt lacked is there."""
         if self.first is None or self._as_is() != "wrong" or not rivals(self.question, self.first):
             return "no"
+        if (added := self.settled("gold_added")) == "right" or (added is None and self.can("gold_added")):
+            return None if added is None else "no"
         without, alone = self.settled("without_rivals"), self.told("indexed_only")
         if without not in (None, "right") or alone not in (None, "wrong"):
             return MISSING if MISSING in (without, alone) else "no"
@@ -485,15 +487,21 @@ class Evidence:
 
     def _recalled(self) -> str | None:
         """Whether the answer from the gold claims what the system claims without any document, and no gold passage
-        states. A refusal claims nothing."""
-        by_heart, read = self.response("closed_book"), self.response("gold_only")
+        states. A refusal claims nothing. Where nothing asks the model without documents, as a system does that sends a
+        fixed text then, it is asked with its own passages without the gold, which do not state it either."""
+        read, name = self.response("gold_only"), "closed_book"
+        by_heart = self.response(name)
+        if by_heart is None or (self.shared.prompts and not asked_model(by_heart)):
+            name = "no_gold"
+            by_heart = self.response(name)
         if by_heart is None or read is None:
             return self.told_by("recalled")
-        if "refused" in (self.outcome("closed_book"), self.outcome("gold_only")):
+        if "refused" in (self.outcome(name), self.outcome("gold_only")):
             return "no"
         if message_of(read) in self.shared.fixed:
             return "no"  # what many questions get is no knowledge
-        known = [self.sample.question, *(f"{item.title}\n{item.text}" for item in self.gold)]
+        given = () if name == "closed_book" or self.first is None else self.first.passages
+        known = [self.sample.question, *(f"{item.title}\n{item.text}" for item in (*self.gold, *given))]
         claims, others = (claims_of(response.answer, known) for response in (by_heart, read))
         numbers, others_numbers = ({word for word in some if any(map(str.isdigit, word))} for some in (claims, others))
         if numbers or others_numbers:

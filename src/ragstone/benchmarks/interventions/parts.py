@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ragstone.benchmarks.interventions.doubting import belongs_elsewhere
 from ragstone.benchmarks.interventions.gold import states
 from ragstone.benchmarks.interventions.wordings import is_said
 from ragstone.benchmarks.source_attribution import content_words
@@ -69,10 +70,13 @@ def _sentences(question: str, passages: Sequence[Passage]) -> list[str]:
 
 
 def in_doubt(evidence: "Evidence") -> str | None:
-    """Whether the gold passages state what most answers that were given with them say, but no part of the reference."""
+    """Whether the gold passages state what most answers that were given with them say, but no part of the reference; or
+    state the reference where they answer another question."""
     gold, answers, asked = evidence.gold, evidence.informed(), evidence.sample.question
-    if evidence.value("as_is") != "wrong" or not gold or any(states(item, evidence.slots) for item in gold):
+    if evidence.value("as_is") != "wrong" or not gold:
         return "no"
+    if any(states(item, evidence.slots) for item in gold):
+        return "no" if evidence.value("reread") == "right" else belongs_elsewhere(evidence)
     if any(any(stated_parts(evidence.slots, f"{item.title}\n{item.text}", asked, gold)) for item in gold):
         return "no"
     if evidence.response("gold_only") is None and evidence.open_conditions("in_doubt"):

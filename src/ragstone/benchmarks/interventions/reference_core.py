@@ -19,6 +19,8 @@ _ADVERBS = frozenset(
     ("only", "about", "roughly", "approximately", "exactly", "up", "down", "just", "around", "at", "least", "most")
 )
 _HAN_BEFORE, _HAN_AFTER = frozenset("的用在由于向给到从为是约每共只须需要"), frozenset("的了着")
+_NUMERALS = frozenset("一二三四五六七八九十百千万亿两半零")
+_LONG = 3  # characters that are left of a run
 _FEWEST = 2  # characters of Chinese that are worth looking for
 
 
@@ -35,13 +37,14 @@ def readings(aliases: Sequence[str], question: str) -> Iterator[list[list[str]]]
             yield [[core(item, question) or item] for item in items]
 
 
-def core(reference: str, question: str) -> str:
+def core(reference: str, question: str, *, closely: bool = False) -> str:
     """The reference without words at its beginning and end that are the question's or say nothing; "" where nothing is
-    to be left out, or nothing would be left."""
+    to be left out, or nothing would be left. `closely`: of a long run of Chinese also a single character that the
+    question has, as 采 before what is picked."""
     asked = {_stem(word) for word in content_words(question, "")}
     plain = fold_characters(question).text
     spans = [(match.start(), match.end(), bool(match["han"])) for match in _TOKEN.finditer(reference)]
-    while spans and (end := _idle(reference, spans[0], asked, plain, begins=True)):
+    while spans and (end := _idle(reference, spans[0], asked, plain, begins=True, closely=closely)):
         spans[:1] = [] if end == spans[0][1] else [(end, *spans[0][1:])]
     while spans and (start := _idle(reference, spans[-1], asked, plain, begins=False)):
         spans[-1:] = [] if start == spans[-1][0] else [(spans[-1][0], start, spans[-1][2])]
@@ -56,7 +59,9 @@ def core(reference: str, question: str) -> str:
     return "" if short or found == reference.strip(" .。") else found
 
 
-def _idle(text: str, span: tuple[int, int, bool], asked: set[str], question: str, *, begins: bool) -> int | None:
+def _idle(
+    text: str, span: tuple[int, int, bool], asked: set[str], question: str, *, begins: bool, closely: bool = False
+) -> int | None:
     """Where a token goes on, or ended before, without its part that says nothing new; None if all of it does."""
     start, end, han = span
     word = fold_characters(text[start:end]).text
@@ -66,6 +71,8 @@ def _idle(text: str, span: tuple[int, int, bool], asked: set[str], question: str
         )
         return (end if begins else start) if idle else None
     size = _shared(word, question, begins=begins)
+    if closely and not size and len(word) > _LONG and word[0] in question and word[0] not in _NUMERALS:
+        size = 1
     return None if not size else start + size if begins else end - size
 
 

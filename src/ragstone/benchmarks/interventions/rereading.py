@@ -1,11 +1,13 @@
 """A second reading of a wrong answer, which shares nothing with the metric that found it wrong: is it an error message,
 is it right in other words, or right in another unit?"""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.parts import items_of, parts_of
 from ragstone.benchmarks.interventions.prompts import mask_in
+from ragstone.benchmarks.interventions.reference_core import core
 from ragstone.benchmarks.interventions.wordings import is_said
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.metrics._phrases import phrases
@@ -23,6 +25,17 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 400  # characters; a longer answer says more than that something failed
 _NOTHING = ("none", "null", "nan", "undefined", "nil")
 _STRINGS = ("answer_match", "exact_match")
+_SIDES = (
+    re.compile(
+        r"\b(?:at most|no more than|not more than|up to|maximum|less than|under|below)\b|[至最]多|不超过|以[内下]|之内"
+    ),
+    re.compile(
+        r"\b(?:at least|no less than|not less than|minimum|more than|over|above)\b"
+        r"|[至最]少|不少于|不低于|(?<!不)超过|以上"
+    ),
+    re.compile(r"\b(?:not|no|never|without|except|n't)\b|[不没无未非]"),
+)
+"""Words that bound a quantity from above, from below, and that deny."""
 _SURE = 0.8
 
 
@@ -79,11 +92,28 @@ def reads_right(evidence: "Evidence", record: Record) -> bool:
 
 
 def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
-    """Whether an answer says a reference, or each part of one that lists several."""
+    """Whether an answer says a reference, or each part of one that lists several; of each what it says beyond the
+    question is enough."""
     if not alias.strip() or is_said(alias, answer, question, known):
         return bool(alias.strip())
-    lists = (parts_of(alias), items_of(alias))
-    return any(items and all(is_said(item, answer, question, known) for item in items) for items in lists)
+
+    def said(item: str) -> bool:
+        return is_said(item, answer, question, known) or _has_core(item, answer, question, known)
+
+    lists = ((alias,), parts_of(alias), items_of(alias))
+    return any(items and all(map(said, items)) for items in lists)
+
+
+def _has_core(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
+    """Whether an answer says what a reference says beyond its question: of "the kilns are loaded by Ines Harrow" the
+    name. Not where what is left out denies it, or the answer bounds it on the other side."""
+    found = core(alias, question, closely=True)
+    if not found or _SIDES[2].search(fold_characters(alias.replace(found, " ")).text):
+        return False
+    sides = [
+        {n for n, side in enumerate(_SIDES[:2]) if side.search(fold_characters(one).text)} for one in (alias, answer)
+    ]
+    return not (sides[0] and sides[1] and sides[0].isdisjoint(sides[1])) and is_said(found, answer, question, known)
 
 
 def _in_other_form(evidence: "Evidence", condition: str) -> bool:

@@ -187,7 +187,7 @@ def reranked(evidence: "Evidence") -> int:
 
 def left_out(evidence: "Evidence") -> str:
     """Whether something between search and prompt dropped the gold, and not a cut at k, which drops the last ones: it
-    kept a passage of a lower rank, or none, or fewer than other prompts have, with room for it, whatever k."""
+    kept a passage of a lower rank, or none, or fewer than other prompts have, whatever k."""
     first = evidence.first
     if first is None or evidence.value("fetched") != "yes" or evidence.value("prompted") != "no":
         return "no"
@@ -195,7 +195,7 @@ def left_out(evidence: "Evidence") -> str:
     rank = rank_of(fetched, evidence.gold, evidence.slots)
     if rank is None:
         return "no"
-    has_room = {"k2", "k4"} & {*evidence.withdrawn} and len(first.passages) < rank <= evidence.shared.places
+    has_room = {"k2", "k4"} & {*evidence.withdrawn} and len(first.passages) < min(rank, evidence.shared.places)
     return "yes" if not kept or has_room or any(one.text in kept for one in fetched[rank:]) else "no"
 
 

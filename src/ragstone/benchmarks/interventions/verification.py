@@ -259,7 +259,8 @@ def _alarms(outcomes: Sequence[Mapping[str, str]]) -> Iterator[Alarm]:
             yield Alarm("only_refusals", name, refused, total)
     worse, better, total = _changes(outcomes, "as_given")
     *turned, again = _changes(outcomes, "again")
-    if _unlikely(worse + better, total, (sum(turned) + 1) / (again + 2)):
+    enough = _FEW if sum(turned) else 1
+    if worse + better >= enough and _unlikely(worse + better, total, (sum(turned) + 1) / (again + 2)):
         yield Alarm("not_neutral", "as_given", worse + better, total)
     worse, better, total = _changes(outcomes, "again")
     if mcnemar_exact(worse, better) < _SURE:
