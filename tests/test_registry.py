@@ -7,7 +7,7 @@ import pytest
 from tests.cli.tools import ROOT, process
 
 from ragstone.errors import UnknownName, UsageError
-from ragstone.registry import Registry
+from ragstone.registry import Registry, brought
 
 
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, **modules: str) -> str:
@@ -29,6 +29,13 @@ def test_adding_one_is_adding_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert registry.get("beta") == 2
     assert dict(registry) == {"alpha": 1, "beta": 2}
     assert "alpha" in registry
+
+
+def test_a_capability_brings_a_module_or_the_modules_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.registry.CAPABILITIES", ("models", "metrics"))
+    assert "ragstone.models.batches.lane" in {module.__name__ for module in brought("batches")}
+    assert [module.__name__ for module in brought("refusal")] == ["ragstone.metrics.refusal"]
+    assert list(brought("nothing_of_this_name")) == []
 
 
 def test_nothing_is_imported_before_the_first_look_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
@@ -23,6 +24,8 @@ from typing import Any, Generic, TypeVar, cast
 from ragstone.errors import UnknownName, UsageError
 
 T = TypeVar("T")
+CAPABILITIES: tuple[str, ...] = ()
+"""The folders of ragstone that bring parts of their own: a capability is one line here."""
 _log = logging.getLogger(__name__)
 _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]\w*)")
 
@@ -99,26 +102,42 @@ def _is_found_as(name: str, path: Path) -> bool:
     return spec is not None and spec.origin is not None and Path(spec.origin).resolve() == path
 
 
+def brought(part: str) -> Iterator[ModuleType]:
+    """What the capabilities bring for a part, such as "sections": the module of that name in the folder of each, or the
+    modules of the package of that name."""
+    for capability in CAPABILITIES:
+        if importlib.util.find_spec(name := f"ragstone.{capability}.{part}") is not None:
+            module = importlib.import_module(name)
+            yield from modules_in(module) if hasattr(module, "__path__") else (module,)
+
+
+def modules_in(package: ModuleType) -> Iterator[ModuleType]:
+    """The modules of a package but for those whose names begin with an underscore."""
+    for info in pkgutil.iter_modules(package.__path__):
+        if not info.name.startswith("_"):
+            yield importlib.import_module(f"{package.__name__}.{info.name}")
+
+
 class Registry(Generic[T]):
     """All plug-ins of one `kind`. Nothing is imported before the first look-up.
 
-    `package` is scanned for modules with a `PLUGINS` mapping; `group` is the entry-point group (`ragstone.metrics`).
+    `package` is scanned for modules with a `PLUGINS` mapping, and so is the `part` of each capability (`brought`);
+    `group` is the entry-point group (`ragstone.metrics`).
     `needs`: the attributes of a plug-in; of those written `this|that` it has at least one. A plug-in of another package
     that cannot be loaded costs its own name only; a warning names the package and the reason.
     """
 
-    def __init__(self, kind: str, package: str, group: str, *, hint: str = "", needs: Sequence[str] = ()) -> None:
-        self.kind, self.package, self.group, self.hint, self.needs = kind, package, group, hint, needs
+    def __init__(
+        self, kind: str, package: str, group: str, *, hint: str = "", needs: Sequence[str] = (), part: str = ""
+    ) -> None:
+        self.kind, self.package, self.group, self.hint, self.needs, self.part = kind, package, group, hint, needs, part
         self._broken: dict[str, str] = {}  # name → why its plug-in cannot be used
 
     @cached_property
     def _plugins(self) -> dict[str, T]:
         plugins: dict[str, T] = {}
-        package = importlib.import_module(self.package)
-        for info in pkgutil.iter_modules(package.__path__):
-            if info.name.startswith("_"):
-                continue
-            module = importlib.import_module(f"{self.package}.{info.name}")
+        parts = brought(self.part) if self.part else ()
+        for module in chain(modules_in(importlib.import_module(self.package)), parts):
             for name, plugin in getattr(module, "PLUGINS", {}).items():
                 if name in plugins:
                     raise UsageError(f"Two {self.kind}s are named {name!r}; one is in {module.__name__}.")

@@ -118,7 +118,7 @@ def test_every_line_that_retrieval_logs_has_a_chinese_text() -> None:
     files = [*(SOURCE / "retrieval").glob("*.py"), *(SOURCE / "benchmarks").rglob("*.py")]
     formats = {text for path in files for text in re.findall(r'log\.info\("(.*?)"', path.read_text(encoding="utf-8"))}
     assert len(formats) >= 3
-    assert formats - messages("ragstone.cli.progress", "zh").keys() == set()
+    assert formats - messages("ragstone.commands.progress", "zh").keys() == set()
 
 
 @pytest.mark.usefixtures("reader_of_chinese")

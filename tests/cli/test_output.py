@@ -15,7 +15,7 @@ from tests.cli.tools import SMALL, Told, process
 
 import ragstone
 from ragstone.cli.main import _for_terminal
-from ragstone.cli.output import say_opening, say_parts, say_tables
+from ragstone.commands.output import say_opening, say_parts, say_tables
 from ragstone.display import Bar, BarKind, Cell, Chart, Dot, Point, Row, Series, Summary, Table
 from ragstone.report.opening_text import opening_text
 

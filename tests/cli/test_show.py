@@ -13,7 +13,7 @@ from tests.cli.tools import SMALL, Told, one_line, process
 
 from ragstone.api.evaluate import evaluate
 from ragstone.api.open_run import OpenRun
-from ragstone.cli.output import say_json
+from ragstone.commands.output import say_json
 from ragstone.structs import to_json
 
 MIRAGE = ("bench", "mirage", "--model", "local/extractive", "--setting", "base,oracle", "--fictional-size", "2")

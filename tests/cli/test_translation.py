@@ -13,7 +13,7 @@ from tests.cli.tools import Told, commands, process
 
 import ragstone as package
 from ragstone.cli.main import app
-from ragstone.cli.translation import translated
+from ragstone.commands.translation import translated
 
 Ragstone = Callable[..., Told]
 SOURCE = Path(package.__file__).parent

@@ -8,7 +8,7 @@ import pytest
 from tests.models.clock import Clock
 from tests.runs.doubles import case
 
-from ragstone.cli.progress import BarProgress, LineProgress, make_progress
+from ragstone.commands.progress import BarProgress, LineProgress, make_progress
 from ragstone.runs import NullProgress, Outcome
 from ragstone.types import Record, Response, Usage
 
@@ -115,5 +115,5 @@ def test_a_total_that_is_not_known_is_not_shown() -> None:
 
 
 def test_the_library_of_the_bar_waits_until_a_bar_is_shown() -> None:
-    code = "import sys, ragstone.cli.progress; sys.exit('rich' in sys.modules)"
+    code = "import sys, ragstone.commands.progress; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -33,23 +33,23 @@ __all__ = [
     "evaluate", "evaluate_async", "merge", "read_run", "run", "run_async", "slices", "trend",
 ]  # fmt: skip
 
-_MODULES = {
-    "bench": ("BenchResult", "bench", "bench_async"),
-    "build_mirage": ("BuiltMirage", "build_mirage", "build_mirage_async"),
-    "build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
-    "build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
-    "compare": ("Comparison", "compare"),
-    "diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
-    "evaluate": ("EvalResult", "evaluate", "evaluate_async"),
-    "experts": ("ExpertAgreement", "agreement_of_experts"),
-    "gates": ("Gate", "GateResult", "check_gates"),
-    "merge": ("MergedRun", "merge"),
-    "open_run": ("OpenRun", "read_run"),
-    "questions": ("run", "run_async"),
-    "slices": ("Slice", "Slices", "slices"),
-    "trend": ("TrendResult", "trend"),
+MODULES = {
+    "ragstone.api.bench": ("BenchResult", "bench", "bench_async"),
+    "ragstone.api.build_mirage": ("BuiltMirage", "build_mirage", "build_mirage_async"),
+    "ragstone.api.build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
+    "ragstone.api.build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
+    "ragstone.api.compare": ("Comparison", "compare"),
+    "ragstone.api.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
+    "ragstone.api.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
+    "ragstone.api.experts": ("ExpertAgreement", "agreement_of_experts"),
+    "ragstone.api.gates": ("Gate", "GateResult", "check_gates"),
+    "ragstone.api.merge": ("MergedRun", "merge"),
+    "ragstone.api.open_run": ("OpenRun", "read_run"),
+    "ragstone.api.questions": ("run", "run_async"),
+    "ragstone.api.slices": ("Slice", "Slices", "slices"),
+    "ragstone.api.trend": ("TrendResult", "trend"),
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_PLACES = {name: module for module, names in MODULES.items() for name in names}
 
 
 class _Api(ModuleType):
@@ -64,7 +64,7 @@ class _Api(ModuleType):
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    value = globals()[name] = getattr(importlib.import_module(_PLACES[name]), name)
     return value
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, Address, Scale, both, embedder_options, json_option, language_option
-from ragstone.cli.output import say, say_json, say_tables, say_text
-from ragstone.cli.shell import keeping
+from ragstone.commands.options import PATH, Address, Scale, both, embedder_options, json_option, language_option
+from ragstone.commands.output import say, say_json, say_tables, say_text
+from ragstone.commands.shell import keeping
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, NameList, Pairs, both, json_option, language_option, map_option, once
-from ragstone.cli.output import ask, say, say_json
-from ragstone.cli.shell import keeping
 from ragstone.cli.view import serve, server_options
+from ragstone.commands.options import PATH, NameList, Pairs, both, json_option, language_option, map_option, once
+from ragstone.commands.output import ask, say, say_json
+from ragstone.commands.shell import keeping
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 

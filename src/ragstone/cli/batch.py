@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import click
 
-from ragstone.cli.batches import line_of
-from ragstone.cli.options import json_option
-from ragstone.cli.output import say, say_json
+from ragstone.commands.batches import line_of
+from ragstone.commands.options import json_option
+from ragstone.commands.output import say, say_json
 from ragstone.messages import messages, preferred_language
 
 
@@ -32,7 +32,7 @@ def list_(as_json: bool) -> int:
             ]
         )
         return 0
-    texts = messages("ragstone.cli.batches", preferred_language())
+    texts = messages("ragstone.commands.batches", preferred_language())
     for batch in found:
         say(f"{_time(batch.since)[:16].replace('T', ' ')}  {line_of(batch, texts)}")
     if not found:
@@ -47,7 +47,7 @@ def cancel(name: str) -> int:
     from ragstone.api.batches import cancel as cancel_batch  # noqa: PLC0415
 
     batch = asyncio.run(cancel_batch(name))
-    say(line_of(batch, messages("ragstone.cli.batches", preferred_language())))
+    say(line_of(batch, messages("ragstone.commands.batches", preferred_language())))
     return 0
 
 

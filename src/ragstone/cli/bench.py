@@ -7,7 +7,7 @@ import click
 
 from ragstone.cli.bench_command import model_options, run_named, run_options
 from ragstone.cli.benchmarks import BenchmarkGroup, check_flags, option_flags, take_options
-from ragstone.cli.translation import summary_of, translated
+from ragstone.commands.translation import summary_of, translated
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
@@ -25,13 +25,15 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
     def bench(**values: Any) -> int:
         return run_named(name, take_options(options, values), values)
 
-    return translated(check_flags(bench, plugin), "bench", plugin)
+    return translated(check_flags(bench, plugin), "bench", __name__, type(plugin).__module__)
 
 
 @click.group(
     cls=BenchmarkGroup,
     command=_command,
-    summary=lambda plugin: None if plugin.Options is None else summary_of("summary", plugin.summary, plugin),
+    summary=lambda plugin: (
+        None if plugin.Options is None else summary_of("summary", plugin.summary, __name__, type(plugin).__module__)
+    ),
 )
 def command() -> None:
     """Run a benchmark. The run file keeps everything; run the same command again to resume."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ragstone.cli.options import (
+from ragstone.cli.systems import bench_systems, http_options
+from ragstone.commands.options import (
     POSITIVE,
     PRICE,
     Address,
@@ -33,10 +34,9 @@ from ragstone.cli.options import (
     run_option,
     shard_option,
 )  # fmt: skip
-from ragstone.cli.output import say, say_json
-from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import say_run, say_unfinished
-from ragstone.cli.systems import bench_systems, http_options
+from ragstone.commands.output import say, say_json
+from ragstone.commands.shell import opened_shell
+from ragstone.commands.show import say_run, say_unfinished
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 
@@ -124,7 +124,7 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
     """Runs a benchmark with its own options and the shared ones, or with --dry-run prints what it would take. Returns
     the exit code."""
     from ragstone.api.bench import plan_bench  # noqa: PLC0415
-    from ragstone.cli.progress import log_retrieval  # noqa: PLC0415
+    from ragstone.commands.progress import log_retrieval  # noqa: PLC0415
     from ragstone.prices import read_price  # noqa: PLC0415
 
     models, judging = (*values["models"], *bench_systems(values)), judging_of(values)

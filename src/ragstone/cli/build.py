@@ -8,8 +8,8 @@ import click
 from ragstone.cli.build_mirage import command as mirage
 from ragstone.cli.build_questions import command as questions
 from ragstone.cli.build_rgb import command as rgb
-from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
-from ragstone.cli.output import say
+from ragstone.commands.options import MOST_QUESTIONS, NameList, Number
+from ragstone.commands.output import say
 from ragstone.errors import UnknownName, UsageError, check_name
 from ragstone.messages import messages, preferred_language
 

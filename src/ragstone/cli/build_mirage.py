@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ragstone.cli.building import building_options, dry_run, models_of, run_build
-from ragstone.cli.options import MOST_QUESTIONS, PATH
+from ragstone.commands.options import MOST_QUESTIONS, PATH
 
 
 @click.command(name="mirage")

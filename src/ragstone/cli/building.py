@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.bench_command import retriever_lines
-from ragstone.cli.options import (
+from ragstone.commands.options import (
     PATH,
     POSITIVE,
     PRICE,
@@ -24,9 +24,9 @@ from ragstone.cli.options import (
     rate_options,
     run_options_of,
 )  # fmt: skip
-from ragstone.cli.output import say, say_json
-from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import failures_of, say_run, say_unfinished
+from ragstone.commands.output import say, say_json
+from ragstone.commands.shell import opened_shell
+from ragstone.commands.show import failures_of, say_run, say_unfinished
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options
-from ragstone.cli.output import say, stream_json
-from ragstone.cli.progress import log_retrieval
-from ragstone.cli.translation import summary_of, translated
+from ragstone.commands.output import say, stream_json
+from ragstone.commands.progress import log_retrieval
+from ragstone.commands.translation import summary_of, translated
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
         models are called only if a retriever uses one."""
         asyncio.run(_print(name, take_options(options, values)))
 
-    return translated(cases, "cases NAME", plugin)
+    return translated(cases, "cases NAME", __name__, type(plugin).__module__)
 
 
 async def _print(name: str, options: dict[str, Any]) -> None:
@@ -66,7 +66,9 @@ async def _line(benchmark: "Benchmark", case: "Case") -> dict[str, Any]:
 @click.group(
     cls=BenchmarkGroup,
     command=_command,
-    summary=lambda plugin: None if plugin.Options is None else summary_of("summary", plugin.summary, plugin),
+    summary=lambda plugin: (
+        None if plugin.Options is None else summary_of("summary", plugin.summary, __name__, type(plugin).__module__)
+    ),
 )
 def command() -> None:
     """Print the cases of a benchmark as JSON lines, without asking any model."""

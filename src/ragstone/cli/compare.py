@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, NameList, Number, json_option, language_option, metrics_option, where_option
-from ragstone.cli.output import say, say_json, say_tables
+from ragstone.commands.options import PATH, NameList, Number, json_option, language_option, metrics_option, where_option
+from ragstone.commands.output import say, say_json, say_tables
 from ragstone.errors import UsageError
 from ragstone.messages import messages
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragstone.cli.options import FOLDER, PATH, POSITIVE, json_option, language_option, quiet_option
-from ragstone.cli.output import say, say_json, say_tables
+from ragstone.commands.options import FOLDER, PATH, POSITIVE, json_option, language_option, quiet_option
+from ragstone.commands.output import say, say_json, say_tables
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.evaluate import file_options
-from ragstone.cli.options import FOLDER, PATH, Number, json_option, language_option, map_option
-from ragstone.cli.output import obeys, say, say_json, say_tables
+from ragstone.commands.options import FOLDER, PATH, Number, json_option, language_option, map_option
+from ragstone.commands.output import obeys, say, say_json, say_tables
 from ragstone.error_text import told
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from ragstone.cli.options import both, columns_option, judge_options, language_option, table_options
 from ragstone.cli.systems import system_options
 from ragstone.cli.trust import with_consent
+from ragstone.commands.options import both, columns_option, judge_options, language_option, table_options
 from ragstone.errors import DataError, UnknownName
 
 _OTHER_SYSTEM = ("--system", "--corpus")

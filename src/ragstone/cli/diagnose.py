@@ -7,8 +7,10 @@ import click
 
 from ragstone.cli.bench_command import money
 from ragstone.cli.defaults import OfProject
-from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
-from ragstone.cli.options import (
+from ragstone.cli.run import question_options
+from ragstone.cli.systems import system_of, system_options
+from ragstone.commands.gates import check_gate_options, gate_options, report_gates, thresholds_of
+from ragstone.commands.options import (
     PATH,
     POSITIVE,
     PRICE,
@@ -27,11 +29,9 @@ from ragstone.cli.options import (
     run_options_of,
     shard_option,
 )  # fmt: skip
-from ragstone.cli.output import say, say_json, say_tables, say_text
-from ragstone.cli.run import question_options
-from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import failures_of, say_reused, say_run, say_unfinished
-from ragstone.cli.systems import system_of, system_options
+from ragstone.commands.output import say, say_json, say_tables, say_text
+from ragstone.commands.shell import opened_shell
+from ragstone.commands.show import failures_of, say_reused, say_run, say_unfinished
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.runs import is_run_file

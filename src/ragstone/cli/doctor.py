@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ragstone import __version__
-from ragstone.cli.output import say
+from ragstone.commands.output import say
 from ragstone.messages import messages, preferred_language
 from ragstone.optional import install_command
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.bench_command import say_cost
-from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
-from ragstone.cli.options import (
+from ragstone.commands.gates import check_gate_options, gate_options, report_gates, thresholds_of
+from ragstone.commands.options import (
     MOST_REPEATS,
     PATH,
     POSITIVE,
@@ -41,9 +41,9 @@ from ragstone.cli.options import (
     shard_option,
     table_options,
 )  # fmt: skip
-from ragstone.cli.output import say, say_json
-from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import failures_of, say_reused, say_run, say_unfinished
+from ragstone.commands.output import say, say_json
+from ragstone.commands.shell import opened_shell
+from ragstone.commands.show import failures_of, say_reused, say_run, say_unfinished
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 

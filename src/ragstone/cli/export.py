@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import PATH, language_option
-from ragstone.cli.output import to_stdout
+from ragstone.commands.options import PATH, language_option
+from ragstone.commands.output import to_stdout
 from ragstone.errors import UsageError, check_name
 
 

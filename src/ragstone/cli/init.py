@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH
-from ragstone.cli.output import say
 from ragstone.cli.systems import http_of, http_options
+from ragstone.commands.options import PATH
+from ragstone.commands.output import say
 from ragstone.error_text import told
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES, messages, preferred_language

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ragstone.cli.output import ask, say, say_parts
+from ragstone.commands.output import ask, say, say_parts
 from ragstone.errors import UsageError
 from ragstone.labels import Assigned, Choice, Edit, Label, LabelItem, LabelStore, Marked, Task
 from ragstone.labels.consensus import Dispute, disputes

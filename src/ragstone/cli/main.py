@@ -16,9 +16,9 @@ from typing import Any
 import click
 
 from ragstone import __version__
-from ragstone.cli.lazy import Lazy
-from ragstone.cli.output import forget, say, say_text, to_stdout
-from ragstone.cli.translation import translated
+from ragstone.commands.lazy import Lazy
+from ragstone.commands.output import forget, say, say_text, to_stdout
+from ragstone.commands.translation import translated
 from ragstone.error_text import told
 from ragstone.errors import NAME_FLAGS, RagstoneError, StorageError, Terminated, Unfinished, UnknownName, UsageError
 from ragstone.messages import LANGUAGES, messages, preferred_language
@@ -43,10 +43,10 @@ COMMANDS = {
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),
     "conform": ("ragstone.cli.conform", "Check another library's metrics on cases whose right scores are known."),
     "annotate": ("ragstone.cli.annotate", "Label answers, passages or pairs in the terminal."),
-    "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
+    "gate": ("ragstone.commands.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
     "view": ("ragstone.cli.view", "Show runs in a browser, case by case."),
-    "show": ("ragstone.cli.show", "Print the tables of a run."),
+    "show": ("ragstone.commands.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
     "build": ("ragstone.cli.build", "Construct data sets: test questions, and the data of the benchmarks."),

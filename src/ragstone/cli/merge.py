@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import PATH, json_option, language_option
-from ragstone.cli.output import say, say_json
+from ragstone.commands.options import PATH, json_option, language_option
+from ragstone.commands.output import say, say_json
 from ragstone.messages import messages
 
 

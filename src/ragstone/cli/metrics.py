@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import json_option
-from ragstone.cli.output import say, say_json, say_text
+from ragstone.commands.options import json_option
+from ragstone.commands.output import say, say_json, say_text
 from ragstone.messages import messages, preferred_language, wrapped
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from ragstone.cli.options import (
+from ragstone.commands.options import (
     FOLDER,
     PATH,
     PRICE,
@@ -17,8 +17,8 @@ from ragstone.cli.options import (
     judging_of,
     language_option,
 )
-from ragstone.cli.output import say, say_json, say_text
-from ragstone.cli.shell import keeping
+from ragstone.commands.output import say, say_json, say_text
+from ragstone.commands.shell import keeping
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import PATH, Scale, language_option
-from ragstone.cli.output import say
+from ragstone.commands.options import PATH, Scale, language_option
+from ragstone.commands.output import say
 from ragstone.messages import messages
 
 

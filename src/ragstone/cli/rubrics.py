@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from ragstone.cli.options import FOLDER, PATH, json_option, language_option
-from ragstone.cli.output import say, say_json, say_text
+from ragstone.commands.options import FOLDER, PATH, json_option, language_option
+from ragstone.commands.output import say, say_json, say_text
 from ragstone.error_text import told
 from ragstone.messages import messages, preferred_language
 

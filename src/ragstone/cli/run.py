@@ -9,8 +9,9 @@ import click
 from ragstone.cli.bench_command import Prices, money, retriever_lines, say_cost
 from ragstone.cli.defaults import Configured
 from ragstone.cli.evaluate import print_result
-from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
-from ragstone.cli.options import (
+from ragstone.cli.systems import system_of, system_options
+from ragstone.commands.gates import check_gate_options, gate_options, thresholds_of
+from ragstone.commands.options import (
     MOST_REPEATS,
     PATH,
     PRICE,
@@ -38,9 +39,8 @@ from ragstone.cli.options import (
     shard_option,
     table_options,
 )  # fmt: skip
-from ragstone.cli.output import say, say_json
-from ragstone.cli.shell import opened_shell
-from ragstone.cli.systems import system_of, system_options
+from ragstone.commands.output import say, say_json
+from ragstone.commands.shell import opened_shell
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price

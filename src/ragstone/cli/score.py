@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options, with_parameters
-from ragstone.cli.options import PATH, json_option
-from ragstone.cli.output import say, say_json
-from ragstone.cli.show import say_run
-from ragstone.cli.translation import summary_of, translated
+from ragstone.commands.options import PATH, json_option
+from ragstone.commands.output import say, say_json
+from ragstone.commands.show import say_run
+from ragstone.commands.translation import summary_of, translated
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES, messages, preferred_language
 
@@ -56,7 +56,7 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
         for line in rescored.lines:
             say(line)
 
-    return translated(score, "score", plugin)
+    return translated(score, "score", __name__, type(plugin).__module__)
 
 
 def _check_paths(paths: tuple[Path, ...], report_file: Path | None) -> None:
@@ -83,7 +83,7 @@ def _side_by_side(
     from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.results import import_results  # noqa: PLC0415
-    from ragstone.cli.shell import command_line  # noqa: PLC0415
+    from ragstone.commands.shell import command_line  # noqa: PLC0415
 
     if report_file is not None:
         check_target(report_file)
@@ -98,7 +98,9 @@ def _side_by_side(
     cls=BenchmarkGroup,
     command=_command,
     summary=lambda plugin: (
-        None if plugin.rescoring is None else summary_of("score summary", plugin.rescoring.summary, plugin)
+        None
+        if plugin.rescoring is None
+        else summary_of("score summary", plugin.rescoring.summary, __name__, type(plugin).__module__)
     ),
 )
 def command() -> None:

@@ -2,7 +2,7 @@
 
 import click
 
-from ragstone.cli.output import say
+from ragstone.commands.output import say
 
 
 @click.group()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, POSITIVE, json_option, language_option
-from ragstone.cli.output import say, say_json
 from ragstone.cli.systems import system_details, system_of
+from ragstone.commands.options import PATH, POSITIVE, json_option, language_option
+from ragstone.commands.output import say, say_json
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, Pairs, both, once
 from ragstone.cli.trust import with_consent
+from ragstone.commands.options import PATH, Pairs, both, once
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.output import say
+from ragstone.commands.output import say
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import click
 
-from ragstone.cli.options import json_option
-from ragstone.cli.output import say, say_json
+from ragstone.commands.options import json_option
+from ragstone.commands.output import say, say_json
 from ragstone.errors import NotTrusted, UsageError
 from ragstone.messages import messages, preferred_language
 

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import click
 
-from ragstone.cli.options import PATH, PRICE, both, language_option
-from ragstone.cli.output import say_text
+from ragstone.commands.options import PATH, PRICE, both, language_option
+from ragstone.commands.output import say_text
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.optional import load

@@ -165,5 +165,9 @@ class Section:
 
 
 SECTIONS: Registry[Section] = Registry(
-    "report section", "ragstone.report.sections", "ragstone.report_sections", needs=["order", "title", "body"]
+    "report section",
+    "ragstone.report.sections",
+    "ragstone.report_sections",
+    needs=["order", "title", "body"],
+    part="sections",
 )

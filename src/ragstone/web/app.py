@@ -1,7 +1,5 @@
 """The application: every page of `ragstone.web.pages`, behind the checks of `ragstone.web.security`."""
 
-import importlib
-import pkgutil
 from collections.abc import Collection, Iterator
 
 from starlette.applications import Starlette
@@ -16,6 +14,7 @@ from ragstone.error_text import told
 from ragstone.errors import RagstoneError, UnknownName
 from ragstone.messages import messages
 from ragstone.prices import Price
+from ragstone.registry import brought, modules_in
 from ragstone.report.section import Canvas
 from ragstone.web import pages
 from ragstone.web.assets import static_file
@@ -45,9 +44,8 @@ def create_app(
 
 
 def _routes() -> Iterator[Route]:
-    for info in sorted(pkgutil.iter_modules(pages.__path__), key=lambda info: info.name):
-        if not info.name.startswith("_"):
-            yield from importlib.import_module(f"{pages.__name__}.{info.name}").ROUTES
+    for module in (*modules_in(pages), *brought("pages")):
+        yield from module.ROUTES
 
 
 class _Readable:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragstone.cli.options import cluster_of, portion_of
-from ragstone.cli.output import say
+from ragstone.commands.options import cluster_of, portion_of
+from ragstone.commands.output import say
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ async def opened_shell(values: Mapping[str, Any], arguments: Sequence[str] | Non
     """The shell of a command with these options while the block runs: a signal finishes what is in flight, a second one
     leaves. `arguments`: the words of the command for the run file, by default those of this process."""
     from ragstone.api.execute import Shell  # noqa: PLC0415
-    from ragstone.cli.progress import make_progress  # noqa: PLC0415
+    from ragstone.commands.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))

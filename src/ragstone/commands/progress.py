@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ragstone.cli.output import StderrHandler, obeys
+from ragstone.commands.output import StderrHandler, obeys
 from ragstone.messages import messages, preferred_language
 from ragstone.models.work import Pace, duration
 from ragstone.runs.outcome import NullProgress, Outcome, Progress

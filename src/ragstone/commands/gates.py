@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, Number, both, json_option, language_option, once, where_option
-from ragstone.cli.output import say, say_json
+from ragstone.commands.options import PATH, Number, both, json_option, language_option, once, where_option
+from ragstone.commands.output import say, say_json
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 

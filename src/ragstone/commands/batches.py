@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ragstone.cli.output import say
+from ragstone.commands.output import say
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ragstone.cli.batches import batches_of
+from ragstone.commands.batches import batches_of
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES
 

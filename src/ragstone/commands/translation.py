@@ -1,40 +1,38 @@
-"""Help in Chinese: texts of `help_zh.toml`, beside the commands and beside each benchmark, and headings to match."""
+"""Help in Chinese: texts of `help_zh.toml`, beside the commands and beside each benchmark, and headings to match.
+What several commands have is beside this module."""
 
 import copy
 import re
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ragstone.messages import help_texts, preferred_language, wrapped
-
-if TYPE_CHECKING:
-    from ragstone.benchmarks.plugin import Plugin
 
 _FIXED = {
     "Options": "选项", "Commands": "命令", "Show this message and exit.": "显示帮助并退出。",
 }  # fmt: skip
 
 
-def translated(command: click.Command, path: str, plugin: "Plugin | None" = None) -> click.Command:
+def translated(command: click.Command, path: str, *beside: str) -> click.Command:
     """The command, and those below it, with help in the language of the environment: the command itself for English,
-    otherwise a copy. `path`: its key in the catalogue. A text that the catalogue lacks stays English."""
+    otherwise a copy. `path`: its key in the catalogue. `beside`: the modules beside which the texts are. A text that
+    the catalogues lack stays English."""
     language = preferred_language()
-    return command if language == "en" else _copy(command, path, _texts(plugin, language))
+    return command if language == "en" else _copy(command, path, _texts(beside, language))
 
 
-def summary_of(path: str, english: str, plugin: "Plugin | None" = None) -> str:
+def summary_of(path: str, english: str, *beside: str) -> str:
     """The line of a command, or of a benchmark, in a list of them: the first sentence."""
     language = preferred_language()
-    text = "" if language == "en" else _texts(plugin, language).get(path, "")
+    text = "" if language == "en" else _texts(beside, language).get(path, "")
     return text.partition("。")[0] + "。" if text else english
 
 
-def _texts(plugin: "Plugin | None", language: str) -> Mapping[str, str]:
-    texts = help_texts(__name__, language)
-    return texts if plugin is None else {**texts, **help_texts(type(plugin).__module__, language)}
+def _texts(beside: Iterable[str], language: str) -> Mapping[str, str]:
+    return {key: text for module in (__name__, *beside) for key, text in help_texts(module, language).items()}
 
 
 def _copy(command: click.Command, path: str, texts: Mapping[str, str]) -> click.Command:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import PATH, json_option, language_option
-from ragstone.cli.output import say, say_json, say_opening, say_tables
+from ragstone.commands.options import PATH, json_option, language_option
+from ragstone.commands.output import say, say_json, say_opening, say_tables
 from ragstone.messages import messages
 
 if TYPE_CHECKING:

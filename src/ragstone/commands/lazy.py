@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ragstone.cli.translation import summary_of, translated
+from ragstone.commands.translation import summary_of, translated
 from ragstone.errors import UnknownName
 
 
@@ -25,7 +25,7 @@ class Lazy(click.Group):
             return None
         module, _, attribute = self.table[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute or "command")
-        return translated(command, cmd_name)
+        return translated(command, cmd_name, module)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -36,4 +36,7 @@ class Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary_of(name, text)) for name, (_, text) in self.table.items()])
+            rows = [
+                (name, summary_of(name, text, place.partition(":")[0])) for name, (place, text) in self.table.items()
+            ]
+            formatter.write_dl(rows)

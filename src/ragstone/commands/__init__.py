@@ -1,0 +1,1 @@
+"""The kit of commands: options, output, progress, help in Chinese, and what several commands print."""
