@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragstone.api.pytest_support import Scored
 from ragstone.metrics import better
 from ragstone.metrics.answerable import UNANSWERABLE, answerable, declined, refusal_expected
 from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, ReferenceClaim, merged, requests_of, steps_of
+from ragstone.pytest_plugin.support import Scored
 from ragstone.report.sanitize import one_line
 from ragstone.types import Passage, Record, Score
 

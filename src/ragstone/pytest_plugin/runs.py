@@ -18,12 +18,12 @@ from ragstone.api.evaluate import EvalResult, read_data
 from ragstone.api.execute import RunOptions, asking, default_name
 from ragstone.api.gates import check_gates
 from ragstone.api.project_config import asked_system
-from ragstone.api.pytest_messages import at_length, misses
-from ragstone.api.pytest_support import Evaluator, Scored
 from ragstone.api.questions import plan_questions, run_questions
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UnknownName, UsageError
+from ragstone.pytest_plugin.messages import at_length, misses
+from ragstone.pytest_plugin.support import Evaluator, Scored
 from ragstone.retrieval.listing import read_index
 from ragstone.runs import open_run
 from ragstone.systems import system_settings

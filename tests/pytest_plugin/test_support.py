@@ -12,10 +12,10 @@ from tests.api.judging import Embedder, scripted_judge, verdict
 
 from ragstone.api import judging as judging_module
 from ragstone.api.judging import Judging
-from ragstone.api.pytest_messages import at_length, misses, pass_rate, title
-from ragstone.api.pytest_support import Evaluator, Scored
 from ragstone.errors import UsageError
 from ragstone.models.scripted import Scripted
+from ragstone.pytest_plugin.messages import at_length, misses, pass_rate, title
+from ragstone.pytest_plugin.support import Evaluator, Scored
 from ragstone.types import Request
 
 GOOD = {

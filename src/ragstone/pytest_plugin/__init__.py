@@ -30,9 +30,9 @@ import pytest
 if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisResult
     from ragstone.api.evaluate import EvalResult
-    from ragstone.api.pytest_messages import PassRate
-    from ragstone.api.pytest_runs import LiveRun
-    from ragstone.api.pytest_support import Baseline, Evaluator, Scored
+    from ragstone.pytest_plugin.messages import PassRate
+    from ragstone.pytest_plugin.runs import LiveRun
+    from ragstone.pytest_plugin.support import Baseline, Evaluator, Scored
 
 _PROPERTY = "ragstone"
 _TOLERANCE = 0.05
@@ -150,7 +150,7 @@ def _asked(thresholds: Mapping[str, float], ask: Callable[[], "LiveRun"]) -> "Li
 def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
     """An evaluator with the judge of the session: `ragstone.score(sample, ["faithfulness"]).value("faithfulness")`."""
     from ragstone.api.judging import Judging  # noqa: PLC0415  (nothing is loaded before a test needs it)
-    from ragstone.api.pytest_support import Evaluator  # noqa: PLC0415
+    from ragstone.pytest_plugin.support import Evaluator  # noqa: PLC0415
 
     config = request.config
     judging: Any = Judging(
@@ -167,7 +167,7 @@ def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
 
 @pytest.fixture(scope="session")
 def _ragstone_baseline(request: pytest.FixtureRequest) -> "Baseline | None":
-    from ragstone.api.pytest_support import Baseline  # noqa: PLC0415
+    from ragstone.pytest_plugin.support import Baseline  # noqa: PLC0415
 
     path = _path(request.config, "baseline")
     if path is None or _updates(request.config):
@@ -190,7 +190,7 @@ def assert_scores(ragstone: "Evaluator", _ragstone_recorder: "_Recorder") -> "Ca
     times and the mean counts. The failure message shows the evidence of the scores."""
 
     def check(sample: Mapping[str, Any], thresholds: Mapping[str, float], *, repeat: int = 1) -> "Scored":
-        from ragstone.api.pytest_messages import at_length, misses  # noqa: PLC0415
+        from ragstone.pytest_plugin.messages import at_length, misses  # noqa: PLC0415
 
         __tracebackhide__ = True
         _without_traceback(lambda: _check_thresholds(thresholds))
@@ -215,7 +215,7 @@ def assert_pass_rate(ragstone: "Evaluator", _ragstone_recorder: "_Recorder") -> 
     def check(
         samples: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float], *, rate: float = 0.9, repeat: int = 1
     ) -> "PassRate":
-        from ragstone.api.pytest_messages import pass_rate  # noqa: PLC0415
+        from ragstone.pytest_plugin.messages import pass_rate  # noqa: PLC0415
 
         __tracebackhide__ = True
         if not 0 <= rate <= 1:
@@ -271,7 +271,7 @@ def assert_run(
         baseline: str | Path | None = None, **options: Any,
     ) -> "EvalResult":  # fmt: skip
         from ragstone.api.evaluate import EvalResult  # noqa: PLC0415
-        from ragstone.api.pytest_runs import ask_system  # noqa: PLC0415
+        from ragstone.pytest_plugin.runs import ask_system  # noqa: PLC0415
 
         __tracebackhide__ = True
         kept.append(system)
@@ -314,7 +314,7 @@ def assert_diagnosis(
         mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95, **options: Any,
     ) -> "DiagnosisResult":  # fmt: skip
         from ragstone.api.diagnose import DiagnosisResult  # noqa: PLC0415
-        from ragstone.api.pytest_runs import diagnose_system  # noqa: PLC0415
+        from ragstone.pytest_plugin.runs import diagnose_system  # noqa: PLC0415
 
         __tracebackhide__ = True
         kept.append(system)
@@ -388,8 +388,8 @@ class _Session:
         path = _path(self._config, "baseline")
         if path is None or not _updates(self._config) or not self._rows or hasattr(self._config, "workerinput"):
             return
-        from ragstone.api.pytest_support import Baseline  # noqa: PLC0415
         from ragstone.errors import UsageError  # noqa: PLC0415
+        from ragstone.pytest_plugin.support import Baseline  # noqa: PLC0415
 
         scores = {test: row["values"] for test, row in self._rows.items()}
         try:
@@ -401,7 +401,7 @@ class _Session:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self._rows:
             return
-        from ragstone.api.pytest_messages import score_lines  # noqa: PLC0415
+        from ragstone.pytest_plugin.messages import score_lines  # noqa: PLC0415
 
         terminalreporter.write_sep("-", "ragstone scores")
         for line in score_lines(self._rows.values()):
