@@ -5,7 +5,7 @@ python -m tests.api.dying_command STATEMENTS WORDS…
 
 import sys
 
-from tests.api.merge_worker import killed_after
+from tests.cluster.merge_worker import killed_after
 
 from ragstone.__main__ import main
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
     from ragstone.api.experts import ExpertAgreement, agreement_of_experts
     from ragstone.api.gates import Gate, GateResult, check_gates
-    from ragstone.api.merge import MergedRun, merge
     from ragstone.api.open_run import OpenRun, read_run
     from ragstone.api.questions import run, run_async
     from ragstone.api.slices import Slice, Slices, slices
     from ragstone.api.trend import TrendResult, trend
+    from ragstone.cluster.merge import MergedRun, merge
 
 __all__ = [
     "BenchResult", "BuiltMirage", "BuiltQuestions", "BuiltRGB", "Comparison", "DiagnosisResult", "EvalResult",
@@ -43,7 +43,7 @@ MODULES = {
     "ragstone.api.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
     "ragstone.api.experts": ("ExpertAgreement", "agreement_of_experts"),
     "ragstone.api.gates": ("Gate", "GateResult", "check_gates"),
-    "ragstone.api.merge": ("MergedRun", "merge"),
+    "ragstone.cluster.merge": ("MergedRun", "merge"),
     "ragstone.api.open_run": ("OpenRun", "read_run"),
     "ragstone.api.questions": ("run", "run_async"),
     "ragstone.api.slices": ("Slice", "Slices", "slices"),

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import platformdirs
 
@@ -19,6 +19,7 @@ from ragstone.api.otlp_export import exporting
 from ragstone.api.portion import Portion
 from ragstone.api.rounds import in_rounds
 from ragstone.api.run_info import GROWING, joined_info
+from ragstone.api.workers import Workers, workers_of
 from ragstone.api.workload import Workload, all_local
 from ragstone.errors import Unfinished, UsageError
 from ragstone.messages import checked_language, messages, preferred_language
@@ -31,9 +32,6 @@ from ragstone.runs.scoring import is_async
 from ragstone.runs.shards import Pool
 from ragstone.structs import to_json
 from ragstone.types import Benchmark, Metric, Resources
-
-if TYPE_CHECKING:
-    from ragstone.api.cluster import Cluster
 
 __all__ = [
     "DEFAULTS", "Executed", "Job", "RunOptions", "Shell", "all_local", "asking", "cache_folder", "concurrency_of",
@@ -72,7 +70,7 @@ class Shell:
     stop: asyncio.Event | None = None
     language: str | None = None
     otlp: str = ""
-    cluster: "Cluster | None" = None
+    cluster: Workers | None = None
     portion: Portion | None = None
 
     @classmethod
@@ -83,9 +81,7 @@ class Shell:
         """That of a call from Python. Raises UsageError, and MissingExtra for a cluster without Ray."""
         opened = None
         if cluster:
-            from ragstone.api.cluster import Cluster  # noqa: PLC0415  (it imports what opens every model)
-
-            opened = Cluster.checked(cluster, workers)
+            opened = workers_of(cluster, workers)
         elif workers is not None:
             raise UsageError("--workers needs a --cluster.")
         spoken = checked_language(language) if language else None

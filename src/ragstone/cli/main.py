@@ -37,7 +37,7 @@ COMMANDS = {
     "system": ("ragstone.cli.system", "Check a system before it is evaluated."),
     "eval": ("ragstone.cli.evaluate", "Score existing answers."),
     "trace": ("ragstone.cli.trace", "Receive traces of a running application."),
-    "merge": ("ragstone.cli.merge", "Join run files of the same settings into one."),
+    "merge": ("ragstone.cluster.command", "Join run files of the same settings into one."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
     "trend": ("ragstone.cli.trend", "Follow runs over time: what changed, and when."),
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),

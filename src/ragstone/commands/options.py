@@ -13,10 +13,10 @@ from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES
 
 if TYPE_CHECKING:
-    from ragstone.api.cluster import Cluster
     from ragstone.api.execute import RunOptions, Shell
     from ragstone.api.judging import Judging
     from ragstone.api.portion import Portion
+    from ragstone.api.workers import Workers
     from ragstone.datasets.tabular import EvalData
     from ragstone.models import ModelOptions
 
@@ -200,7 +200,7 @@ def portion_of(values: Mapping[str, Any]) -> "Portion | None":
     return Portion.read(shard)
 
 
-def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":
+def cluster_of(values: Mapping[str, Any]) -> "Workers | None":
     """The cluster that `cluster_options` name. Raises UsageError for options of a cluster if none is named, and
     MissingExtra without Ray, before anything is asked."""
     address, workers, gpus, serves = (values[name] for name in ("cluster", "workers", "gpus_per_worker", "serve_vllm"))
@@ -209,9 +209,9 @@ def cluster_of(values: Mapping[str, Any]) -> "Cluster | None":
         if used := [flag for flag, value in flags.items() if value]:
             raise UsageError(f"{', '.join(used)} needs a --cluster.")
         return None
-    from ragstone.api.cluster import Cluster  # noqa: PLC0415
+    from ragstone.api.workers import workers_of  # noqa: PLC0415
 
-    return Cluster.checked(address, workers, gpus, serves=serves)
+    return workers_of(address, workers, gpus, serves=serves)
 
 
 def model_options_of(values: Mapping[str, Any]) -> "ModelOptions":

@@ -14,7 +14,7 @@ from tests.cli.tools import environment
 from tests.runs.doubles import shown
 
 from ragstone import evaluate
-from ragstone.api.merge import merge
+from ragstone.cluster.merge import merge
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,7 +38,7 @@ def killed_in_steps(tmp_path: Path, kind: str, parts: list[Path]) -> tuple[Path,
     folder = tmp_path / "merged"
     folder.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.api.merge_worker", kind, str(folder), *map(str, parts)], cwd=ROOT, check=True,
+        [sys.executable, "-m", "tests.cluster.merge_worker", kind, str(folder), *map(str, parts)], cwd=ROOT, check=True,
         env=environment(tmp_path), stdout=subprocess.PIPE, text=True, timeout=240,
     )  # fmt: skip
     steps = [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,6 +1,6 @@
-"""Scenes with a real Ray cluster, for tests/api/test_cluster.py: nodes on this machine, commands that use them, kills.
+"""Scenes with a real Ray cluster, for test_cluster.py beside it: nodes on this machine, commands that use them, kills.
 
-    unshare -n sh -c 'ip link set lo up && python -m tests.api.cluster_scenes FOLDER [SCENE…]'
+    unshare -n sh -c 'ip link set lo up && python -m tests.cluster.cluster_scenes FOLDER [SCENE…]'
 
 Prints what each scene saw as one JSON document. No test of its own.
 """
@@ -29,8 +29,8 @@ from tests.cli.test_eval import judging
 from tests.cli.tools import command, environment, untimed
 from tests.servers.threaded import ThreadedServer, serving
 
-from ragstone.api.cluster import Cluster
 from ragstone.api.evaluate import evaluate
+from ragstone.cluster.cluster import Cluster
 from ragstone.errors import RagstoneError
 from ragstone.models import ModelOptions, open_embedder
 from ragstone.models.allowance import Allowance

@@ -19,17 +19,17 @@ import pytest
 
 from ragstone import bench, diagnose, evaluate
 from ragstone import run as ask
-from ragstone.api import cluster_reach
-from ragstone.api.cluster import Cluster, _RayPool
-from ragstone.api.cluster_keys import keys_for, keys_of
-from ragstone.api.cluster_limits import LimitKeeper, limited_by
-from ragstone.api.cluster_reach import Watch, check_reachable
-from ragstone.api.cluster_serve import serving
 from ragstone.api.evaluate import read_data
 from ragstone.api.execute import RunOptions, Shell
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions, run_questions
 from ragstone.api.workload import Workload
+from ragstone.cluster import cluster_reach
+from ragstone.cluster.cluster import Cluster, _RayPool
+from ragstone.cluster.cluster_keys import keys_for, keys_of
+from ragstone.cluster.cluster_limits import LimitKeeper, limited_by
+from ragstone.cluster.cluster_reach import Watch, check_reachable
+from ragstone.cluster.cluster_serve import serving
 from ragstone.errors import AllowanceSpent, EndpointRefused, MissingExtra, Unfinished, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
@@ -246,7 +246,7 @@ async def used(ray: Any, cluster: Cluster, errand: str) -> None:
 
 async def test_workers_stay_for_all_runs_of_a_command_and_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = FakeRay()
-    monkeypatch.setattr("ragstone.api.cluster._ray", lambda: ray)
+    monkeypatch.setattr("ragstone.cluster.cluster._ray", lambda: ray)
     cluster = Cluster("auto", 2)
     with cluster.staying():
         for errand in ("first", "second", "third"):
@@ -259,7 +259,7 @@ async def test_workers_stay_for_all_runs_of_a_command_and_end_with_it(monkeypatc
 
 async def test_workers_of_a_single_run_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = FakeRay()
-    monkeypatch.setattr("ragstone.api.cluster._ray", lambda: ray)
+    monkeypatch.setattr("ragstone.cluster.cluster._ray", lambda: ray)
     for errand in ("first", "second"):
         await used(ray, Cluster("auto", 2), errand)
     assert (len(ray.made), len(ray.killed)) == (4, 4)
@@ -267,7 +267,7 @@ async def test_workers_of_a_single_run_end_with_it(monkeypatch: pytest.MonkeyPat
 
 async def test_a_worker_that_died_between_two_runs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = FakeRay()
-    monkeypatch.setattr("ragstone.api.cluster._ray", lambda: ray)
+    monkeypatch.setattr("ragstone.cluster.cluster._ray", lambda: ray)
     cluster = Cluster("auto", 2)
     with cluster.staying():
         await used(ray, cluster, "first")
@@ -390,13 +390,13 @@ async def test_a_head_that_answers_no_question_is_gone_though_its_address_listen
 
 
 def seen_by(folder: Path, *scenes: str) -> Any:
-    """What these scenes of tests/api/cluster_scenes.py saw."""
+    """What these scenes of tests/cluster/cluster_scenes.py saw."""
     if sys.platform != "linux" or shutil.which("unshare") is None:
         pytest.skip("a network namespace needs Linux")
     folder = Path("/tmp") / f"rs-{folder.parent.name[-9:]}-{len(scenes)}"  # short: Ray makes sockets in it
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    inside = f"ip link set lo up && exec {sys.executable} -m tests.api.cluster_scenes {folder} {' '.join(scenes)}"
+    inside = f"ip link set lo up && exec {sys.executable} -m tests.cluster.cluster_scenes {folder} {' '.join(scenes)}"
     try:
         done = subprocess.run(
             ["unshare", "-n", "sh", "-c", inside], cwd=ROOT, capture_output=True, text=True, check=False, timeout=290

@@ -21,7 +21,7 @@ def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_
 
     The files may have other cases, systems or metrics. What several files have is kept once; runs with other settings
     are refused."""
-    from ragstone.api.merge import merge  # noqa: PLC0415
+    from ragstone.cluster.merge import merge  # noqa: PLC0415
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
 
     merged = merge(runs, output, keep_first=keep_first)

@@ -1,7 +1,7 @@
 """Kills a merge after its first step, then another after its second step, and so on; each time the same merge, called
 again, ends the work. Prints a line of JSON for each. No test of its own.
 
-    python -m tests.api.merge_worker merge|shards FOLDER RUN…
+    python -m tests.cluster.merge_worker merge|shards FOLDER RUN…
 
 `shards`: the files are merged one after the other into a run that is there, as the command of a cluster does it with
 those of its workers. A step is a statement of SQL in that file, or what is done with a file as a whole. Merges are
@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-merging = import_module("ragstone.api.merge")  # the module: `ragstone.api` has the function of its name
+merging = import_module("ragstone.cluster.merge")  # the module: `ragstone.api` has the function of its name
 shards = import_module("ragstone.runs.shards")
 
 

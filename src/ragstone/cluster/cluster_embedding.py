@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragstone.api.cluster_limits import limited_by
+from ragstone.cluster.cluster_limits import limited_by
 from ragstone.errors import RagstoneError
 from ragstone.models import ModelOptions, open_embedder
 from ragstone.retrieval.embedders import embed_all

@@ -1,4 +1,4 @@
-"""What `--cluster` refuses before it starts anything. Real clusters: tests/api/test_cluster.py."""
+"""What `--cluster` refuses before it starts anything. Real clusters: tests/cluster/test_cluster.py."""
 
 import socketserver
 import sys
