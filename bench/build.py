@@ -25,7 +25,6 @@ from msgspec.structs import replace
 
 from bench import build_types
 from ragstone.api.construction import construct
-from ragstone.api.execute import RunOptions
 from ragstone.builders.mirage.items import MappedQuestion
 from ragstone.builders.mirage.pipeline import mirage_pipeline
 from ragstone.builders.mirage.qa_sets import SourceQuestion
@@ -33,6 +32,7 @@ from ragstone.builders.pipeline import Pipeline, State
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.rgb.pipeline import rgb_pipeline
 from ragstone.builders.template_model import TemplateModel
+from ragstone.engine.execute import RunOptions
 from ragstone.models.scripted import Scripted
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.text import detect

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.api.construction import construct
-from ragstone.api.execute import RunOptions
 from ragstone.builders.questions.items import Draft
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.engine.execute import RunOptions
 from ragstone.models.scripted import Scripted
 from ragstone.types import Completion, Passage, Request, Usage
 

@@ -70,7 +70,7 @@ def make(path: Path, count: int, *, worse: bool = False) -> int:
 
 def score_alone(path: Path) -> dict[str, float]:
     """The metrics called on the rows in a bare loop: only their calls are timed."""
-    from ragstone.api.judging import Judging, open_tools  # noqa: PLC0415
+    from ragstone.engine.judging import Judging, open_tools  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
     from ragstone.types import Case, Passage, Query, Response, Sample  # noqa: PLC0415
 
@@ -132,7 +132,7 @@ def _taken(folder: Path, addresses: Sequence[str], *, whole: bool) -> dict[str, 
 
 def make_indices(folder: Path) -> dict[str, float]:
     """Makes the index of the cases of both runs, as the process of the viewer does; the seconds for each."""
-    from ragstone.api.case_index import open_index  # noqa: PLC0415
+    from ragstone.engine.case_index import open_index  # noqa: PLC0415
 
     taken = {}
     for name in ("a.run", "b.run"):

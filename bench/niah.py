@@ -29,8 +29,8 @@ from msgspec.structs import replace
 
 from ragstone.api import read_run
 from ragstone.api.bench import BenchPlan, plan_bench, run_bench
-from ragstone.api.execute import RunOptions
 from ragstone.benchmarks.niah.benchmark import NIAH
+from ragstone.engine.execute import RunOptions
 from ragstone.models import ModelOptions, client, local, open_model
 from ragstone.models.wire import read_chat
 from ragstone.systems.expand import Expanding

@@ -26,7 +26,7 @@ from urllib.parse import quote, unquote_plus
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex
-from ragstone.api.case_index import open_index
+from ragstone.engine.case_index import open_index
 from ragstone.runs.entries import CaseResult, CaseRow, ScoreRow, write_cases, write_results
 from ragstone.runs.schema import LAYOUT
 from ragstone.storage import connect

@@ -18,10 +18,10 @@ from typing import Any
 import click
 import pytest
 from tests import test_registry
-from tests.api import test_trust
 from tests.cli.bombs import BOMBS
 from tests.cli.reading_audit import PAYLOADS
 from tests.cli.test_faults import FAULTS, ROUNDS
+from tests.engine import test_trust
 from tests.report.hostile import BATTERY
 from tests.servers.fake_endpoint import FakeEndpoint
 

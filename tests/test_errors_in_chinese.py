@@ -29,7 +29,7 @@ SENTENCES = error_texts("zh")["sentences"]
 
 # Errors that only code can meet: what it passes to a function, or how it uses an object.
 FOR_PROGRAMMERS = {
-    "api/blocking.py": "how to call a function of the API from a running event loop",
+    "engine/blocking.py": "how to call a function of the API from a running event loop",
     "pytest_plugin/runs.py": "printed by pytest, as everything else in English",
     "pytest_plugin/support.py": "printed by pytest",
     "pytest_plugin/__init__.py": "printed by pytest",

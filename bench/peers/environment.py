@@ -15,7 +15,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # without what it needs, carries OpenAI's vocabularies, so that tiktoken counts without a network.
     "ragas": ("ragas==0.4.3", "langchain-community<0.4", "httpx-aiohttp", "tiktoken"),
     "deepeval": ("deepeval==4.3.1", "aiohttp"),
-    # Not a peer: what `evaluate` is called in (tests/api/test_loops.py).
+    # Not a peer: what `evaluate` is called in (tests/engine/test_loops.py).
     "loops": ("ipykernel", "jupyter_client", "uvloop"),
     # What users build applications with (tests/systems/test_frameworks.py). lark reads the queries of a self-query
     # retriever.

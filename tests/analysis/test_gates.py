@@ -8,8 +8,8 @@ import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.analysis.gates import LEAST, Gate, check_gates, gates_of
-from ragstone.api.gates import check_gates as from_python
-from ragstone.api.gates import project_gates
+from ragstone.engine.gates import check_gates as from_python
+from ragstone.engine.gates import project_gates
 from ragstone.errors import DataError, UsageError
 from ragstone.plans import Plan, PlanCell
 from ragstone.types import Record, Score

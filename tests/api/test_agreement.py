@@ -10,7 +10,7 @@ from tests.golden import figures, golden
 
 from ragstone.api.agreement import Ways, agreement_of_protocols_async
 from ragstone.api.evaluate import read_data
-from ragstone.api.judging import Judging
+from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.envelope import opened
 from ragstone.models.scripted import Scripted

@@ -10,10 +10,10 @@ from tests.cli.tools import json_server
 from tests.examples import naming
 
 from ragstone import bench
-from ragstone.api.judging import Judging
 from ragstone.api.reachable import addresses, check_reachable
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
+from ragstone.engine.judging import Judging
 from ragstone.errors import MissingKey, Unreachable, UsageError
 from ragstone.models import ModelOptions
 from ragstone.runs import open_run

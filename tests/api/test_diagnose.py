@@ -11,11 +11,11 @@ from tests.api.judging import scripted_judge
 from tests.api.planted import SIZE, Planted, documents, questions
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
-from ragstone.api.gates import check_gates
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.conditions import ASKED_AGAIN, CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.remembering import ORDERED
+from ragstone.engine.gates import check_gates
 from ragstone.errors import UsageError
 from ragstone.report.named_run import named_run
 from ragstone.runs import open_run

@@ -14,9 +14,9 @@ from tests.api.test_diagnose import corpus, labelled
 from ragstone.api.diagnose import DiagnosisPlan, plan_diagnosis, run_diagnosis
 from ragstone.api.diagnosis_estimate import DiagnosisEstimate, estimate_diagnosis
 from ragstone.api.evaluate import read_data
-from ragstone.api.execute import RunOptions
-from ragstone.api.judging import Judging
 from ragstone.api.trials import try_changes
+from ragstone.engine.execute import RunOptions
+from ragstone.engine.judging import Judging
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.prices import Price

@@ -13,8 +13,8 @@ from tests.api.judging import Embedder, scripted_judge, verdict
 from ragstone import evaluate, evaluate_async
 from ragstone.api.estimate import estimate_evaluation
 from ragstone.api.evaluate import plan_evaluation, read_data
-from ragstone.api.judging import Judging, family_of
 from ragstone.api.prompts import copy_prompts
+from ragstone.engine.judging import Judging, family_of
 from ragstone.errors import MissingExtra, RateLimited, RunMismatch, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted

@@ -10,9 +10,9 @@ from tests.benchmarks.factory import make
 from tests.datasets.test_pools import folder
 
 from ragstone.api.bench import plan_bench, run_bench
-from ragstone.api.execute import RunOptions, Shell
 from ragstone.benchmarks.mirage.data import load_pool
 from ragstone.benchmarks.mirage.retrieval_pass import RetrievalPass
+from ragstone.engine.execute import RunOptions, Shell
 from ragstone.errors import Unfinished
 
 DATASET = Path(__file__).parents[3] / "shared" / "data" / "mirage" / "dataset.json"

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from ragstone.api.build_questions import build_questions, build_questions_async
 from ragstone.api.construction import construct
 from ragstone.api.construction_estimate import expected
-from ragstone.api.execute import RunOptions
 from ragstone.builders.duplicates import distinct
 from ragstone.builders.questions.items import Draft, Fact, types_of
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.template_model import TemplateModel
+from ragstone.engine.execute import RunOptions
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models.scripted import Scripted
 from ragstone.types import Completion, Passage, Request

@@ -133,7 +133,7 @@ def test_no_batches_are_listed_where_there_are_none(ragstone: Any) -> None:
 def test_a_damaged_list_of_batches_is_one_line_with_what_moving_it_away_means(
     ragstone: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("ragstone.api.batches.batch_folder", lambda: tmp_path)
+    monkeypatch.setattr("ragstone.engine.batches.batch_folder", lambda: tmp_path)
     (tmp_path / "batches.sqlite").write_text("no list " * 50, "utf-8")
     for arguments in (("list",), ("cancel", "batch_1")):
         one_line(ragstone("batch", *arguments), "batches.sqlite", "not an SQLite database", "move it away")

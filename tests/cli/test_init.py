@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.cli.tools import ROOT, Told, command, environment, one_line, process
 
-from ragstone.api.project_config import configured_system
+from ragstone.engine.project_config import configured_system
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
 

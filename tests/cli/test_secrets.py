@@ -14,8 +14,8 @@ from tests.cli.tools import SMALL, Told
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import bench
-from ragstone.api.open_run import read_run
 from ragstone.cli import run
+from ragstone.engine.open_run import read_run
 from ragstone.errors import UsageError
 from ragstone.models.network import normal_base_url
 from ragstone.types import Query, Response

@@ -16,7 +16,7 @@ from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import bench as run_benchmark
 from ragstone import evaluate, merge
-from ragstone.api.portion import Portion
+from ragstone.engine.portion import Portion
 from ragstone.errors import UsageError
 from ragstone.runs import open_run
 from ragstone.types import Case, Query, Sample

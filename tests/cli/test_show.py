@@ -12,8 +12,8 @@ from tests.cli.test_unfinished import Stopping, stopped
 from tests.cli.tools import SMALL, Told, one_line, process
 
 from ragstone.api.evaluate import evaluate
-from ragstone.api.open_run import OpenRun
 from ragstone.commands.output import say_json
+from ragstone.engine.open_run import OpenRun
 from ragstone.structs import to_json
 
 MIRAGE = ("bench", "mirage", "--model", "local/extractive", "--setting", "base,oracle", "--fictional-size", "2")

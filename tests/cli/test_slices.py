@@ -10,7 +10,7 @@ from tests.cli.tools import Told, one_line
 
 import ragstone
 from ragstone.api import evaluate, read_run
-from ragstone.api.gates import check_gates
+from ragstone.engine.gates import check_gates
 from ragstone.errors import UsageError
 
 

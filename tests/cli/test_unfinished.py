@@ -20,9 +20,9 @@ from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone.api.bench import plan_bench, run_bench
 from ragstone.api.evaluate import plan_evaluation, read_data, run_evaluation
-from ragstone.api.execute import RunOptions, Shell
-from ragstone.api.judging import Judging
-from ragstone.api.open_run import read_run
+from ragstone.engine.execute import RunOptions, Shell
+from ragstone.engine.judging import Judging
+from ragstone.engine.open_run import read_run
 from ragstone.runs import NullProgress, open_run
 from ragstone.types import Query, Record, Response
 

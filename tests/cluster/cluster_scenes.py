@@ -216,7 +216,7 @@ class Scenes:
         words[words.index("--limit") + 1] = words[words.index("--fictional-size") + 1] = "100"
         codes = []
         for statements in (1, 12, 23):
-            dying = [sys.executable, "-m", "tests.api.dying_command", str(statements), *words, *self.on_cluster]
+            dying = [sys.executable, "-m", "tests.engine.dying_command", str(statements), *words, *self.on_cluster]
             done = subprocess.run(
                 dying, cwd=self.folder, env=environment(self.folder, COMPAT_API_KEY=KEY, PYTHONPATH=str(Path.cwd())),
                 capture_output=True, timeout=2 * GIVE_UP, check=False,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.api.judging import Embedder, scripted_judge, verdict
 
-from ragstone.api import judging as judging_module
-from ragstone.api.judging import Judging
+from ragstone.engine import judging as judging_module
+from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
 from ragstone.models.scripted import Scripted
 from ragstone.pytest_plugin.messages import at_length, misses, pass_rate, title

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.test_damaged_cases import set_field
+from tests.engine.test_damaged_cases import set_field
 from tests.waiting import until_elsewhere
 from tests.web.conftest import Browse
 

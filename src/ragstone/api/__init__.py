@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
     from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
     from ragstone.api.experts import ExpertAgreement, agreement_of_experts
-    from ragstone.api.gates import Gate, GateResult, check_gates
-    from ragstone.api.open_run import OpenRun, read_run
     from ragstone.api.questions import run, run_async
-    from ragstone.api.slices import Slice, Slices, slices
     from ragstone.api.trend import TrendResult, trend
     from ragstone.cluster.merge import MergedRun, merge
+    from ragstone.engine.gates import Gate, GateResult, check_gates
+    from ragstone.engine.open_run import OpenRun, read_run
+    from ragstone.engine.slices import Slice, Slices, slices
 
 __all__ = [
     "BenchResult", "BuiltMirage", "BuiltQuestions", "BuiltRGB", "Comparison", "DiagnosisResult", "EvalResult",
@@ -42,11 +42,11 @@ MODULES = {
     "ragstone.api.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
     "ragstone.api.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
     "ragstone.api.experts": ("ExpertAgreement", "agreement_of_experts"),
-    "ragstone.api.gates": ("Gate", "GateResult", "check_gates"),
+    "ragstone.engine.gates": ("Gate", "GateResult", "check_gates"),
     "ragstone.cluster.merge": ("MergedRun", "merge"),
-    "ragstone.api.open_run": ("OpenRun", "read_run"),
+    "ragstone.engine.open_run": ("OpenRun", "read_run"),
     "ragstone.api.questions": ("run", "run_async"),
-    "ragstone.api.slices": ("Slice", "Slices", "slices"),
+    "ragstone.engine.slices": ("Slice", "Slices", "slices"),
     "ragstone.api.trend": ("TrendResult", "trend"),
 }
 _PLACES = {name: module for module, names in MODULES.items() for name in names}

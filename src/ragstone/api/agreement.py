@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from ragstone.analysis.agreement import Agreement, MetricGap, Verdicts, agreement, gap, verdicts_of
-from ragstone.api.blocking import public
 from ragstone.api.evaluate import EvalPlan, plan_evaluation
-from ragstone.api.execute import cache_folder, concurrency_of
-from ragstone.api.judging import Judging, open_tools
 from ragstone.datasets.tabular import EvalData
+from ragstone.engine.blocking import public
+from ragstone.engine.execute import cache_folder, concurrency_of
+from ragstone.engine.judging import Judging, open_tools
 from ragstone.errors import UsageError
 from ragstone.metrics import GROUPS
 from ragstone.metrics.judge import JudgeFailed

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.api.batches import price_in_batches
-from ragstone.api.blocking import blocking, keywords_in_errors
-from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
-from ragstone.api.judging import Judging
-from ragstone.api.project_config import configured_reader
 from ragstone.api.reachable import check_reachable
-from ragstone.api.run_info import GROWING, prices_and_gates
-from ragstone.api.run_result import RunResult
-from ragstone.api.workload import check_addressed
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
+from ragstone.engine.batches import price_in_batches
+from ragstone.engine.blocking import blocking, keywords_in_errors
+from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
+from ragstone.engine.judging import Judging
+from ragstone.engine.project_config import configured_reader
+from ragstone.engine.run_info import GROWING, prices_and_gates
+from ragstone.engine.run_result import RunResult
+from ragstone.engine.workload import check_addressed
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import PROVIDERS, ModelOptions, check_key

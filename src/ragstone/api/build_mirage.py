@@ -9,12 +9,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import construct, keep_report, output_folder
-from ragstone.api.execute import DEFAULTS, RunOptions
 from ragstone.api.label_round import label_round
-from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.mirage.items import MappedQuestion
 from ragstone.builders.mirage.mapping import map_questions
@@ -24,6 +21,9 @@ from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.builders.steps import Role
 from ragstone.datasets.mirage import write_mirage
 from ragstone.datasets.tabular import read_eval_data
+from ragstone.engine.blocking import blocking, public
+from ragstone.engine.execute import DEFAULTS, RunOptions
+from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
 from ragstone.labels import Label
 from ragstone.models import ModelOptions

@@ -9,12 +9,9 @@ from typing import Any, Literal
 
 from msgspec.structs import asdict, replace
 
-from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import Constructed, construct, keep_report, output_folder
 from ragstone.api.earlier_questions import EarlierSet, earlier_set, known_of
-from ragstone.api.execute import DEFAULTS, RunOptions, cache_folder
-from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.builders.questions.boilerplate import Cleaned, drop_boilerplate
@@ -22,6 +19,9 @@ from ragstone.builders.questions.items import Draft, Fact
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.questions.places import with_headings
 from ragstone.builders.steps import Role, content_id
+from ragstone.engine.blocking import blocking, public
+from ragstone.engine.execute import DEFAULTS, RunOptions, cache_folder
+from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.models import ModelOptions

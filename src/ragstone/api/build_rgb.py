@@ -11,12 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ragstone.api.blocking import blocking, public
 from ragstone.api.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.api.construction import Constructed, construct, keep_report, output_folder
 from ragstone.api.construction_estimate import Expected, expected
-from ragstone.api.execute import DEFAULTS, RunOptions
-from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.construction import ConstructionPlugin
 from ragstone.builders.pipeline import Pipeline, State
 from ragstone.builders.rgb.base import CHUNK, TOP, Rank
@@ -31,6 +28,9 @@ from ragstone.builders.web_search import (
     open_web_search,
     search_id,
 )  # fmt: skip
+from ragstone.engine.blocking import blocking, public
+from ragstone.engine.execute import DEFAULTS, RunOptions
+from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
 from ragstone.analysis.pairing import RIGHT
 from ragstone.analysis.pairwise import compare_pairwise
-from ragstone.api.blocking import public
 from ragstone.api.compare_flips import FlipReader, flip_reader
-from ragstone.api.open_run import open_checked, viewed
 from ragstone.display import Cell, Row, Table, short_names
+from ragstone.engine.blocking import public
+from ragstone.engine.open_run import open_checked, viewed
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
 from ragstone.report.notebook import result_snippet, result_text

@@ -8,8 +8,8 @@ from ragstone.analysis.fields import fields_of
 from ragstone.analysis.pairing import Side
 from ragstone.analysis.selection import matches
 from ragstone.api.compare import labels_of
-from ragstone.api.open_run import benchmark_of
 from ragstone.display import Chart, Table
+from ragstone.engine.open_run import benchmark_of
 from ragstone.plans import Plan
 from ragstone.types import Benchmark, Record, Run
 

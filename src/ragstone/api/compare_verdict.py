@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from ragstone.analysis.compare import Comparison, Difference
 from ragstone.analysis.pairing import RIGHT
 from ragstone.api.compare import comparison_tables, label_of, labels_of
-from ragstone.api.open_run import check_target
 from ragstone.display import Action, Chart, Dot, Summary, Table
+from ragstone.engine.open_run import check_target
 from ragstone.messages import messages
 from ragstone.optional import load
 from ragstone.report.opening import better_line

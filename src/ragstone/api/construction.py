@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from ragstone.api.execute import DEFAULTS, Job, RunOptions, default_name, execute
-from ragstone.api.workload import check_addressed
 from ragstone.benchmarks.construction import Construction
 from ragstone.builders.model_system import BuildingModel, BuildingTarget
 from ragstone.builders.pipeline import Pass, Pipeline, State, advance
 from ragstone.builders.steps import Reply, Role, reply_of
 from ragstone.builders.template_model import TEMPLATE_MODEL
+from ragstone.engine.execute import DEFAULTS, Job, RunOptions, default_name, execute
+from ragstone.engine.workload import check_addressed
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import check_retriever, open_retriever

@@ -8,18 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragstone.api.batches import price_in_batches
-from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import data_frame, plan_evaluation, read_data
-from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
 from ragstone.api.gold_search import find_gold
-from ragstone.api.judging import Judging
-from ragstone.api.open_run import OpenRun
-from ragstone.api.project_config import asked_system
 from ragstone.api.questions import plan_questions
-from ragstone.api.run_info import prices_and_gates
-from ragstone.api.run_result import RunResult
-from ragstone.api.slices import Slices, slices
 from ragstone.benchmarks.interventions.advice import Fix, fixes
 from ragstone.benchmarks.interventions.alarms import alarms_of
 from ragstone.benchmarks.interventions.benchmark import Interventions, takes_of
@@ -34,6 +25,15 @@ from ragstone.benchmarks.interventions.waterfall import Waterfall, waterfall
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
 from ragstone.display import Table
+from ragstone.engine.batches import price_in_batches
+from ragstone.engine.blocking import blocking, public
+from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
+from ragstone.engine.judging import Judging
+from ragstone.engine.open_run import OpenRun
+from ragstone.engine.project_config import asked_system
+from ragstone.engine.run_info import prices_and_gates
+from ragstone.engine.run_result import RunResult
+from ragstone.engine.slices import Slices, slices
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES, messages, preferred_language
 from ragstone.models import ModelOptions

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ragstone.api.blocking import public
-from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks.interventions.advice import Fix, fixes
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.waterfall import Waterfall, waterfall
 from ragstone.display import Table
+from ragstone.engine.blocking import public
+from ragstone.engine.open_run import OpenRun, read_run
 from ragstone.errors import UsageError
 from ragstone.plans import Plan
 from ragstone.types import Record, Run

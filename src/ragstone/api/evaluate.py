@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragstone.api.batches import price_in_batches
-from ragstone.api.blocking import blocking, public
-from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
 from ragstone.api.growth import Growth, growth_of
-from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, name_of
 from ragstone.api.recorded_rows import Contents, RecordedRows, Replies
-from ragstone.api.run_info import prices_and_gates
-from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.datasets.tabular import EvalData, read_eval_data, retrieval_only_note
 from ragstone.datasets.tabular.problems import places
 from ragstone.datasets.traces.samples import SCHEMAS
+from ragstone.engine.batches import price_in_batches
+from ragstone.engine.blocking import blocking, public
+from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
+from ragstone.engine.judging import DEFAULT_EMBEDDER, Judging, family_of, name_of
+from ragstone.engine.run_info import prices_and_gates
+from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge import Prompts

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.blocking import public
 from ragstone.display import Cell, Row, Table
+from ragstone.engine.blocking import public
 from ragstone.errors import UsageError, check_name
 from ragstone.labels import Edit, LabelStore
 from ragstone.labels.exchange import iso

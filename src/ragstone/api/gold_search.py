@@ -11,8 +11,6 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ragstone.api.gold_documents import column_documents
-from ragstone.api.judging import Judging, open_tools
-from ragstone.api.portion import Portion
 from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.gold import CorpusIndex, labelled, with_evidence
 from ragstone.benchmarks.interventions.index import Listed, SystemIndex
@@ -22,6 +20,8 @@ from ragstone.benchmarks.interventions.stand_ins import StandIns
 from ragstone.benchmarks.interventions.statements import Subject, no_subject
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.benchmarks.row_names import row_name
+from ragstone.engine.judging import Judging, open_tools
+from ragstone.engine.portion import Portion
 from ragstone.errors import Unfinished
 from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ragstone.api.blocking import public
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
+from ragstone.engine.blocking import public
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.labels import Label, LabelStore
 from ragstone.labels.argilla import from_record, is_record, record_of

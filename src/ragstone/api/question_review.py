@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.blocking import public
-from ragstone.api.open_run import is_run_file
 from ragstone.datasets.tabular import read_eval_data
+from ragstone.engine.blocking import public
+from ragstone.engine.open_run import is_run_file
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore
 from ragstone.labels.reviewed import TASK, Verdict, reviews

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.blocking import blocking, public
-from ragstone.api.execute import Job, Shell, execute
-from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.plugin import ImportedResults, Plugin
+from ragstone.engine.blocking import blocking, public
+from ragstone.engine.execute import Job, Shell, execute
+from ragstone.engine.open_run import OpenRun, read_run
 from ragstone.errors import ModelError, UsageError
 from ragstone.metrics import better
 from ragstone.structs import to_json

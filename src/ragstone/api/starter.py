@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.api.evaluate import default_metrics, read_data
-from ragstone.api.judging import Judging
-from ragstone.api.project_config import CONFIG
-from ragstone.api.trust import TRUST
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.starter import (
     ExampleQuestion,
@@ -21,6 +18,9 @@ from ragstone.datasets.starter import (
     example_questions,
     unanswerable_questions,
 )  # fmt: skip
+from ragstone.engine.judging import Judging
+from ragstone.engine.project_config import CONFIG
+from ragstone.engine.trust import TRUST
 from ragstone.errors import UsageError
 from ragstone.messages import messages
 from ragstone.models import PROVIDERS, check_model

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.api.evaluate import read_data
-from ragstone.api.execute import asking
+from ragstone.engine.execute import asking
 from ragstone.errors import ModelError, RagstoneError, SystemFailed
 from ragstone.systems import ACCEPTED, accepts_of, open_system
 from ragstone.systems.accepted import printed_by

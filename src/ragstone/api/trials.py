@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
-from ragstone.api.execute import DEFAULTS, Job, RunOptions, Shell, execute
-from ragstone.api.judging import Judging
 from ragstone.benchmarks.interventions.advice import fixes
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.display import Cell, Row, Table
+from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, execute
+from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
 from ragstone.messages import messages
 from ragstone.models import ModelOptions, check_model

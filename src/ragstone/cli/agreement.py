@@ -128,8 +128,8 @@ def protocols(**values: Any) -> int:
     sample could not be judged."""
     from ragstone.api.agreement import agreement_of_protocols_async  # noqa: PLC0415
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
-    from ragstone.api.execute import cache_folder  # noqa: PLC0415
-    from ragstone.api.judging import Judging  # noqa: PLC0415
+    from ragstone.engine.execute import cache_folder  # noqa: PLC0415
+    from ragstone.engine.judging import Judging  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
     try:

@@ -20,7 +20,7 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> int:
     """List the batches of the last 30 days, and ask how the unfinished ones stand."""
-    from ragstone.api.batches import batches  # noqa: PLC0415
+    from ragstone.engine.batches import batches  # noqa: PLC0415
 
     found = asyncio.run(batches())
     if as_json:
@@ -44,7 +44,7 @@ def list_(as_json: bool) -> int:
 @click.argument("name", metavar="ID")
 def cancel(name: str) -> int:
     """Cancel the batch of this ID. Replies that it has by then are kept."""
-    from ragstone.api.batches import cancel as cancel_batch  # noqa: PLC0415
+    from ragstone.engine.batches import cancel as cancel_batch  # noqa: PLC0415
 
     batch = asyncio.run(cancel_batch(name))
     say(line_of(batch, messages("ragstone.commands.batches", preferred_language())))

@@ -42,7 +42,7 @@ from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.bench import BenchPlan, BenchResult
-    from ragstone.api.judging import Judging
+    from ragstone.engine.judging import Judging
     from ragstone.prices import Price
 
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
@@ -109,7 +109,7 @@ class Prices(NamedTuple):
 
     @classmethod
     def of(cls, values: Mapping[str, Any], models: Sequence[Any], judging: "Judging") -> "Prices":
-        from ragstone.api.batches import price_in_batches  # noqa: PLC0415
+        from ragstone.engine.batches import price_in_batches  # noqa: PLC0415
         from ragstone.prices import read_price, share_of  # noqa: PLC0415
 
         usual, judge_usual = values["price"] or "", values["judge_price"] or values["price"] or ""
@@ -153,7 +153,7 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
 
 async def _bench(plan: "BenchPlan", values: Mapping[str, Any]) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
-    from ragstone.api.execute import RunOptions  # noqa: PLC0415
+    from ragstone.engine.execute import RunOptions  # noqa: PLC0415
 
     async with opened_shell(values) as shell:
         how = RunOptions(

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ragstone.api.construction_estimate import Amounts, Expected
-    from ragstone.api.execute import RunOptions
-    from ragstone.api.run_result import RunResult
     from ragstone.builders.steps import Role
+    from ragstone.engine.execute import RunOptions
+    from ragstone.engine.run_result import RunResult
 
 _BOUNDS = ("least", "likely", "most")
 _COLUMNS = {"requests": "requests", "prompt_tokens": "prompt_tokens", "reply_tokens": "completion_tokens"}
@@ -85,8 +85,8 @@ def models_of(values: Mapping[str, Any]) -> "dict[Role, Any]":
 
 async def dry_run(estimate: "Callable[[Path], Awaitable[Expected]]", values: Mapping[str, Any]) -> int:
     """Prints what each pass would ask, and what nobody knows before as a range."""
-    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
     from ragstone.builders.template_model import TEMPLATE_MODEL  # noqa: PLC0415
+    from ragstone.engine.batches import price_in_batches  # noqa: PLC0415
     from ragstone.retrieval.cost_estimate import TextCount, estimate_cost  # noqa: PLC0415
 
     found = await estimate(values["run_file"] or values["output"] / "build.run")

@@ -33,7 +33,7 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
 
 async def _print(name: str, options: dict[str, Any]) -> None:
     from ragstone.api.bench import make_benchmark  # noqa: PLC0415
-    from ragstone.api.execute import cache_folder  # noqa: PLC0415
+    from ragstone.engine.execute import cache_folder  # noqa: PLC0415
     from ragstone.types import Resources  # noqa: PLC0415
 
     benchmark = await make_benchmark(name, options)

@@ -59,7 +59,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         verdict_of,
         write_comparison,
     )  # fmt: skip
-    from ragstone.api.open_run import check_target, remembered_language  # noqa: PLC0415
+    from ragstone.engine.open_run import check_target, remembered_language  # noqa: PLC0415
 
     if values["tolerance"] is not None and not values["fail_on_regression"]:
         raise UsageError("--tolerance belongs to --fail-on-regression: it says how much worse is too much.")

@@ -22,7 +22,7 @@ class Configured(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        from ragstone.api.project_config import CONFIG, run_settings  # noqa: PLC0415
+        from ragstone.engine.project_config import CONFIG, run_settings  # noqa: PLC0415
 
         path, settings = (CONFIG, {}) if {"-h", "--help"} & {*args} else with_consent(run_settings)
         defaults = self._defaults(settings, path)
@@ -37,7 +37,7 @@ class Configured(click.Command):
             raise
 
     def _defaults(self, settings: Mapping[str, Any], path: Path, field: str = "run") -> dict[str, Any]:
-        from ragstone.api.project_config import from_folder_of  # noqa: PLC0415
+        from ragstone.engine.project_config import from_folder_of  # noqa: PLC0415
 
         known = {_key(parameter): parameter for parameter in self.params}
         defaults: dict[str, Any] = {}
@@ -64,7 +64,7 @@ class OfProject(Configured):
         return given if given.params["questions"] else super().make_context(info_name, args, parent, **extra)
 
     def _defaults(self, settings: Mapping[str, Any], path: Path, field: str = "run") -> dict[str, Any]:
-        from ragstone.api.project_config import run_settings  # noqa: PLC0415
+        from ragstone.engine.project_config import run_settings  # noqa: PLC0415
 
         shared = both(system_options, judge_options, language_option, columns_option, table_options)
         keys = {"questions", *(_key(parameter) for parameter in shared(click.Command("shared")).params)}

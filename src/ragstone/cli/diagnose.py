@@ -124,7 +124,7 @@ def command(**values: Any) -> int:
 
 
 async def _index_of(values: dict[str, Any]) -> "Corpus":
-    from ragstone.api.execute import asking  # noqa: PLC0415
+    from ragstone.engine.execute import asking  # noqa: PLC0415
     from ragstone.retrieval.listing import read_index  # noqa: PLC0415
 
     return await read_index(values["index"], asking(values["deadline"]))

@@ -49,7 +49,7 @@ from ragstone.prices import read_price, share_of
 
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalPlan, EvalResult
-    from ragstone.api.open_run import OpenRun
+    from ragstone.engine.open_run import OpenRun
 
 file_options = both(
     columns_option,
@@ -187,8 +187,8 @@ def _gated(result: "EvalResult", run: "OpenRun", values: dict[str, Any]) -> tupl
 
 async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     """Prints what the evaluation would take, counting every first request as it would be sent."""
-    from ragstone.api.batches import price_in_batches  # noqa: PLC0415
     from ragstone.api.estimate import estimate_evaluation  # noqa: PLC0415
+    from ragstone.engine.batches import price_in_batches  # noqa: PLC0415
 
     expected = await estimate_evaluation(plan, values["run_file"])
     usage = expected.usage

@@ -22,7 +22,7 @@ from ragstone.errors import UsageError, check_name
 def command(run_file: Path, kind: str, output: Path | None, language: str | None, *, force: bool) -> None:
     """Export RUN for other programs: records (csv, jsonl, xlsx, parquet, junit), tables (markdown, latex),
     or rankings (trec)."""
-    from ragstone.api.open_run import read_run  # noqa: PLC0415
+    from ragstone.engine.open_run import read_run  # noqa: PLC0415
     from ragstone.report import FORMATS  # noqa: PLC0415
 
     check_name("export format", kind, FORMATS)

@@ -41,9 +41,9 @@ def command(**values: Any) -> int:
     Asks five questions on a terminal, or takes the options. Writes ragstone.toml, questions.csv with examples, and a
     workflow for GitHub Actions; checks the system, diagnoses its answers to the first questions, and writes a report.
     `ragstone diagnose` and `ragstone run` then need no arguments."""
-    from ragstone.api.project_config import CONFIG, consent_tables  # noqa: PLC0415
     from ragstone.api.starter import starter_files  # noqa: PLC0415
-    from ragstone.api.trust import trust  # noqa: PLC0415
+    from ragstone.engine.project_config import CONFIG, consent_tables  # noqa: PLC0415
+    from ragstone.engine.trust import trust  # noqa: PLC0415
 
     texts = messages(__name__, preferred_language())
     _refuse_existing(_always(), values)
@@ -64,8 +64,8 @@ def command(**values: Any) -> int:
 
 
 def _always() -> list[Path]:
-    from ragstone.api.project_config import CONFIG  # noqa: PLC0415
     from ragstone.api.starter import WORKFLOW  # noqa: PLC0415
+    from ragstone.engine.project_config import CONFIG  # noqa: PLC0415
 
     return [CONFIG, WORKFLOW]
 
@@ -239,7 +239,7 @@ def _has_references(starter: "Starter") -> bool:
 
 
 def _name(starter: "Starter") -> str:
-    from ragstone.api.project_config import run_settings  # noqa: PLC0415
+    from ragstone.engine.project_config import run_settings  # noqa: PLC0415
 
     return str(run_settings()[1].get("system", starter.system))
 

@@ -26,7 +26,7 @@ def command(
     language: str | None,
 ) -> None:  # fmt: skip
     """Write RUN as one self-contained HTML file that opens offline."""
-    from ragstone.api.open_run import read_run  # noqa: PLC0415
+    from ragstone.engine.open_run import read_run  # noqa: PLC0415
 
     experts = None
     if labels is not None:

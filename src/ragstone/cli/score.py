@@ -80,10 +80,10 @@ def _side_by_side(
     quiet: bool,
 ) -> None:
     """Writes the run file and the report, and prints the tables unless `quiet`."""
-    from ragstone.api.execute import Shell  # noqa: PLC0415
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.results import import_results  # noqa: PLC0415
     from ragstone.commands.shell import command_line  # noqa: PLC0415
+    from ragstone.engine.execute import Shell  # noqa: PLC0415
+    from ragstone.engine.open_run import check_target  # noqa: PLC0415
 
     if report_file is not None:
         check_target(report_file)

@@ -51,7 +51,7 @@ system_options = both(
 
 def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget | SystemTarget":
     """The system that the options name. Raises UsageError for options that do not apply to it."""
-    from ragstone.api.project_config import configured_system  # noqa: PLC0415
+    from ragstone.engine.project_config import configured_system  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget  # noqa: PLC0415
     from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def http_of(values: Mapping[str, Any]) -> dict[str, Any]:
 def bench_systems(values: Mapping[str, Any]) -> list[Any]:
     """The systems of a benchmark that `--system` and the options of HTTP requests name. Raises UsageError for options
     without an address, and for `rag(…)`, which retrieves."""
-    from ragstone.api.project_config import configured_reader  # noqa: PLC0415
+    from ragstone.engine.project_config import configured_reader  # noqa: PLC0415
 
     systems = [with_consent(partial(configured_reader, name)) for name in values["systems"]]
     http = {name: values[name] for name in _HTTP}

@@ -25,8 +25,8 @@ def command(file: Path, *, revoke: bool, listed: bool, as_json: bool) -> int:
 
     A ragstone.toml that a command finds may be a stranger's, so it is asked for once, and again when the file names
     something new. In CI set RAGSTONE_TRUST=ragstone.toml instead. FILE is ragstone.toml by default."""
-    from ragstone.api import trust  # noqa: PLC0415
-    from ragstone.api.project_config import consent_tables  # noqa: PLC0415
+    from ragstone.engine import trust  # noqa: PLC0415
+    from ragstone.engine.project_config import consent_tables  # noqa: PLC0415
 
     texts = messages(__name__, preferred_language())
     if listed:
@@ -53,8 +53,8 @@ def command(file: Path, *, revoke: bool, listed: bool, as_json: bool) -> int:
 
 def with_consent(read: Callable[[], T]) -> T:
     """What `read` returns; where it needs a consent and somebody sits at the terminal, they are asked for it first."""
-    from ragstone.api.project_config import consent_tables  # noqa: PLC0415
-    from ragstone.api.trust import named_in, trust  # noqa: PLC0415
+    from ragstone.engine.project_config import consent_tables  # noqa: PLC0415
+    from ragstone.engine.trust import named_in, trust  # noqa: PLC0415
 
     try:
         return read()

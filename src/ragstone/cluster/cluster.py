@@ -19,13 +19,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from ragstone.api.workload import Workload
 from ragstone.cluster.cluster_embedding import embed_on
 from ragstone.cluster.cluster_keys import keys_for, keys_of
 from ragstone.cluster.cluster_limits import keeping, value_of
 from ragstone.cluster.cluster_reach import Watch, check_reachable, head_of
 from ragstone.cluster.cluster_serve import serving
 from ragstone.cluster.cluster_worker import Errand, ShardWorker
+from ragstone.engine.workload import Workload
 from ragstone.errors import RagstoneError, Unfinished, UsageError
 from ragstone.models import ModelOptions
 from ragstone.optional import load

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.workload import OpenWorkload, Workload
 from ragstone.cluster.cluster_limits import limited_by
+from ragstone.engine.workload import OpenWorkload, Workload
 from ragstone.errors import RagstoneError
 from ragstone.runs import NullProgress, Outcome, RunFile, run_cases
 from ragstone.runs.shards import Shard

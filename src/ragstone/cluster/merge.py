@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.blocking import public
-from ragstone.api.open_run import OpenRun, benchmark_of, open_checked
-from ragstone.api.run_info import GROWING, joined_info
+from ragstone.engine.blocking import public
+from ragstone.engine.open_run import OpenRun, benchmark_of, open_checked
+from ragstone.engine.run_info import GROWING, joined_info
 from ragstone.errors import RunMismatch, UsageError
 from ragstone.messages import messages
 from ragstone.report.notebook import result_snippet

@@ -14,7 +14,7 @@ def batches_of(values: Mapping[str, Any]) -> "Batches | None":
     """The batches of a command with `--batch`, None without it. They say on standard error how they stand."""
     if not values.get("batch"):
         return None
-    from ragstone.api.batches import batch_folder  # noqa: PLC0415
+    from ragstone.engine.batches import batch_folder  # noqa: PLC0415
     from ragstone.models.batches import Batches  # noqa: PLC0415
 
     texts = messages(__name__, values.get("language") or preferred_language())

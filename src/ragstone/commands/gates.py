@@ -54,7 +54,7 @@ gate_options = both(
 def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) -> None:
     """Raises now, before anything is spent, the errors that `report_gates` would raise at the end. `metrics`: those the
     run will have; None if unknown, because the run file may have others."""
-    from ragstone.api.gates import project_gates  # noqa: PLC0415
+    from ragstone.engine.gates import project_gates  # noqa: PLC0415
     from ragstone.metrics import installed_metric  # noqa: PLC0415
     from ragstone.registry import is_place  # noqa: PLC0415
 
@@ -78,7 +78,7 @@ def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) 
 def _gates(
     values: dict[str, Any], of_project: "Sequence[Gate]", meta: "Mapping[str, Any] | None" = None
 ) -> "list[Gate]":
-    from ragstone.api.gates import gates_of  # noqa: PLC0415
+    from ragstone.engine.gates import gates_of  # noqa: PLC0415
 
     under, over = once(values["fail_under"], "--fail-under"), once(values["fail_over"], "--fail-over")
     return gates_of(under, over, meta, where=values.get("where", {}), project=of_project)
@@ -87,7 +87,7 @@ def _gates(
 def thresholds_of(values: dict[str, Any]) -> dict[str, float]:
     """The thresholds for all cases by metric, of the command and of the project, for the run file: those of correctness
     decide what is right."""
-    from ragstone.api.gates import project_gates  # noqa: PLC0415
+    from ragstone.engine.gates import project_gates  # noqa: PLC0415
 
     return {gate.metric: gate.threshold for gate in _gates(values, project_gates()[0]) if not gate.where}
 
@@ -111,7 +111,7 @@ def report_gates(
     gates on other metrics are skipped with a message, and without it they are an error. `system`: check only this
     one. The samples that decide are linked: to the cards of the report of this command, else to the viewer of
     `run_file`."""
-    from ragstone.api.gates import check_gates, project_gates  # noqa: PLC0415
+    from ragstone.engine.gates import check_gates, project_gates  # noqa: PLC0415
 
     texts = messages(__name__, language)
     of_project, settings = project_gates(meta=run.meta)
@@ -173,7 +173,7 @@ def _as_json(result: "GateResult") -> dict[str, Any]:
 @json_option
 def command(run: Path, **values: Any) -> int:
     """Check thresholds on the metrics of a run: exit 1 if one fails, 3 if too few samples were scored."""
-    from ragstone.api.open_run import language_of, open_checked, viewed  # noqa: PLC0415
+    from ragstone.engine.open_run import language_of, open_checked, viewed  # noqa: PLC0415
 
     if values["where"] and not values["fail_under"] and not values["fail_over"]:
         raise UsageError("--where says which cases --fail-under and --fail-over are about: add one of them.")

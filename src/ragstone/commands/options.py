@@ -13,11 +13,11 @@ from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES
 
 if TYPE_CHECKING:
-    from ragstone.api.execute import RunOptions, Shell
-    from ragstone.api.judging import Judging
-    from ragstone.api.portion import Portion
-    from ragstone.api.workers import Workers
     from ragstone.datasets.tabular import EvalData
+    from ragstone.engine.execute import RunOptions, Shell
+    from ragstone.engine.judging import Judging
+    from ragstone.engine.portion import Portion
+    from ragstone.engine.workers import Workers
     from ragstone.models import ModelOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -192,7 +192,7 @@ shard_option = click.option(
 
 def portion_of(values: Mapping[str, Any]) -> "Portion | None":
     """The portion of the cases that `--shard` names. Raises UsageError, also for a dry run, which counts all cases."""
-    from ragstone.api.portion import Portion  # noqa: PLC0415
+    from ragstone.engine.portion import Portion  # noqa: PLC0415
 
     shard = values.get("shard", "")
     if shard and values["dry_run"]:
@@ -209,14 +209,14 @@ def cluster_of(values: Mapping[str, Any]) -> "Workers | None":
         if used := [flag for flag, value in flags.items() if value]:
             raise UsageError(f"{', '.join(used)} needs a --cluster.")
         return None
-    from ragstone.api.workers import workers_of  # noqa: PLC0415
+    from ragstone.engine.workers import workers_of  # noqa: PLC0415
 
     return workers_of(address, workers, gpus, serves=serves)
 
 
 def model_options_of(values: Mapping[str, Any]) -> "ModelOptions":
     """How models are called, from the options of a command. Raises UsageError."""
-    from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
+    from ragstone.engine.execute import cache_folder, limited  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
     from ragstone.prices import read_price  # noqa: PLC0415
 
@@ -236,7 +236,7 @@ def run_options_of(
     values: Mapping[str, Any], shell: "Shell", *, gates: Mapping[str, float] | None = None
 ) -> "RunOptions":
     """How a plan is run, from the options of a command. Raises UsageError."""
-    from ragstone.api.execute import RunOptions  # noqa: PLC0415
+    from ragstone.engine.execute import RunOptions  # noqa: PLC0415
 
     return RunOptions(
         values["run_file"], model_options_of(values), values["concurrency"], values["price"],
@@ -247,7 +247,7 @@ def run_options_of(
 def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
     """Takes `judge_options` out of `values`. Raises UsageError for options of a judge if none is named: it was probably
     forgotten. `more`: other fields of `Judging`."""
-    from ragstone.api.judging import Judging  # noqa: PLC0415
+    from ragstone.engine.judging import Judging  # noqa: PLC0415
 
     judging = Judging.of(
         values.pop("judge"), combine=values.pop("combine"), base_url=values.pop("judge_base_url"),
@@ -302,7 +302,7 @@ where_option = click.option(
 
 def check_report(values: Mapping[str, Any]) -> None:
     """Raises what `--report` would raise after the run, before anything is asked."""
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
+    from ragstone.engine.open_run import check_target  # noqa: PLC0415
 
     if values["report_file"] and not values.get("dry_run"):
         check_target(values["report_file"], values.get("run_file"))

@@ -11,15 +11,15 @@ from ragstone.commands.output import say
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.api.execute import Shell
+    from ragstone.engine.execute import Shell
 
 
 @contextlib.asynccontextmanager
 async def opened_shell(values: Mapping[str, Any], arguments: Sequence[str] | None = None) -> AsyncIterator["Shell"]:
     """The shell of a command with these options while the block runs: a signal finishes what is in flight, a second one
     leaves. `arguments`: the words of the command for the run file, by default those of this process."""
-    from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.commands.progress import make_progress  # noqa: PLC0415
+    from ragstone.engine.execute import Shell  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))

@@ -12,8 +12,8 @@ from ragstone.commands.output import say, say_json, say_opening, say_tables
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
-    from ragstone.api.open_run import OpenRun
-    from ragstone.api.slices import Slices
+    from ragstone.engine.open_run import OpenRun
+    from ragstone.engine.slices import Slices
     from ragstone.runs.outcome import Outcome
 
 _FAILURES = 3  # kinds of failure that are shown
@@ -32,7 +32,7 @@ _FAILURES = 3  # kinds of failure that are shown
 @json_option
 def command(run_file: Path, language: str | None, *, every: bool, where_it_fails: bool, as_json: bool) -> None:
     """Print the tables of RUN: unfinished work first, then the main tables, as at the end of `ragstone bench`."""
-    from ragstone.api.open_run import read_run  # noqa: PLC0415
+    from ragstone.engine.open_run import read_run  # noqa: PLC0415
 
     with read_run(run_file) as run:
         language = language or run.language
@@ -50,7 +50,7 @@ def command(run_file: Path, language: str | None, *, every: bool, where_it_fails
 
 
 def _say_slices(run: "OpenRun", language: str, *, as_json: bool) -> None:
-    from ragstone.api.slices import slice_tables, slice_verdict, slices  # noqa: PLC0415
+    from ragstone.engine.slices import slice_tables, slice_verdict, slices  # noqa: PLC0415
 
     results = slices(run)
     if as_json:

@@ -15,12 +15,12 @@ from ragstone.analysis.gates import GateResult
 from ragstone.api.compare import compare
 from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import EvalResult, read_data
-from ragstone.api.execute import RunOptions, asking, default_name
-from ragstone.api.gates import check_gates
-from ragstone.api.project_config import asked_system
 from ragstone.api.questions import plan_questions, run_questions
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.datasets.tabular import EvalData
+from ragstone.engine.execute import RunOptions, asking, default_name
+from ragstone.engine.gates import check_gates
+from ragstone.engine.project_config import asked_system
 from ragstone.errors import UnknownName, UsageError
 from ragstone.pytest_plugin.messages import at_length, misses
 from ragstone.pytest_plugin.support import Evaluator, Scored

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragstone.api.execute import cache_folder
-from ragstone.api.judging import Judging, open_tools
 from ragstone.datasets.tabular import Item, read_eval_data
+from ragstone.engine.execute import cache_folder
+from ragstone.engine.judging import Judging, open_tools
 from ragstone.errors import UsageError
 from ragstone.metrics import better, make_metrics
 from ragstone.models import ModelOptions

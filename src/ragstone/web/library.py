@@ -16,8 +16,8 @@ from threading import Lock
 from types import MappingProxyType
 
 from ragstone.analysis.case_index import CaseIndex
-from ragstone.api.case_index import open_index
-from ragstone.api.open_run import OpenRun, read_run
+from ragstone.engine.case_index import open_index
+from ragstone.engine.open_run import OpenRun, read_run
 from ragstone.errors import UsageError
 from ragstone.runs.schema import LAYOUT
 

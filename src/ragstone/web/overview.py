@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from ragstone.api.open_run import OpenRun
 from ragstone.display import short_names
+from ragstone.engine.open_run import OpenRun
 from ragstone.report.digest import SystemDigest, digest
 from ragstone.report.page import CASE_BYTES, heading_of, parts_of
 from ragstone.report.section import view_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from markupsafe import Markup
 
 from ragstone.analysis.case_index import CaseIndex
-from ragstone.api.open_run import OpenRun
+from ragstone.engine.open_run import OpenRun
 from ragstone.messages import messages
 from ragstone.models.work import Pace, duration
 from ragstone.prices import Price

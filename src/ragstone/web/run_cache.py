@@ -22,8 +22,8 @@ from typing import Any
 import platformdirs
 
 from ragstone import __version__
-from ragstone.api.case_index import open_index
-from ragstone.api.open_run import read_run
+from ragstone.engine.case_index import open_index
+from ragstone.engine.open_run import read_run
 from ragstone.errors import RagstoneError, StorageError
 from ragstone.report.findings_file import ENDING
 from ragstone.storage import write_file

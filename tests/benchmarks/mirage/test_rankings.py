@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ragstone import bench
-from ragstone.api.open_run import read_run
 from ragstone.benchmarks.mirage.data import load_pool
 from ragstone.benchmarks.mirage.official import rescore_retrieval
 from ragstone.display import Table
+from ragstone.engine.open_run import read_run
 from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.metrics.rank.measures import Recall
 from ragstone.runs import open_run

@@ -11,7 +11,7 @@ from tests.metrics.judge.judges import CASE, GIVEN, claim, judge_by, spoiling
 from ragstone import evaluate
 from ragstone.api.estimate import estimate_evaluation
 from ragstone.api.evaluate import plan_evaluation, read_data
-from ragstone.api.judging import Judging
+from ragstone.engine.judging import Judging
 from ragstone.metrics import Tools, make_metrics
 from ragstone.metrics.judge import Prompts
 from ragstone.metrics.judge.schemas import OUTPUTS

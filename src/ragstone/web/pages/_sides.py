@@ -19,7 +19,7 @@ from ragstone.web.page import address, library_of
 from ragstone.web.run_cache import is_large
 
 if TYPE_CHECKING:
-    from ragstone.api.open_run import OpenRun
+    from ragstone.engine.open_run import OpenRun
 
 _BUDGET_SECONDS = 0.15  # for an index that is behind
 

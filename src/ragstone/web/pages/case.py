@@ -10,8 +10,8 @@ from starlette.routing import Route
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseRow
-from ragstone.api.open_run import OpenRun
 from ragstone.display import shown_id
+from ragstone.engine.open_run import OpenRun
 from ragstone.errors import RagstoneError
 from ragstone.messages import messages
 from ragstone.report.case_page import LinkedRecord, ShownCase, case_parts, related_html

@@ -10,8 +10,8 @@ import pytest
 import ragstone
 from ragstone.api.compare import compare_sides, opened_sides
 from ragstone.api.compare_flips import flip_reader
-from ragstone.api.open_run import OpenRun, read_run
 from ragstone.commands.show import say_run
+from ragstone.engine.open_run import OpenRun, read_run
 from ragstone.runs import RunReader, text_store
 from ragstone.types import Record
 

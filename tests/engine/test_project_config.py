@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import ragstone
-from ragstone.api.gates import Gate, project_gates
-from ragstone.api.project_config import asked_system, configured_system, run_settings
+from ragstone.engine.gates import Gate, project_gates
+from ragstone.engine.project_config import asked_system, configured_system, run_settings
 from ragstone.errors import NotTrusted, UsageError
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget

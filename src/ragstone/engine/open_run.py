@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from ragstone.api.blocking import public
-from ragstone.api.trust import TRUST, is_named
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Chart, Summary, Table
+from ragstone.engine.blocking import public
+from ragstone.engine.trust import TRUST, is_named
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.optional import load

@@ -4,7 +4,7 @@ import importlib
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Protocol
 
-from ragstone.api.workload import Workload
+from ragstone.engine.workload import Workload
 from ragstone.models.options import Spread
 from ragstone.runs import RunFile
 from ragstone.runs.shards import Pool

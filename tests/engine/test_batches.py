@@ -23,9 +23,9 @@ from tests.servers.messages_endpoint import text_of
 
 from ragstone import bench_async, diagnose_async, evaluate_async, run_async
 from ragstone.api.construction import construct
-from ragstone.api.execute import RunOptions
 from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.builders.template_model import TemplateModel
+from ragstone.engine.execute import RunOptions
 from ragstone.errors import Unfinished, Unreachable, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance

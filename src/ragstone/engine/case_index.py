@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ragstone import __version__
 from ragstone.analysis.case_index import CaseIndex
-from ragstone.api.execute import cache_folder
-from ragstone.api.open_run import benchmark_of, language_of, open_checked
+from ragstone.engine.execute import cache_folder
+from ragstone.engine.open_run import benchmark_of, language_of, open_checked
 
 
 def index_folder() -> Path:

@@ -14,10 +14,10 @@ from tests.examples import naming
 
 import ragstone
 from ragstone.api.compare import compare
-from ragstone.api.gates import check_gates
-from ragstone.api.open_run import read_run
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
+from ragstone.engine.gates import check_gates
+from ragstone.engine.open_run import read_run
 from ragstone.errors import DataError
 
 # Each needs every field of its condition and notes in some case.

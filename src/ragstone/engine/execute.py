@@ -14,13 +14,13 @@ from typing import Any, Self
 
 import platformdirs
 
-from ragstone.api.judging import Judging, Opened
-from ragstone.api.otlp_export import exporting
-from ragstone.api.portion import Portion
-from ragstone.api.rounds import in_rounds
-from ragstone.api.run_info import GROWING, joined_info
-from ragstone.api.workers import Workers, workers_of
-from ragstone.api.workload import Workload, all_local
+from ragstone.engine.judging import Judging, Opened
+from ragstone.engine.otlp_export import exporting
+from ragstone.engine.portion import Portion
+from ragstone.engine.rounds import in_rounds
+from ragstone.engine.run_info import GROWING, joined_info
+from ragstone.engine.workers import Workers, workers_of
+from ragstone.engine.workload import Workload, all_local
 from ragstone.errors import Unfinished, UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.traits import traits_of

@@ -14,7 +14,7 @@ from tests.servers.fake_endpoint import FakeEndpoint
 from ragstone import evaluate, evaluate_async
 from ragstone.api.estimate import estimate_evaluation
 from ragstone.api.evaluate import plan_evaluation, read_data
-from ragstone.api.judging import Judging
+from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted

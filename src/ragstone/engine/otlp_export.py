@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from ragstone.api.otlp_spans import request_of
+from ragstone.engine.otlp_spans import request_of
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.models.network import open_session

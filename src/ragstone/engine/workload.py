@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.api.judging import Judging, Opened, open_tools
 from ragstone.builders.model_system import BuildingTarget
+from ragstone.engine.judging import Judging, Opened, open_tools
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.systems import open_system

@@ -13,10 +13,10 @@ import pytest
 from tests.servers.threaded import ThreadedServer, serving
 
 from ragstone import evaluate, evaluate_async
-from ragstone.api import otlp_export
-from ragstone.api.otlp_spans import request_of
 from ragstone.datasets.tabular import read_eval_data
 from ragstone.datasets.traces.receiver import TraceFile, receiving
+from ragstone.engine import otlp_export
+from ragstone.engine.otlp_spans import request_of
 from ragstone.errors import UsageError
 from ragstone.responses.stages import passages_at, stage_step
 from ragstone.types import NO_ANSWER, Case, Passage, Query, Record, Response, Sample, Score, Step, Turn, Usage

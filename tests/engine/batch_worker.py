@@ -1,7 +1,7 @@
 """Kills a command with `--batch` after its first step, then another after its second step, and so on; each time the
 same command, called again, ends the work. Prints a line of JSON for each. No test of its own.
 
-    python -m tests.api.batch_worker FOLDER BASE_URL PROVIDER PARTS
+    python -m tests.engine.batch_worker FOLDER BASE_URL PROVIDER PARTS
 
 With PARTS 2 the command is two commands, each with half of the samples, whose files are then merged.
 

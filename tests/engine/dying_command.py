@@ -1,6 +1,6 @@
 """`ragstone`, killed by SIGKILL after so many statements of SQL of the merges of a cluster. No test of its own.
 
-python -m tests.api.dying_command STATEMENTS WORDS…
+python -m tests.engine.dying_command STATEMENTS WORDS…
 """
 
 import sys

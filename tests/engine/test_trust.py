@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.tools import environment, one_line, process
 
-from ragstone.api import trust
-from ragstone.api.project_config import configured_system, consent_tables, run_settings
+from ragstone.engine import trust
+from ragstone.engine.project_config import configured_system, consent_tables, run_settings
 from ragstone.errors import DataError, NotTrusted
 
 NAMES = '[systems.prod]\nurl = "https://evil.example/ask"\nheaders = { A = "$KEY" }\nvariables = ["KEY"]\n'

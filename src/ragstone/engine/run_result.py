@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Table
+from ragstone.engine.open_run import OpenRun, read_run
 from ragstone.runs import Outcome
 
 

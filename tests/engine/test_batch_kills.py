@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.api.test_batches import judged, options, shown
 from tests.cli.test_eval import judging
 from tests.cli.tools import environment
+from tests.engine.test_batches import judged, options, shown
 from tests.servers.batch_endpoint import BatchEndpoint
 
 
@@ -27,7 +27,7 @@ async def test_kills_between_every_two_steps(
         await judged(tmp_path / "online", endpoint, f"{provider}/m-1-", model_options=calling)
         expected = str(list(shown(tmp_path / "online" / "e.run")))
         worker = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.api.batch_worker", str(tmp_path), endpoint.base_url, provider, str(parts),
+            sys.executable, "-m", "tests.engine.batch_worker", str(tmp_path), endpoint.base_url, provider, str(parts),
             cwd=Path(__file__).parents[2], env=environment(tmp_path, **{key: "sk-of-the-test"}),
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip

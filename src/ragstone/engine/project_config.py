@@ -43,7 +43,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.trust import TRUST, is_named, require_trust
+from ragstone.engine.trust import TRUST, is_named, require_trust
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.models.nested_names import HTTP, Spec
 from ragstone.registry import is_place
