@@ -78,7 +78,7 @@ async def one(args: argparse.Namespace) -> dict[str, Any]:
     """Evaluates the samples once; seconds, CPU seconds and what became of each score."""
     for name in ("aiohttp", "numpy"):  # imports come before the clock, as those of the other tools do
         importlib.import_module(name)
-    from ragstone.api.evaluate import evaluate_async  # noqa: PLC0415
+    from ragstone.evaluation.evaluate import evaluate_async  # noqa: PLC0415
     from ragstone.metrics import METRICS  # noqa: PLC0415
     from ragstone.models import PROVIDERS, ModelOptions  # noqa: PLC0415
 

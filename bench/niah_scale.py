@@ -12,8 +12,8 @@ import json
 import resource
 import time
 
-from ragstone.api.bench import plan_bench
 from ragstone.benchmarks.niah.benchmark import NIAH, expand_query
+from ragstone.evaluation.bench import plan_bench
 
 GOAL_SPEED = 50.0
 GOAL_TIMES = 8.0

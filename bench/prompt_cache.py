@@ -30,7 +30,7 @@ from bench.peers.data import rows
 from bench.peers.plausible import answer
 from bench.short_model import shortened
 
-from ragstone.api.evaluate import evaluate_async
+from ragstone.evaluation.evaluate import evaluate_async
 from ragstone.models import ModelOptions, open_model
 from ragstone.models.local import smollm2_path
 from ragstone.types import Completion, Model, Request, Sampling, Usage

@@ -43,7 +43,7 @@ def test_the_functions_of_the_api_are_there_when_they_are_asked_for() -> None:
 
 
 def test_a_part_of_the_api_loads_only_itself_and_hides_no_function() -> None:
-    code = "import ragstone.engine.open_run, sys; assert 'ragstone.api.bench' not in sys.modules, 'bench'"
+    code = "import ragstone.engine.open_run, sys; assert 'ragstone.evaluation.bench' not in sys.modules, 'bench'"
     assert "ragstone" in loaded(code)
     names = "bench, build_mirage, build_questions, build_rgb, compare, diagnose, evaluate, slices, trend"
     modules = "from ragstone import api; import importlib\nfor module in api.MODULES: importlib.import_module(module)"

@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from tests.api.judging import Embedder, scripted_judge, verdict
-from tests.api.test_evaluate import PLAIN, rows
+from tests.evaluation.judging import Embedder, scripted_judge, verdict
+from tests.evaluation.test_evaluate import PLAIN, rows
 from tests.golden import figures, golden
 
 from ragstone.api.agreement import Ways, agreement_of_protocols_async
-from ragstone.api.evaluate import read_data
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.envelope import opened

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.api.judging import scripted_judge
 from tests.api.planted import SIZE, Planted, documents, questions
+from tests.evaluation.judging import scripted_judge
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.benchmarks.interventions.benchmark import Interventions

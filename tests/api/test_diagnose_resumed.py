@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import scripted_judge
 from tests.api.planted import Planted
 from tests.api.test_diagnose import corpus, labelled
+from tests.evaluation.judging import scripted_judge
 
 from ragstone import merge
 from ragstone.api.diagnose import DiagnosisResult, diagnose

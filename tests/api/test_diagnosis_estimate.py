@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import scripted_judge
 from tests.api.planted import Planted, documents
 from tests.api.test_diagnose import corpus, labelled
+from tests.evaluation.judging import scripted_judge
 
 from ragstone.api.diagnose import DiagnosisPlan, plan_diagnosis, run_diagnosis
 from ragstone.api.diagnosis_estimate import DiagnosisEstimate, estimate_diagnosis
-from ragstone.api.evaluate import read_data
 from ragstone.api.trials import try_changes
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.execute import RunOptions
 from ragstone.engine.judging import Judging
 from ragstone.models import ModelOptions

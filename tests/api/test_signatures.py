@@ -12,10 +12,10 @@ from rich.console import Console
 import ragstone
 from ragstone import bench, compare, evaluate
 from ragstone.api import check_gates, read_run
-from ragstone.api.results import import_results
 from ragstone.display import Cell, Row, Table
 from ragstone.engine.blocking import blocking
 from ragstone.errors import UnknownName
+from ragstone.evaluation.results import import_results
 from ragstone.report.notebook import table_snippet
 
 ROWS = [{"question": "Who won?", "answer": "Norway <b>won</b>", "reference": "Norway"}]

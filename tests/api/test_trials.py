@@ -10,9 +10,9 @@ from tests.api.planted import Planted
 from tests.api.test_diagnose import corpus, labelled
 
 from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult, plan_diagnosis, run_diagnosis
-from ragstone.api.evaluate import read_data
 from ragstone.api.trials import Trials, as_json, check_changes, config_diff, proposed, trials_table, try_changes
 from ragstone.datasets.tabular import EvalData
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.execute import RunOptions
 from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError

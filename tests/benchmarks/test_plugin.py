@@ -25,14 +25,14 @@ NAMED = re.compile(r"(?<![a-z])(rgb|mirage|niah)(?![a-z])", re.IGNORECASE)
 FORMATS = {
     "__init__.py": "functions that construct the data of a benchmark",
     "api/__init__.py": "the same",
-    "api/data_check.py": "what a problem of a file is; it is kept beside the reader of RGB's format",
+    "evaluation/data_check.py": "what a problem of a file is; it is kept beside the reader of RGB's format",
     "benchmarks/plugin.py": "the same",
     "cli/build.py": "formats of the files that are written",
     "cli/doctor.py": "a command to begin with",
     "retrieval/chunkers.py": "sizes of chunks in the papers",
     "retrieval/trec_reader.py": "formats of the files that are read",
 }
-ENGINE = ("api", "cli", "report", "analysis", "runs")
+ENGINE = ("engine", "evaluation", "commands", "cli", "report", "analysis", "runs")
 MEMBERS = {name for name in vars(Benchmark) if not name.startswith("_")}
 
 

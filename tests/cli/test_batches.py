@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import judging
 from tests.cli.tools import Told, command, environment, one_line
+from tests.evaluation.test_eval import judging
+from tests.evaluation.test_evaluate import rows
 from tests.servers.batch_endpoint import BatchEndpoint
 
 KEYS = {"OPENAI_API_KEY": "sk-of-the-test", "DEEPSEEK_API_KEY": "k"}

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.api.test_evaluate import rows
 from tests.cli.test_unfinished import Stopping, stopped
 from tests.cli.tools import Told, one_line
+from tests.evaluation.test_evaluate import rows
 
-from ragstone.api.evaluate import evaluate
+from ragstone.evaluation.evaluate import evaluate
 
 GOOD, BAD = "good.run", "bad.run"
 

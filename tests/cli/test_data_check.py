@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.tools import ROOT, Told
 
-from ragstone.api.data_check import CheckedAnswers, check_data
+from ragstone.evaluation.data_check import CheckedAnswers, check_data
 
 Ragstone = Callable[..., Told]
 NO_CONTEXTS = "found a number; expected a list of texts, or of objects with a text."

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.api.test_evaluate import rows
 from tests.cli.tools import Told, one_line
+from tests.evaluation.test_evaluate import rows
 
 from ragstone.api import check_gates
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.test_evaluate import rows
 from tests.cli.tools import Told, command, environment, one_line
+from tests.evaluation.test_evaluate import rows
 
 from ragstone.api import read_run
 from ragstone.errors import UsageError

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
-from tests.api.test_evaluate import rows
 from tests.cli.tools import SMALL, Told, process
+from tests.evaluation.test_evaluate import rows
 
 import ragstone
 from ragstone.cli.main import _for_terminal

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import asked, judging, ran
+from tests.evaluation.test_eval import asked, judging, ran
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 MANY = ("--fictional-size", "20", "--data-language", "en", "--noise", "0,0.2,0.4", "--limit", "20", "--quiet")

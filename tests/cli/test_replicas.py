@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import judging, ran
 from tests.cli.tools import Told, one_line
+from tests.evaluation.test_eval import judging, ran
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 

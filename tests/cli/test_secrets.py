@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import judging, ran
 from tests.cli.tools import SMALL, Told
+from tests.evaluation.test_eval import judging, ran
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import bench

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import ran
 from tests.cli.tools import ROOT, SMALL, Told, command, environment, one_line, untimed
 from tests.cluster.test_merge import exported
+from tests.evaluation.test_eval import ran
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import bench as run_benchmark

@@ -7,13 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.api.test_evaluate import rows
 from tests.cli.test_unfinished import Stopping, stopped
 from tests.cli.tools import SMALL, Told, one_line, process
+from tests.evaluation.test_evaluate import rows
 
-from ragstone.api.evaluate import evaluate
 from ragstone.commands.output import say_json
 from ragstone.engine.open_run import OpenRun
+from ragstone.evaluation.evaluate import evaluate
 from ragstone.structs import to_json
 
 MIRAGE = ("bench", "mirage", "--model", "local/extractive", "--setting", "base,oracle", "--fictional-size", "2")

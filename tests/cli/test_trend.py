@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.tools import Told, one_line
 
-from ragstone.api.evaluate import evaluate
+from ragstone.evaluation.evaluate import evaluate
 
 NIGHTS = 6
 

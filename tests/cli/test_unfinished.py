@@ -13,16 +13,17 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import asked, by_judge, judging, ran
 from tests.cli.tools import Told, command, environment
+from tests.evaluation.test_eval import asked, by_judge, judging, ran
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
-from ragstone.api.bench import plan_bench, run_bench
-from ragstone.api.evaluate import plan_evaluation, read_data, run_evaluation
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.execute import RunOptions, Shell
 from ragstone.engine.judging import Judging
 from ragstone.engine.open_run import read_run
+from ragstone.evaluation.bench import plan_bench, run_bench
+from ragstone.evaluation.evaluate import plan_evaluation, run_evaluation
 from ragstone.runs import NullProgress, open_run
 from ragstone.types import Query, Record, Response
 

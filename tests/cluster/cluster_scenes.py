@@ -23,15 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.cluster import nodes, workers_of
-from tests.api.test_evaluate import rows
 from tests.builders.test_questions import documents
-from tests.cli.test_eval import judging
 from tests.cli.tools import command, environment, untimed
+from tests.evaluation.test_eval import judging
+from tests.evaluation.test_evaluate import rows
 from tests.servers.threaded import ThreadedServer, serving
 
-from ragstone.api.evaluate import evaluate
 from ragstone.cluster.cluster import Cluster
 from ragstone.errors import RagstoneError
+from ragstone.evaluation.evaluate import evaluate
 from ragstone.models import ModelOptions, open_embedder
 from ragstone.models.allowance import Allowance
 from ragstone.retrieval.embedders import embed_all

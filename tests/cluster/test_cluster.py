@@ -19,18 +19,18 @@ import pytest
 
 from ragstone import bench, diagnose, evaluate
 from ragstone import run as ask
-from ragstone.api.evaluate import read_data
-from ragstone.api.questions import plan_questions, run_questions
 from ragstone.cluster import cluster_reach
 from ragstone.cluster.cluster import Cluster, _RayPool
 from ragstone.cluster.cluster_keys import keys_for, keys_of
 from ragstone.cluster.cluster_limits import LimitKeeper, limited_by
 from ragstone.cluster.cluster_reach import Watch, check_reachable
 from ragstone.cluster.cluster_serve import serving
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.execute import RunOptions, Shell
 from ragstone.engine.judging import Judging
 from ragstone.engine.workload import Workload
 from ragstone.errors import AllowanceSpent, EndpointRefused, MissingExtra, Unfinished, UsageError
+from ragstone.evaluation.questions import plan_questions, run_questions
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.systems.http import HttpTarget

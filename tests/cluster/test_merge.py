@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.tools import Told, command, environment, one_line
 
-from ragstone.api.evaluate import evaluate
+from ragstone.evaluation.evaluate import evaluate
 from ragstone.runs.owners import mark
 
 GRID = ("--fictional-size", "6", "--limit", "4", "--noise", "0,0.4", "--quiet")

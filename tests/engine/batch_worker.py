@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.api.judging import Embedder
-from tests.api.test_evaluate import rows
+from tests.evaluation.judging import Embedder
+from tests.evaluation.test_evaluate import rows
 
 from ragstone import evaluate, merge
 from ragstone.models import ModelOptions

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import Embedder
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import judging
 from tests.engine.test_batches import values
+from tests.evaluation.judging import Embedder
+from tests.evaluation.test_eval import judging
+from tests.evaluation.test_evaluate import rows
 from tests.servers.batch_endpoint import BatchEndpoint
 
 from ragstone import evaluate_async

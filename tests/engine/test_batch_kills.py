@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.cli.test_eval import judging
 from tests.cli.tools import environment
 from tests.engine.test_batches import judged, options, shown
+from tests.evaluation.test_eval import judging
 from tests.servers.batch_endpoint import BatchEndpoint
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import web
-from tests.api.judging import Embedder
 from tests.api.planted import documents, questions
-from tests.api.test_evaluate import rows
 from tests.builders.test_questions import documents as chunks
-from tests.cli.test_eval import judging
+from tests.evaluation.judging import Embedder
+from tests.evaluation.test_eval import judging
+from tests.evaluation.test_evaluate import rows
 from tests.servers.batch_endpoint import BatchEndpoint, Fault
 from tests.servers.messages_endpoint import text_of
 

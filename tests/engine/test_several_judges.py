@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import verdict
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import judging
+from tests.evaluation.judging import verdict
+from tests.evaluation.test_eval import judging
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone import evaluate, evaluate_async
-from ragstone.api.estimate import estimate_evaluation
-from ragstone.api.evaluate import plan_evaluation, read_data
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
+from ragstone.evaluation.estimate import estimate_evaluation
+from ragstone.evaluation.evaluate import plan_evaluation
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.types import Request

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.api.judging import scripted_judge
-from tests.api.test_evaluate import rows
+from tests.evaluation.judging import scripted_judge
+from tests.evaluation.test_evaluate import rows
 
 from ragstone import evaluate
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.api.judging import Embedder, scripted_judge, verdict
+from tests.evaluation.judging import Embedder, scripted_judge, verdict
 from tests.metrics.matrices import made, resolve
 
 from ragstone.metrics._references import alternatives

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import verdict
-from tests.api.test_evaluate import rows
-from tests.cli.test_eval import by_judge, judging, ran
+from tests.evaluation.judging import verdict
+from tests.evaluation.test_eval import by_judge, judging, ran
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint, chat_reply
 
 from ragstone import evaluate, evaluate_async, run

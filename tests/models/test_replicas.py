@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import verdict
-from tests.api.test_evaluate import rows
+from tests.evaluation.judging import verdict
+from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import evaluate_async

@@ -10,8 +10,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.api.judging import verdict
-from tests.cli.test_eval import asked, judging
+from tests.evaluation.judging import verdict
+from tests.evaluation.test_eval import asked, judging
 from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone.types import Request, Turn

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import Embedder, scripted_judge, verdict
+from tests.evaluation.judging import Embedder, scripted_judge, verdict
 
 from ragstone.engine import judging as judging_module
 from ragstone.engine.judging import Judging

@@ -8,7 +8,7 @@ import pytest
 from tests.report.conftest import Open
 
 from ragstone import bench
-from ragstone.api.bench import BenchResult
+from ragstone.evaluation.bench import BenchResult
 
 
 @pytest.fixture(scope="module")

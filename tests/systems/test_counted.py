@@ -10,9 +10,9 @@ from tests.api.test_diagnose import corpus, labelled
 from tests.systems.test_http import serving
 
 from ragstone import diagnose, run
-from ragstone.api.questions import run_async
 from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.errors import AllowanceSpent
+from ragstone.evaluation.questions import run_async
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.prices import Price

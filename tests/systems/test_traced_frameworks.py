@@ -9,7 +9,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 from bench.peers.environment import environment
-from tests.cli.test_traces import Serving
+from tests.evaluation.test_traces import Serving
 
 from ragstone.datasets.tabular import Item, read_eval_data
 from ragstone.responses.stages import passages_at

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.web.conftest import Browse
 
-from ragstone.api.bench import bench
 from ragstone.api.diagnose import diagnose
-from ragstone.api.evaluate import evaluate
 from ragstone.engine.open_run import read_run
+from ragstone.evaluation.bench import bench
+from ragstone.evaluation.evaluate import evaluate
 from ragstone.report.section import Canvas
 from ragstone.web.overview import figures_of
 from ragstone.web.spark import spark_html

@@ -10,7 +10,7 @@ from tests.report.hostile import PAYLOADS
 from tests.web.conftest import Browse
 from tests.web.live import live
 
-from ragstone.api.evaluate import evaluate
+from ragstone.evaluation.evaluate import evaluate
 from ragstone.web.app import create_app
 from ragstone.web.library import Library
 

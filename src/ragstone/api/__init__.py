@@ -10,20 +10,20 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragstone.api.bench import BenchResult, bench, bench_async
     from ragstone.api.build_mirage import BuiltMirage, build_mirage, build_mirage_async
     from ragstone.api.build_questions import BuiltQuestions, build_questions, build_questions_async
     from ragstone.api.build_rgb import BuiltRGB, build_rgb, build_rgb_async
     from ragstone.api.compare import Comparison, compare
     from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
-    from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
     from ragstone.api.experts import ExpertAgreement, agreement_of_experts
-    from ragstone.api.questions import run, run_async
     from ragstone.api.trend import TrendResult, trend
     from ragstone.cluster.merge import MergedRun, merge
     from ragstone.engine.gates import Gate, GateResult, check_gates
     from ragstone.engine.open_run import OpenRun, read_run
     from ragstone.engine.slices import Slice, Slices, slices
+    from ragstone.evaluation.bench import BenchResult, bench, bench_async
+    from ragstone.evaluation.evaluate import EvalResult, evaluate, evaluate_async
+    from ragstone.evaluation.questions import run, run_async
 
 __all__ = [
     "BenchResult", "BuiltMirage", "BuiltQuestions", "BuiltRGB", "Comparison", "DiagnosisResult", "EvalResult",
@@ -34,18 +34,18 @@ __all__ = [
 ]  # fmt: skip
 
 MODULES = {
-    "ragstone.api.bench": ("BenchResult", "bench", "bench_async"),
+    "ragstone.evaluation.bench": ("BenchResult", "bench", "bench_async"),
     "ragstone.api.build_mirage": ("BuiltMirage", "build_mirage", "build_mirage_async"),
     "ragstone.api.build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
     "ragstone.api.build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
     "ragstone.api.compare": ("Comparison", "compare"),
     "ragstone.api.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
-    "ragstone.api.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
+    "ragstone.evaluation.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
     "ragstone.api.experts": ("ExpertAgreement", "agreement_of_experts"),
     "ragstone.engine.gates": ("Gate", "GateResult", "check_gates"),
     "ragstone.cluster.merge": ("MergedRun", "merge"),
     "ragstone.engine.open_run": ("OpenRun", "read_run"),
-    "ragstone.api.questions": ("run", "run_async"),
+    "ragstone.evaluation.questions": ("run", "run_async"),
     "ragstone.engine.slices": ("Slice", "Slices", "slices"),
     "ragstone.api.trend": ("TrendResult", "trend"),
 }

@@ -8,9 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragstone.api.evaluate import data_frame, plan_evaluation, read_data
 from ragstone.api.gold_search import find_gold
-from ragstone.api.questions import plan_questions
 from ragstone.benchmarks.interventions.advice import Fix, fixes
 from ragstone.benchmarks.interventions.alarms import alarms_of
 from ragstone.benchmarks.interventions.benchmark import Interventions, takes_of
@@ -24,6 +22,7 @@ from ragstone.benchmarks.interventions.verification import SHOWN, Withdrawal, wi
 from ragstone.benchmarks.interventions.waterfall import Waterfall, waterfall
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.display import Table
 from ragstone.engine.batches import price_in_batches
 from ragstone.engine.blocking import blocking, public
@@ -35,6 +34,8 @@ from ragstone.engine.run_info import prices_and_gates
 from ragstone.engine.run_result import RunResult
 from ragstone.engine.slices import Slices, slices
 from ragstone.errors import UsageError
+from ragstone.evaluation.evaluate import data_frame, plan_evaluation
+from ragstone.evaluation.questions import plan_questions
 from ragstone.messages import LANGUAGES, messages, preferred_language
 from ragstone.models import ModelOptions
 from ragstone.prices import read_price

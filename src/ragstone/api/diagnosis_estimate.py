@@ -8,13 +8,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.api.diagnose import DiagnosisPlan
-from ragstone.api.estimate import chunks_of, without_models
 from ragstone.api.trials import changed_target, proposable
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.evidence import SOURCES
 from ragstone.benchmarks.interventions.standing import MOST_TRIED
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.engine.judging import open_tools
+from ragstone.evaluation.estimate import chunks_of, without_models
 from ragstone.metrics import steps_of
 from ragstone.metrics.traits import estimate_of
 from ragstone.models import ModelOptions

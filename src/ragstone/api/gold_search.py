@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from ragstone.api.gold_documents import column_documents
 from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.gold import CorpusIndex, labelled, with_evidence
 from ragstone.benchmarks.interventions.index import Listed, SystemIndex
@@ -23,6 +22,7 @@ from ragstone.benchmarks.row_names import row_name
 from ragstone.engine.judging import Judging, open_tools
 from ragstone.engine.portion import Portion
 from ragstone.errors import Unfinished
+from ragstone.evaluation.gold_documents import column_documents
 from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever
 from ragstone.runs.scoring import score as run_metric

@@ -10,13 +10,13 @@ from ragstone.analysis.pairing import Side
 from ragstone.analysis.trend import Change, Curve, Mark, Trend, TrendRun, trend_of
 from ragstone.analysis.trend_reading import Reading, read_by_time, read_whole
 from ragstone.api.compare import system_of
-from ragstone.api.evaluate import data_frame
 from ragstone.api.trend_tables import trend_charts, trend_tables
 from ragstone.api.trend_verdict import curve_lines, trend_actions, trend_notes, trend_verdict
 from ragstone.display import Table
 from ragstone.engine.blocking import public
 from ragstone.engine.open_run import check_target, language_of, open_checked
 from ragstone.errors import UsageError
+from ragstone.evaluation.evaluate import data_frame
 from ragstone.messages import checked_language
 from ragstone.optional import load
 from ragstone.prices import read_price

@@ -127,7 +127,7 @@ def protocols(**values: Any) -> int:
     kind of verdict and the difference in each metric. --passages 5,10 repeats it with many long passages. Exit 3 if a
     sample could not be judged."""
     from ragstone.api.agreement import agreement_of_protocols_async  # noqa: PLC0415
-    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
     from ragstone.engine.execute import cache_folder  # noqa: PLC0415
     from ragstone.engine.judging import Judging  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415

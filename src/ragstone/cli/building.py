@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import retriever_lines
 from ragstone.commands.options import (
     PATH,
     POSITIVE,
@@ -28,6 +27,7 @@ from ragstone.commands.output import say, say_json
 from ragstone.commands.shell import opened_shell
 from ragstone.commands.show import failures_of, say_run, say_unfinished
 from ragstone.errors import UsageError
+from ragstone.evaluation.commands.bench_command import retriever_lines
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 

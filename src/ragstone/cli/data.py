@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.evaluate import file_options
 from ragstone.commands.options import FOLDER, PATH, Number, json_option, language_option, map_option
 from ragstone.commands.output import obeys, say, say_json, say_tables
 from ragstone.error_text import told
 from ragstone.errors import UsageError, check_name
+from ragstone.evaluation.commands.evaluate import file_options
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ragstone.api.data_check import CheckedAnswers
+    from ragstone.evaluation.data_check import CheckedAnswers
 
 
 @click.group()
@@ -89,7 +89,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     For answers to be scored by `ragstone eval`: the layout, the meaning of each column, and the metrics for which rows
     lack data. Files in RGB's format and passage pools in MIRAGE's are checked by their own rules; the labels of a pool
     are compared with the contents of its passages."""
-    from ragstone.api.data_check import CheckedAnswers, check_data  # noqa: PLC0415
+    from ragstone.evaluation.data_check import CheckedAnswers, check_data  # noqa: PLC0415
 
     checked, problems = check_data(paths, **values)
     errors = sum(problem.severity == "error" for problem in problems)

@@ -5,10 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import money
-from ragstone.cli.defaults import OfProject
-from ragstone.cli.run import question_options
-from ragstone.cli.systems import system_of, system_options
 from ragstone.commands.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.commands.options import (
     PATH,
@@ -33,6 +29,10 @@ from ragstone.commands.output import say, say_json, say_tables, say_text
 from ragstone.commands.shell import opened_shell
 from ragstone.commands.show import failures_of, say_reused, say_run, say_unfinished
 from ragstone.errors import UsageError
+from ragstone.evaluation.commands.bench_command import money
+from ragstone.evaluation.commands.defaults import OfProject
+from ragstone.evaluation.commands.run import question_options
+from ragstone.evaluation.commands.systems import system_of, system_options
 from ragstone.messages import messages, preferred_language
 from ragstone.runs import is_run_file
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.systems import http_of, http_options
 from ragstone.commands.options import PATH
 from ragstone.commands.output import say
 from ragstone.error_text import told
 from ragstone.errors import UsageError
+from ragstone.evaluation.commands.systems import http_of, http_options
 from ragstone.messages import LANGUAGES, messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.api.starter import Starter
+    from ragstone.evaluation.starter import Starter
 
 _FIRST = 20  # questions that the first run asks
 _FOLDERS = ("docs", "documents", "data", "knowledge")
@@ -41,9 +41,9 @@ def command(**values: Any) -> int:
     Asks five questions on a terminal, or takes the options. Writes ragstone.toml, questions.csv with examples, and a
     workflow for GitHub Actions; checks the system, diagnoses its answers to the first questions, and writes a report.
     `ragstone diagnose` and `ragstone run` then need no arguments."""
-    from ragstone.api.starter import starter_files  # noqa: PLC0415
     from ragstone.engine.project_config import CONFIG, consent_tables  # noqa: PLC0415
     from ragstone.engine.trust import trust  # noqa: PLC0415
+    from ragstone.evaluation.starter import starter_files  # noqa: PLC0415
 
     texts = messages(__name__, preferred_language())
     _refuse_existing(_always(), values)
@@ -64,8 +64,8 @@ def command(**values: Any) -> int:
 
 
 def _always() -> list[Path]:
-    from ragstone.api.starter import WORKFLOW  # noqa: PLC0415
     from ragstone.engine.project_config import CONFIG  # noqa: PLC0415
+    from ragstone.evaluation.starter import WORKFLOW  # noqa: PLC0415
 
     return [CONFIG, WORKFLOW]
 
@@ -81,7 +81,7 @@ def _refuse_existing(paths: list[Path], values: Mapping[str, Any]) -> None:
 
 def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
     """The options, and on a terminal the answers to the questions that they leave open."""
-    from ragstone.api.starter import QUESTIONS, Starter  # noqa: PLC0415
+    from ragstone.evaluation.starter import QUESTIONS, Starter  # noqa: PLC0415
     from ragstone.systems import is_registered  # noqa: PLC0415
 
     on_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -117,8 +117,8 @@ def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
 
 def _checks(values: Mapping[str, Any]) -> dict[str, Callable[[str], Any]]:
     """What tells at once whether an answer can be used: it raises UsageError."""
-    from ragstone.api.evaluate import read_data  # noqa: PLC0415
-    from ragstone.api.starter import Starter, check_opens  # noqa: PLC0415
+    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
+    from ragstone.evaluation.starter import Starter, check_opens  # noqa: PLC0415
     from ragstone.models import check_model  # noqa: PLC0415
     from ragstone.retrieval.corpus import read_corpus  # noqa: PLC0415
 
@@ -188,7 +188,7 @@ def _written(files: Mapping[Path, str]) -> Iterator[None]:
 
 
 def _say_written(files: Mapping[Path, str], starter: "Starter", texts: Mapping[str, str]) -> None:
-    from ragstone.api.starter import DOCUMENTS, QUESTIONS  # noqa: PLC0415
+    from ragstone.evaluation.starter import DOCUMENTS, QUESTIONS  # noqa: PLC0415
 
     invented = any(path.parent == DOCUMENTS for path in files)
     names = [str(path) for path in files if path.parent != DOCUMENTS] + [f"{DOCUMENTS}/"] * invented
@@ -201,9 +201,9 @@ def _say_written(files: Mapping[Path, str], starter: "Starter", texts: Mapping[s
 
 def _checked(starter: "Starter", texts: Mapping[str, str]) -> bool:
     """Whether the system answered at least one of two questions. Raises UsageError if it cannot be opened."""
-    from ragstone.api.starter import QUESTIONS  # noqa: PLC0415
-    from ragstone.api.system_check import check_system  # noqa: PLC0415
-    from ragstone.cli.system import say_check  # noqa: PLC0415
+    from ragstone.evaluation.commands.system import say_check  # noqa: PLC0415
+    from ragstone.evaluation.starter import QUESTIONS  # noqa: PLC0415
+    from ragstone.evaluation.system_check import check_system  # noqa: PLC0415
 
     say(texts["checking"])
     found = asyncio.run(check_system(starter.target, starter.questions or QUESTIONS))
@@ -220,7 +220,7 @@ def _first_run(starter: "Starter", texts: Mapping[str, str]) -> int:
     """Asks the first questions as `ragstone diagnose` does, or `ragstone run` where no question has a reference, with
     the options that were just written."""
     from ragstone.cli.diagnose import command as diagnose  # noqa: PLC0415
-    from ragstone.cli.run import command as run  # noqa: PLC0415
+    from ragstone.evaluation.commands.run import command as run  # noqa: PLC0415
 
     say(texts["running"].format(count=_FIRST))
     arguments, command, name = ["--limit", str(_FIRST)], run, "run"
@@ -232,8 +232,8 @@ def _first_run(starter: "Starter", texts: Mapping[str, str]) -> int:
 
 
 def _has_references(starter: "Starter") -> bool:
-    from ragstone.api.evaluate import read_data  # noqa: PLC0415
-    from ragstone.api.starter import QUESTIONS  # noqa: PLC0415
+    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
+    from ragstone.evaluation.starter import QUESTIONS  # noqa: PLC0415
 
     return any(item.sample.references for item in read_data(starter.questions or QUESTIONS).items)
 
@@ -245,7 +245,7 @@ def _name(starter: "Starter") -> str:
 
 
 def _say_next(starter: "Starter", texts: Mapping[str, str]) -> None:
-    from ragstone.api.starter import QUESTIONS, WORKFLOW  # noqa: PLC0415
+    from ragstone.evaluation.starter import QUESTIONS, WORKFLOW  # noqa: PLC0415
 
     say("")
     diagnosed = ("next_diagnose",) if _has_references(starter) else ()

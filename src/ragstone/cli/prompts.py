@@ -36,7 +36,7 @@ def command() -> None:
 @json_option
 def show(name: str | None, language: str | None, as_json: bool) -> None:
     """Show the prompt NAME, or list all prompts: version, hash and approximate tokens per request."""
-    from ragstone.api.prompts import prompt_text, show_prompts  # noqa: PLC0415
+    from ragstone.evaluation.prompts import prompt_text, show_prompts  # noqa: PLC0415
 
     prompts = show_prompts(name, language)
     if as_json:
@@ -59,7 +59,7 @@ def show(name: str | None, language: str | None, as_json: bool) -> None:
 def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force: bool) -> None:
     """Copy the prompts to DIR for editing. Parts that an edited file leaves out (the instruction, the examples) keep
     their built-in text; use the copies with `--prompts DIR`."""
-    from ragstone.api.prompts import copy_prompts  # noqa: PLC0415
+    from ragstone.evaluation.prompts import copy_prompts  # noqa: PLC0415
 
     for path in copy_prompts(folder, names=names, languages=languages, force=force):
         say(path)
@@ -71,7 +71,7 @@ def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force
 @json_option
 def check(folder: Path, as_json: bool) -> int:
     """Check the prompts in DIR: differences from the built-in ones, token counts and errors."""
-    from ragstone.api.prompts import check_prompts  # noqa: PLC0415
+    from ragstone.evaluation.prompts import check_prompts  # noqa: PLC0415
 
     files = check_prompts(folder)
     wrong = [checked for checked in files if checked.problem]
@@ -138,7 +138,7 @@ def tune(labels: Path, **values: Any) -> int:
 
 
 def _say_estimate(plan: "TuningPlan", usage: Any, values: dict[str, Any], language: str) -> None:
-    from ragstone.cli.bench_command import say_cost  # noqa: PLC0415
+    from ragstone.evaluation.commands.bench_command import say_cost  # noqa: PLC0415
     from ragstone.prices import read_price  # noqa: PLC0415
 
     price = read_price(values["price"])

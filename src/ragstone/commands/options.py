@@ -346,7 +346,7 @@ def rows_options(rows: str) -> Callable[[F], F]:
 
 def data_of(source: Path, values: Mapping[str, Any], *more: str) -> "EvalData":
     """The user's data, read as the options say, those of `more` among them. Raises UsageError and DataError."""
-    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
 
     names = ("mapping", "limit", "sample", "seed", "sheet", "split", "references", *more)
     return read_data(source, **{name: values[name] for name in names})

@@ -29,7 +29,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisResult
-    from ragstone.api.evaluate import EvalResult
+    from ragstone.evaluation.evaluate import EvalResult
     from ragstone.pytest_plugin.messages import PassRate
     from ragstone.pytest_plugin.runs import LiveRun
     from ragstone.pytest_plugin.support import Baseline, Evaluator, Scored
@@ -270,7 +270,7 @@ def assert_run(
         mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95,
         baseline: str | Path | None = None, **options: Any,
     ) -> "EvalResult":  # fmt: skip
-        from ragstone.api.evaluate import EvalResult  # noqa: PLC0415
+        from ragstone.evaluation.evaluate import EvalResult  # noqa: PLC0415
         from ragstone.pytest_plugin.runs import ask_system  # noqa: PLC0415
 
         __tracebackhide__ = True

@@ -14,14 +14,15 @@ from typing import Any, Literal
 from ragstone.analysis.gates import GateResult
 from ragstone.api.compare import compare
 from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
-from ragstone.api.evaluate import EvalResult, read_data
-from ragstone.api.questions import plan_questions, run_questions
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.datasets.tabular import EvalData
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.execute import RunOptions, asking, default_name
 from ragstone.engine.gates import check_gates
 from ragstone.engine.project_config import asked_system
 from ragstone.errors import UnknownName, UsageError
+from ragstone.evaluation.evaluate import EvalResult
+from ragstone.evaluation.questions import plan_questions, run_questions
 from ragstone.pytest_plugin.messages import at_length, misses
 from ragstone.pytest_plugin.support import Evaluator, Scored
 from ragstone.retrieval.listing import read_index

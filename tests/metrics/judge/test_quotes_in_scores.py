@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import Embedder, verdict
+from tests.evaluation.judging import Embedder, verdict
 from tests.metrics.judge.judges import CASE, GIVEN, claim, judge_by, spoiling
 
 from ragstone import evaluate
-from ragstone.api.estimate import estimate_evaluation
-from ragstone.api.evaluate import plan_evaluation, read_data
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.judging import Judging
+from ragstone.evaluation.estimate import estimate_evaluation
+from ragstone.evaluation.evaluate import plan_evaluation
 from ragstone.metrics import Tools, make_metrics
 from ragstone.metrics.judge import Prompts
 from ragstone.metrics.judge.schemas import OUTPUTS

@@ -233,3 +233,16 @@ def _content(item: Item) -> bytes:
         return msgspec.json.encode(content, enc_hook=plain_text)
     except (UnicodeEncodeError, msgspec.ValidationError):  # a lone surrogate
         return to_json(content).encode("ascii")
+
+
+def read_data(
+    data: Any, *, mapping: Mapping[str, str] | None = None, limit: int | None = None, sample: int | None = None,
+    **reading: Any,
+) -> EvalData:  # fmt: skip
+    """The user's data, read: a path, a list of dicts, a data frame, a data set; or `EvalData` as it is. `reading`: the
+    other options of `read_eval_data`; None is not given."""
+    if isinstance(data, EvalData):
+        return data
+    source = Path(data) if isinstance(data, str) else data
+    given = {name: value for name, value in reading.items() if value is not None}
+    return read_eval_data(source, mapping=mapping or {}, limit=limit, sample=sample, **given)

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ragstone.api.evaluate import EvalPlan, default_run, fitted
-from ragstone.api.growth import Growth
-from ragstone.api.questions import QuestionPlan, default_question_run, fitted_questions
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.engine.judging import DEFAULT_EMBEDDER, Judging, open_tools
 from ragstone.engine.run_info import GROWING
+from ragstone.evaluation.evaluate import EvalPlan, default_run, fitted
+from ragstone.evaluation.growth import Growth
+from ragstone.evaluation.questions import QuestionPlan, default_question_run, fitted_questions
 from ragstone.metrics import steps_of
 from ragstone.metrics.traits import estimate_of, traits_of
 from ragstone.models import ModelOptions

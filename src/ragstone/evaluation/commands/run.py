@@ -6,10 +6,6 @@ from typing import Any
 
 import click
 
-from ragstone.cli.bench_command import Prices, money, retriever_lines, say_cost
-from ragstone.cli.defaults import Configured
-from ragstone.cli.evaluate import print_result
-from ragstone.cli.systems import system_of, system_options
 from ragstone.commands.gates import check_gate_options, gate_options, thresholds_of
 from ragstone.commands.options import (
     MOST_REPEATS,
@@ -42,6 +38,10 @@ from ragstone.commands.options import (
 from ragstone.commands.output import say, say_json
 from ragstone.commands.shell import opened_shell
 from ragstone.errors import UsageError
+from ragstone.evaluation.commands.bench_command import Prices, money, retriever_lines, say_cost
+from ragstone.evaluation.commands.defaults import Configured
+from ragstone.evaluation.commands.evaluate import print_result
+from ragstone.evaluation.commands.systems import system_of, system_options
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price
 
@@ -77,7 +77,7 @@ def command(**values: Any) -> int:
     QUESTIONS is CSV, JSONL, JSON, TSV, XLSX or Parquet with a column `question`; a column `reference` makes answers
     right or wrong. The system is Python code (app.py:ask), an HTTP address, or a model. The table [run] of
     ragstone.toml has defaults of all options; `ragstone init` writes one."""
-    from ragstone.api.questions import plan_questions  # noqa: PLC0415
+    from ragstone.evaluation.questions import plan_questions  # noqa: PLC0415
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
@@ -99,7 +99,7 @@ def command(**values: Any) -> int:
 
 
 async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
-    from ragstone.api.questions import run_questions  # noqa: PLC0415
+    from ragstone.evaluation.questions import run_questions  # noqa: PLC0415
 
     async with opened_shell(values, arguments) as shell:
         result = await run_questions(plan, run_options_of(values, shell, gates=thresholds_of(values)))
@@ -108,7 +108,7 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
 
 async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
     """Prints what the run would take, before anything is spent."""
-    from ragstone.api.estimate import estimate_questions  # noqa: PLC0415
+    from ragstone.evaluation.estimate import estimate_questions  # noqa: PLC0415
     from ragstone.retrieval.cost_estimate import is_chat_cost  # noqa: PLC0415
     from ragstone.types import Usage  # noqa: PLC0415
 
@@ -145,7 +145,7 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
 
 def _say_dry_run(document: dict[str, Any], in_cost: list[bool], language: str, prices: Prices) -> None:
     """The same in words. `in_cost`: which of the retrievers' models the cost includes."""
-    from ragstone.api.estimate import ANSWER_TOKENS  # noqa: PLC0415
+    from ragstone.evaluation.estimate import ANSWER_TOKENS  # noqa: PLC0415
 
     texts = messages(__name__, language)
     for warning in document["warnings"]:

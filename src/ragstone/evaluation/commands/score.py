@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options, with_parameters
 from ragstone.commands.options import PATH, json_option
 from ragstone.commands.output import say, say_json
 from ragstone.commands.show import say_run
 from ragstone.commands.translation import summary_of, translated
 from ragstone.errors import UsageError
+from ragstone.evaluation.commands.benchmarks import BenchmarkGroup, option_flags, take_options, with_parameters
 from ragstone.messages import LANGUAGES, messages, preferred_language
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ def _side_by_side(
     quiet: bool,
 ) -> None:
     """Writes the run file and the report, and prints the tables unless `quiet`."""
-    from ragstone.api.results import import_results  # noqa: PLC0415
     from ragstone.commands.shell import command_line  # noqa: PLC0415
     from ragstone.engine.execute import Shell  # noqa: PLC0415
     from ragstone.engine.open_run import check_target  # noqa: PLC0415
+    from ragstone.evaluation.results import import_results  # noqa: PLC0415
 
     if report_file is not None:
         check_target(report_file)

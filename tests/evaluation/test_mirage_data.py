@@ -9,11 +9,11 @@ import pytest
 from tests.benchmarks.factory import make
 from tests.datasets.test_pools import folder
 
-from ragstone.api.bench import plan_bench, run_bench
 from ragstone.benchmarks.mirage.data import load_pool
 from ragstone.benchmarks.mirage.retrieval_pass import RetrievalPass
 from ragstone.engine.execute import RunOptions, Shell
 from ragstone.errors import Unfinished
+from ragstone.evaluation.bench import plan_bench, run_bench
 
 DATASET = Path(__file__).parents[3] / "shared" / "data" / "mirage" / "dataset.json"
 

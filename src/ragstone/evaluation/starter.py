@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.evaluate import default_metrics, read_data
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.starter import (
     ExampleQuestion,
@@ -18,10 +17,12 @@ from ragstone.datasets.starter import (
     example_questions,
     unanswerable_questions,
 )  # fmt: skip
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.judging import Judging
 from ragstone.engine.project_config import CONFIG
 from ragstone.engine.trust import TRUST
 from ragstone.errors import UsageError
+from ragstone.evaluation.evaluate import default_metrics
 from ragstone.messages import messages
 from ragstone.models import PROVIDERS, check_model
 from ragstone.registry import is_place

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from ragstone.cli.systems import system_options
-from ragstone.cli.trust import with_consent
 from ragstone.commands.options import both, columns_option, judge_options, language_option, table_options
 from ragstone.errors import DataError, UnknownName
+from ragstone.evaluation.commands.systems import system_options
+from ragstone.evaluation.commands.trust import with_consent
 
 _OTHER_SYSTEM = ("--system", "--corpus")
 

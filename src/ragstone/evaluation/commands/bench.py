@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import model_options, run_named, run_options
-from ragstone.cli.benchmarks import BenchmarkGroup, check_flags, option_flags, take_options
 from ragstone.commands.translation import summary_of, translated
+from ragstone.evaluation.commands.bench_command import model_options, run_named, run_options
+from ragstone.evaluation.commands.benchmarks import BenchmarkGroup, check_flags, option_flags, take_options
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin

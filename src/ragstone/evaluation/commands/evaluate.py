@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import say_cost
 from ragstone.commands.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.commands.options import (
     MOST_REPEATS,
@@ -44,12 +43,13 @@ from ragstone.commands.options import (
 from ragstone.commands.output import say, say_json
 from ragstone.commands.shell import opened_shell
 from ragstone.commands.show import failures_of, say_reused, say_run, say_unfinished
+from ragstone.evaluation.commands.bench_command import say_cost
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
 
 if TYPE_CHECKING:
-    from ragstone.api.evaluate import EvalPlan, EvalResult
     from ragstone.engine.open_run import OpenRun
+    from ragstone.evaluation.evaluate import EvalPlan, EvalResult
 
 file_options = both(
     columns_option,
@@ -113,7 +113,7 @@ def command(**values: Any) -> int:
     The columns of ragas, deepeval, RAGChecker, BEIR and TREC are known, and traces of OpenTelemetry (OpenInference and
     the GenAI conventions), LangSmith and Langfuse; `ragstone data check` tells what is seen. Without --judge only what
     needs none is scored."""
-    from ragstone.api.evaluate import default_run, plan_evaluation  # noqa: PLC0415
+    from ragstone.evaluation.evaluate import default_run, plan_evaluation  # noqa: PLC0415
 
     check_report(values)
     portion_of(values)
@@ -140,7 +140,7 @@ def _names(plan: "EvalPlan") -> list[str] | None:
 
 
 async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
-    from ragstone.api.evaluate import run_evaluation  # noqa: PLC0415
+    from ragstone.evaluation.evaluate import run_evaluation  # noqa: PLC0415
 
     async with opened_shell(values) as shell:
         result = await run_evaluation(plan, run_options_of(values, shell, gates=thresholds_of(values)))
@@ -187,8 +187,8 @@ def _gated(result: "EvalResult", run: "OpenRun", values: dict[str, Any]) -> tupl
 
 async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     """Prints what the evaluation would take, counting every first request as it would be sent."""
-    from ragstone.api.estimate import estimate_evaluation  # noqa: PLC0415
     from ragstone.engine.batches import price_in_batches  # noqa: PLC0415
+    from ragstone.evaluation.estimate import estimate_evaluation  # noqa: PLC0415
 
     expected = await estimate_evaluation(plan, values["run_file"])
     usage = expected.usage

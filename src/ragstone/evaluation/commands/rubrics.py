@@ -28,7 +28,7 @@ def command() -> None:
 @json_option
 def list_(language: str | None, as_json: bool) -> None:
     """List the built-in rubrics: what each asks, what it needs, which direction is better."""
-    from ragstone.api.rubrics import list_rubrics  # noqa: PLC0415
+    from ragstone.evaluation.rubrics import list_rubrics  # noqa: PLC0415
 
     rubrics = list_rubrics()
     if as_json:
@@ -47,7 +47,7 @@ def list_(language: str | None, as_json: bool) -> None:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show a rubric: a built-in one by name, or your own by path."""
-    from ragstone.api.rubrics import show_rubric  # noqa: PLC0415
+    from ragstone.evaluation.rubrics import show_rubric  # noqa: PLC0415
 
     rubric, text = show_rubric(name)
     if as_json:
@@ -62,7 +62,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def copy(name: str, folder: Path, force: bool) -> None:
     """Copy the built-in rubric NAME to DIR for editing; use it with `eval --rubric DIR`."""
-    from ragstone.api.rubrics import copy_rubric  # noqa: PLC0415
+    from ragstone.evaluation.rubrics import copy_rubric  # noqa: PLC0415
 
     path = copy_rubric(name, folder, force=force)
     say(path)
@@ -74,7 +74,7 @@ def copy(name: str, folder: Path, force: bool) -> None:
 @json_option
 def check(path: Path, as_json: bool) -> int:
     """Check the rubric in FILE, or all rubrics in DIR; one line per error."""
-    from ragstone.api.rubrics import check_rubrics  # noqa: PLC0415
+    from ragstone.evaluation.rubrics import check_rubrics  # noqa: PLC0415
 
     files, texts = check_rubrics(path), messages(__name__, preferred_language())
     if as_json:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import verdict
-from tests.api.test_evaluate import FIVE, rows
 from tests.cli.tools import ROOT, Told, command, environment, one_line
+from tests.evaluation.judging import verdict
+from tests.evaluation.test_evaluate import FIVE, rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone.runs import open_run

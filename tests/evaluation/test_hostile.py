@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.test_evaluate import rows
+from tests.evaluation.test_evaluate import rows
 
 from ragstone import api, evaluate
 from ragstone.errors import UsageError

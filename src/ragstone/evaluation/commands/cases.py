@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options
 from ragstone.commands.output import say, stream_json
 from ragstone.commands.progress import log_retrieval
 from ragstone.commands.translation import summary_of, translated
+from ragstone.evaluation.commands.benchmarks import BenchmarkGroup, option_flags, take_options
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
 
 
 async def _print(name: str, options: dict[str, Any]) -> None:
-    from ragstone.api.bench import make_benchmark  # noqa: PLC0415
     from ragstone.engine.execute import cache_folder  # noqa: PLC0415
+    from ragstone.evaluation.bench import make_benchmark  # noqa: PLC0415
     from ragstone.types import Resources  # noqa: PLC0415
 
     benchmark = await make_benchmark(name, options)

@@ -8,17 +8,18 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
-from ragstone.api.gold_documents import with_gold_documents
-from ragstone.api.growth import Growth, growth_of
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.datasets.tabular import EvalData
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.batches import price_in_batches
 from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
 from ragstone.engine.judging import Judging
 from ragstone.engine.project_config import asked_system
 from ragstone.engine.run_info import prices_and_gates
+from ragstone.evaluation.evaluate import EvalResult, check_columns, default_metrics
+from ragstone.evaluation.gold_documents import with_gold_documents
+from ragstone.evaluation.growth import Growth, growth_of
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions

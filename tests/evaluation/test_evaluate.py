@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.judging import Embedder, scripted_judge, verdict
+from tests.evaluation.judging import Embedder, scripted_judge, verdict
 
 from ragstone import evaluate, evaluate_async
-from ragstone.api.estimate import estimate_evaluation
-from ragstone.api.evaluate import plan_evaluation, read_data
-from ragstone.api.prompts import copy_prompts
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.judging import Judging, family_of
 from ragstone.errors import MissingExtra, RateLimited, RunMismatch, UsageError
+from ragstone.evaluation.estimate import estimate_evaluation
+from ragstone.evaluation.evaluate import plan_evaluation
+from ragstone.evaluation.prompts import copy_prompts
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.types import Completion, Request

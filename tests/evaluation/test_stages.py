@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
-from tests.api.judging import scripted_judge
+from tests.evaluation.judging import scripted_judge
 
 import ragstone
 from ragstone.benchmarks.recorded.tables import tables

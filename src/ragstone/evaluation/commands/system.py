@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.systems import system_details, system_of
 from ragstone.commands.options import PATH, POSITIVE, json_option, language_option
 from ragstone.commands.output import say, say_json
+from ragstone.evaluation.commands.systems import system_details, system_of
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.api.system_check import Checked, SystemCheck
+    from ragstone.evaluation.system_check import Checked, SystemCheck
     from ragstone.systems.probes import Probe
     from ragstone.types import Step
 
@@ -40,7 +40,7 @@ def check(**values: Any) -> int:
 
     NAME is Python code (app.py:ask), an HTTP address, a model, rag(…) over a --corpus, or a table [systems.NAME] of
     ragstone.toml."""
-    from ragstone.api.system_check import check_system  # noqa: PLC0415
+    from ragstone.evaluation.system_check import check_system  # noqa: PLC0415
 
     target = system_of(values)
     found = asyncio.run(check_system(target, values["questions"], timeout=values["timeout"]))

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragstone.api.growth import Growth, growth_of
-from ragstone.api.recorded_rows import Contents, RecordedRows, Replies
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
-from ragstone.datasets.tabular import EvalData, read_eval_data, retrieval_only_note
+from ragstone.datasets.tabular import EvalData, retrieval_only_note
 from ragstone.datasets.tabular.problems import places
+from ragstone.datasets.tabular.reading import read_data
 from ragstone.datasets.traces.samples import SCHEMAS
 from ragstone.engine.batches import price_in_batches
 from ragstone.engine.blocking import blocking, public
@@ -20,6 +19,8 @@ from ragstone.engine.judging import DEFAULT_EMBEDDER, Judging, family_of, name_o
 from ragstone.engine.run_info import prices_and_gates
 from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
+from ragstone.evaluation.growth import Growth, growth_of
+from ragstone.evaluation.recorded_rows import Contents, RecordedRows, Replies
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge import Prompts
 from ragstone.metrics.judge.panel import Combine
@@ -106,19 +107,6 @@ class EvalPlan:
     metrics: tuple[str | Metric, ...]
     judging: Judging
     warnings: tuple[str, ...] = ()
-
-
-def read_data(
-    data: Any, *, mapping: Mapping[str, str] | None = None, limit: int | None = None, sample: int | None = None,
-    **reading: Any,
-) -> EvalData:  # fmt: skip
-    """The user's data, read: a path, a list of dicts, a data frame, a data set; or `EvalData` as it is. `reading`: the
-    other options of `read_eval_data`; None is not given."""
-    if isinstance(data, EvalData):
-        return data
-    source = Path(data) if isinstance(data, str) else data
-    given = {name: value for name, value in reading.items() if value is not None}
-    return read_eval_data(source, mapping=mapping or {}, limit=limit, sample=sample, **given)
 
 
 def plan_evaluation(

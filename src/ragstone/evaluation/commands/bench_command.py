@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ragstone.cli.systems import bench_systems, http_options
 from ragstone.commands.options import (
     POSITIVE,
     PRICE,
@@ -38,11 +37,12 @@ from ragstone.commands.output import say, say_json
 from ragstone.commands.shell import opened_shell
 from ragstone.commands.show import say_run, say_unfinished
 from ragstone.errors import UsageError
+from ragstone.evaluation.commands.systems import bench_systems, http_options
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.api.bench import BenchPlan, BenchResult
     from ragstone.engine.judging import Judging
+    from ragstone.evaluation.bench import BenchPlan, BenchResult
     from ragstone.prices import Price
 
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
@@ -123,8 +123,8 @@ class Prices(NamedTuple):
 def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int:
     """Runs a benchmark with its own options and the shared ones, or with --dry-run prints what it would take. Returns
     the exit code."""
-    from ragstone.api.bench import plan_bench  # noqa: PLC0415
     from ragstone.commands.progress import log_retrieval  # noqa: PLC0415
+    from ragstone.evaluation.bench import plan_bench  # noqa: PLC0415
     from ragstone.prices import read_price  # noqa: PLC0415
 
     models, judging = (*values["models"], *bench_systems(values)), judging_of(values)
@@ -152,8 +152,8 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
 
 
 async def _bench(plan: "BenchPlan", values: Mapping[str, Any]) -> int:
-    from ragstone.api.bench import run_bench  # noqa: PLC0415
     from ragstone.engine.execute import RunOptions  # noqa: PLC0415
+    from ragstone.evaluation.bench import run_bench  # noqa: PLC0415
 
     async with opened_shell(values) as shell:
         how = RunOptions(
@@ -207,7 +207,7 @@ def _answer_tokens(values: Mapping[str, Any]) -> int:
 
 def _expected(plan: "BenchPlan", values: Mapping[str, Any], prices: Prices) -> dict[str, Any]:
     """What a run takes, counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens if fewer."""
-    from ragstone.api.bench import stored_of  # noqa: PLC0415
+    from ragstone.evaluation.bench import stored_of  # noqa: PLC0415
     from ragstone.models import keeps_within_turns  # noqa: PLC0415
 
     benchmark, answer, judged_by = plan.benchmark, _answer_tokens(values), frozenset(plan.plugin.judged)

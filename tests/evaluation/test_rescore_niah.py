@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ragstone.api import bench, compare
-from ragstone.api.results import import_results
 from ragstone.benchmarks.niah import needles
 from ragstone.errors import DataError, RunMismatch, UsageError
+from ragstone.evaluation.results import import_results
 from ragstone.runs import is_run_file, open_run
 from ragstone.types import Record
 

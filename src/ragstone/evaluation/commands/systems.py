@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.trust import with_consent
 from ragstone.commands.options import PATH, Pairs, both, once
 from ragstone.errors import UsageError
+from ragstone.evaluation.commands.trust import with_consent
 
 if TYPE_CHECKING:
     from ragstone.systems.http import HttpTarget

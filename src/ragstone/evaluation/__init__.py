@@ -1,0 +1,1 @@
+"""A user's system asked and scored, answers that exist scored, and benchmarks run."""

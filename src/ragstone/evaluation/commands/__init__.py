@@ -1,0 +1,1 @@
+"""The commands that run and score: `bench`, `run`, `eval`, `score`, and what prepares them."""
