@@ -24,14 +24,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from bench import build_types
-from ragstone.api.construction import construct
-from ragstone.builders.mirage.items import MappedQuestion
-from ragstone.builders.mirage.pipeline import mirage_pipeline
-from ragstone.builders.mirage.qa_sets import SourceQuestion
-from ragstone.builders.pipeline import Pipeline, State
-from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
-from ragstone.builders.rgb.pipeline import rgb_pipeline
-from ragstone.builders.template_model import TemplateModel
+from ragstone.construction.builders.mirage.items import MappedQuestion
+from ragstone.construction.builders.mirage.pipeline import mirage_pipeline
+from ragstone.construction.builders.mirage.qa_sets import SourceQuestion
+from ragstone.construction.builders.pipeline import Pipeline, State
+from ragstone.construction.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.construction.builders.rgb.pipeline import rgb_pipeline
+from ragstone.construction.builders.template_model import TemplateModel
+from ragstone.construction.construction import construct
 from ragstone.engine.execute import RunOptions
 from ragstone.models.scripted import Scripted
 from ragstone.retrieval.chunkers import chunk_passages

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.construction import construct
-from ragstone.builders.questions.items import Draft
-from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.construction.builders.questions.items import Draft
+from ragstone.construction.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.construction.construction import construct
 from ragstone.engine.execute import RunOptions
 from ragstone.models.scripted import Scripted
 from ragstone.types import Completion, Passage, Request, Usage

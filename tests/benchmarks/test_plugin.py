@@ -18,7 +18,7 @@ from ragstone.types import Benchmark
 SOURCE = Path(ragstone.__file__).parent
 OF_BENCHMARKS = re.compile(
     r"benchmarks/(rgb|mirage|niah)/|datasets/|metrics/(rgb_|mirage_|needle)"
-    r"|builders/(rgb|mirage)/|(api|cli)/build_(rgb|mirage)\."  # constructions of their data
+    r"|construction/(builders/(rgb|mirage)/|(commands/)?build_(rgb|mirage)\.)"  # constructions of their data
 )
 NAMED = re.compile(r"(?<![a-z])(rgb|mirage|niah)(?![a-z])", re.IGNORECASE)
 # Files that name a format of data, a published size, or a command as an example.
@@ -27,7 +27,7 @@ FORMATS = {
     "api/__init__.py": "the same",
     "evaluation/data_check.py": "what a problem of a file is; it is kept beside the reader of RGB's format",
     "benchmarks/plugin.py": "the same",
-    "cli/build.py": "formats of the files that are written",
+    "construction/commands/build.py": "formats of the files that are written",
     "cli/doctor.py": "a command to begin with",
     "retrieval/chunkers.py": "sizes of chunks in the papers",
     "retrieval/trec_reader.py": "formats of the files that are read",

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.builders.test_places import write_pdf
-from tests.builders.test_questions import changed
 from tests.cli.tools import Told, one_line
+from tests.construction.test_places import write_pdf
+from tests.construction.test_questions import changed
 
 from ragstone.analysis.fields import fields_of
-from ragstone.api.build_questions import BuiltQuestions, build_questions
-from ragstone.builders.template_model import _facts, _paraphrase, _question, _read
+from ragstone.construction.build_questions import BuiltQuestions, build_questions
+from ragstone.construction.builders.template_model import _facts, _paraphrase, _question, _read
 from ragstone.display import Table
 from ragstone.runs import open_run
 

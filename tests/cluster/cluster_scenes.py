@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.cluster import nodes, workers_of
-from tests.builders.test_questions import documents
 from tests.cli.tools import command, environment, untimed
+from tests.construction.test_questions import documents
 from tests.evaluation.test_eval import judging
 from tests.evaluation.test_evaluate import rows
 from tests.servers.threaded import ThreadedServer, serving

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from aiohttp import web
 from tests.api.planted import documents, questions
-from tests.builders.test_questions import documents as chunks
+from tests.construction.test_questions import documents as chunks
 from tests.evaluation.judging import Embedder
 from tests.evaluation.test_eval import judging
 from tests.evaluation.test_evaluate import rows
@@ -22,9 +22,9 @@ from tests.servers.batch_endpoint import BatchEndpoint, Fault
 from tests.servers.messages_endpoint import text_of
 
 from ragstone import bench_async, diagnose_async, evaluate_async, run_async
-from ragstone.api.construction import construct
-from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
-from ragstone.builders.template_model import TemplateModel
+from ragstone.construction.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.construction.builders.template_model import TemplateModel
+from ragstone.construction.construction import construct
 from ragstone.engine.execute import RunOptions
 from ragstone.errors import Unfinished, Unreachable, UsageError
 from ragstone.models import ModelOptions

@@ -136,8 +136,8 @@ SETUP = """
 import ragstone
 from pathlib import Path
 from ragstone.api import agreement_of_experts, check_gates, read_run
-from tests.builders.test_mirage import changed, supporting, written_dump, written_popqa
-from tests.builders.test_rgb import ENGLISH, articles
+from tests.construction.test_mirage import changed, supporting, written_dump, written_popqa
+from tests.construction.test_rgb import ENGLISH, articles
 rows = [{"id": f"q{n}", "question": f"How tall is {n}?", "answer": "5 m" if n % 4 else "4", "reference": "5 m",
          "region": "north" if n % 4 else "south"} for n in range(80)]
 for name, some in (("whole", rows), ("other", [{**row, "answer": "5 m"} for row in rows])):

@@ -10,14 +10,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragstone.api.build_mirage import BuiltMirage, build_mirage, build_mirage_async
-    from ragstone.api.build_questions import BuiltQuestions, build_questions, build_questions_async
-    from ragstone.api.build_rgb import BuiltRGB, build_rgb, build_rgb_async
     from ragstone.api.compare import Comparison, compare
     from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
     from ragstone.api.experts import ExpertAgreement, agreement_of_experts
     from ragstone.api.trend import TrendResult, trend
     from ragstone.cluster.merge import MergedRun, merge
+    from ragstone.construction.build_mirage import BuiltMirage, build_mirage, build_mirage_async
+    from ragstone.construction.build_questions import BuiltQuestions, build_questions, build_questions_async
+    from ragstone.construction.build_rgb import BuiltRGB, build_rgb, build_rgb_async
     from ragstone.engine.gates import Gate, GateResult, check_gates
     from ragstone.engine.open_run import OpenRun, read_run
     from ragstone.engine.slices import Slice, Slices, slices
@@ -35,9 +35,9 @@ __all__ = [
 
 MODULES = {
     "ragstone.evaluation.bench": ("BenchResult", "bench", "bench_async"),
-    "ragstone.api.build_mirage": ("BuiltMirage", "build_mirage", "build_mirage_async"),
-    "ragstone.api.build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
-    "ragstone.api.build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
+    "ragstone.construction.build_mirage": ("BuiltMirage", "build_mirage", "build_mirage_async"),
+    "ragstone.construction.build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
+    "ragstone.construction.build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
     "ragstone.api.compare": ("Comparison", "compare"),
     "ragstone.api.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
     "ragstone.evaluation.evaluate": ("EvalResult", "evaluate", "evaluate_async"),

@@ -49,7 +49,10 @@ COMMANDS = {
     "show": ("ragstone.commands.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
-    "build": ("ragstone.cli.build", "Construct data sets: test questions, and the data of the benchmarks."),
+    "build": (
+        "ragstone.construction.commands.build",
+        "Construct data sets: test questions, and the data of the benchmarks.",
+    ),
     "data": ("ragstone.cli.data", "List, pull, check, edit and export data sets."),
     "trust": (
         "ragstone.evaluation.commands.trust",

@@ -1,11 +1,11 @@
 """What asks and scores the cases of a benchmark: opened in this process, and once more in each worker of a cluster."""
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.builders.model_system import BuildingTarget
 from ragstone.engine.judging import Judging, Opened, open_tools
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
@@ -13,6 +13,15 @@ from ragstone.systems import open_system
 from ragstone.systems.expand import Expanding
 from ragstone.systems.given_passages import GivenPassages
 from ragstone.types import Metric, Query, Sampling, System, Template
+
+
+class OpensItself(ABC):
+    """A system before it is opened, which takes the options of the run, such as the model of a construction. It is what
+    a worker of a cluster is sent."""
+
+    @abstractmethod
+    def open(self, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[System]:
+        """The system, open."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +67,9 @@ class Workload:
     @contextlib.asynccontextmanager
     async def _system(self, system: Any) -> AsyncIterator[System]:
         """The system of this name or object, opened."""
-        if isinstance(system, BuildingTarget):
-            async with system.open(self.options) as building:
-                yield building
+        if isinstance(system, OpensItself):
+            async with system.open(self.options) as opened:
+                yield opened
             return
         calling, plan = self.options, self.plan
         if plan is not None:  # long prompts in an order that shares their beginnings
