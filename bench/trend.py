@@ -17,7 +17,7 @@ from itertools import chain, product
 
 import numpy as np
 
-from ragstone.analysis.change_points import LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
+from ragstone.comparison.change_points import LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
 from ragstone.stats import Array, holm, wilson
 
 KINDS, MEANS, SHAPES = ("same", "own", "between"), (0.6, 0.86, 0.97), ((2, 80), (10, 20), (14, 80), (30, 30))

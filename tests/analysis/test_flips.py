@@ -11,8 +11,8 @@ from tests.analysis.case_runs import opened, record, write
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex
-from ragstone.analysis.compare import Side, compare_runs
 from ragstone.analysis.flips import CELLS, Flips, flips_of
+from ragstone.comparison.compare_figures import Side, compare_runs
 from ragstone.runs import open_run
 from ragstone.types import Record
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
-from ragstone.analysis.compare import Side, compare_runs
 from ragstone.analysis.pair_columns import PairName, SidePairs, SideScores, paired
+from ragstone.comparison.compare_figures import Side, compare_runs
 from ragstone.stats import Samples
 from ragstone.types import Record, Score
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
 
-from ragstone.analysis.compare import Comparison, Side, compare_runs
+from ragstone.comparison.compare_figures import Comparison, Side, compare_runs
 from ragstone.errors import UsageError
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
 

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 from tests.examples import naming
 
-from ragstone.analysis.compare import Comparison, Difference, Side, compare_runs, gain_of_row
 from ragstone.analysis.pairing import RIGHT
-from ragstone.api.compare import comparison_tables
-from ragstone.api.compare_verdict import comparison_summary, comparison_verdict, verdict_of
+from ragstone.comparison.compare import comparison_tables
+from ragstone.comparison.compare_figures import Comparison, Difference, Side, compare_runs, gain_of_row
+from ragstone.comparison.compare_verdict import comparison_summary, comparison_verdict, verdict_of
 from ragstone.messages import messages
 from ragstone.report.opening import better_line
 from ragstone.types import Record
@@ -57,7 +57,7 @@ def _under(one: Record, part: int) -> Record:
 
 def check(comparison: Comparison) -> None:
     """Everything that is said of each row says the same."""
-    said, words = comparison_verdict(comparison), messages("ragstone.api.compare_verdict", "en")
+    said, words = comparison_verdict(comparison), messages("ragstone.comparison.compare_verdict", "en")
     moved = [line for line in said if " rose by " in line or " fell by " in line]
     differs = [row for row in comparison.rows if row.significant()]
     assert len(moved) == len(differs)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from bench.trend import Cell, series
 
-from ragstone.analysis.change_points import LEVEL, scan_scores
+from ragstone.comparison.change_points import LEVEL, scan_scores
 from ragstone.stats import wilson
 
 pytestmark = pytest.mark.slow

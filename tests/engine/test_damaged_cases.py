@@ -13,9 +13,9 @@ import pytest
 from tests.examples import naming
 
 import ragstone
-from ragstone.api.compare import compare
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
+from ragstone.comparison.compare import compare
 from ragstone.engine.gates import check_gates
 from ragstone.engine.open_run import read_run
 from ragstone.errors import DataError

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import ragstone
-from ragstone.api.compare import compare_sides, opened_sides
-from ragstone.api.compare_flips import flip_reader
 from ragstone.commands.show import say_run
+from ragstone.comparison.compare import compare_sides, opened_sides
+from ragstone.comparison.compare_flips import flip_reader
 from ragstone.engine.open_run import OpenRun, read_run
 from ragstone.runs import RunReader, text_store
 from ragstone.types import Record

@@ -16,13 +16,13 @@ from tests.report.test_hostile import check_that_nothing_runs
 from tests.report.test_page import text_of
 
 from ragstone.api import read_run
-from ragstone.api.compare import compare, opened_sides
-from ragstone.api.compare_tables import benchmark_tables
-from ragstone.api.compare_verdict import write_comparison
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.benchmarks.interventions.causes import cause_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.comparison.compare import compare, opened_sides
+from ragstone.comparison.compare_tables import benchmark_tables
+from ragstone.comparison.compare_verdict import write_comparison
 from ragstone.report.opening_text import opening_text
 from ragstone.report.section import Canvas
 from ragstone.report.sections.diagnosed import condition_name, question_html

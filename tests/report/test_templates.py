@@ -12,7 +12,7 @@ from ragstone.report.html import table_html
 from ragstone.report.section import Canvas
 
 SOURCE = Path(ragstone.__file__).parent
-NAMED = re.compile(r'"((?:report|web)/\w+\.html)"')
+NAMED = re.compile(r'"(\w+/\w+\.html)"')
 
 
 def test_every_template_is_named_by_the_code_and_every_named_one_is_there() -> None:

@@ -190,8 +190,8 @@ def test_the_same_question_is_found_in_other_runs_later(folder: Path, browse: Br
 def test_a_comparison_of_very_many_answers_is_counted_while_the_page_says_so(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone.web.pages.compare._LARGE", -1)
-    monkeypatch.setattr("ragstone.web.pages.compare._WAIT_LARGE", 0.0)
+    monkeypatch.setattr("ragstone.comparison.pages.compare._LARGE", -1)
+    monkeypatch.setattr("ragstone.comparison.pages.compare._WAIT_LARGE", 0.0)
     started = client.get("/compare", params=RUN).text
     assert "The answers are being compared" in started or "verdict" in started
     while '<p class="verdict">' not in started:
@@ -200,7 +200,7 @@ def test_a_comparison_of_very_many_answers_is_counted_while_the_page_says_so(
 
 def test_a_comparison_that_fails_is_tried_again(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("ragstone.web.pages.compare.flips_of", lambda a, b: 1 / 0)
+        broken.setattr("ragstone.comparison.pages.compare.flips_of", lambda a, b: 1 / 0)
         assert client.get("/compare", params=RUN).status_code == 500
     assert client.get("/compare", params=RUN).status_code == 200
 

@@ -13,8 +13,8 @@ from tests.waiting import until_elsewhere
 from tests.web.conftest import Browse
 
 import ragstone
+from ragstone.comparison.pages import trend as trend_page
 from ragstone.errors import UsageError
-from ragstone.web.pages import trend as trend_page
 from ragstone.web.pending import Pending
 
 

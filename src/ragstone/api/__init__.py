@@ -10,11 +10,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragstone.api.compare import Comparison, compare
     from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
     from ragstone.api.experts import ExpertAgreement, agreement_of_experts
-    from ragstone.api.trend import TrendResult, trend
     from ragstone.cluster.merge import MergedRun, merge
+    from ragstone.comparison.compare import Comparison, compare
+    from ragstone.comparison.trend import TrendResult, trend
     from ragstone.construction.build_mirage import BuiltMirage, build_mirage, build_mirage_async
     from ragstone.construction.build_questions import BuiltQuestions, build_questions, build_questions_async
     from ragstone.construction.build_rgb import BuiltRGB, build_rgb, build_rgb_async
@@ -38,7 +38,7 @@ MODULES = {
     "ragstone.construction.build_mirage": ("BuiltMirage", "build_mirage", "build_mirage_async"),
     "ragstone.construction.build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
     "ragstone.construction.build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
-    "ragstone.api.compare": ("Comparison", "compare"),
+    "ragstone.comparison.compare": ("Comparison", "compare"),
     "ragstone.api.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
     "ragstone.evaluation.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
     "ragstone.api.experts": ("ExpertAgreement", "agreement_of_experts"),
@@ -47,7 +47,7 @@ MODULES = {
     "ragstone.engine.open_run": ("OpenRun", "read_run"),
     "ragstone.evaluation.questions": ("run", "run_async"),
     "ragstone.engine.slices": ("Slice", "Slices", "slices"),
-    "ragstone.api.trend": ("TrendResult", "trend"),
+    "ragstone.comparison.trend": ("TrendResult", "trend"),
 }
 _PLACES = {name: module for module, names in MODULES.items() for name in names}
 

@@ -20,8 +20,8 @@ from ragstone.report.section import Canvas
 from ragstone.report.sections.diagnosed import question_html
 from ragstone.types import Record
 from ragstone.web.page import address, language_of, library_of, page, parameter
-from ragstone.web.pages._sides import Side, beside_address, case_address, current, varying
 from ragstone.web.pages.pick import label_buttons
+from ragstone.web.sides import Side, beside_address, case_address, current, varying
 
 _CONDITIONS, _SYSTEMS, _RUNS = 40, 20, 12
 

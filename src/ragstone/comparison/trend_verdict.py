@@ -6,8 +6,8 @@ from typing import Literal
 
 from rich.cells import cell_len
 
-from ragstone.analysis.change_points import LEAST_FIGURES
-from ragstone.analysis.trend import Change, Curve, Mark, Trend
+from ragstone.comparison.change_points import LEAST_FIGURES
+from ragstone.comparison.trend_figures import Change, Curve, Mark, Trend
 from ragstone.messages import messages
 from ragstone.report.number_format import number
 from ragstone.report.sparkline import sparkline

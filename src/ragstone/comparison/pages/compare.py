@@ -13,22 +13,29 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ragstone.analysis.case_index import CaseIndex, CaseRow
-from ragstone.analysis.comparable import refused
 from ragstone.analysis.flips import CELLS, Cell, Flips, flips_of
 from ragstone.analysis.pair_columns import SideScores
 from ragstone.analysis.pairing import Side as ComparedSide
+from ragstone.comparison.comparable import refused
+from ragstone.comparison.flips_page import (
+    cell_label,
+    differences_html,
+    flips_html,
+    flips_todo,
+    flips_verdict,
+    matrix_html,
+)
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
-from ragstone.report.flips import cell_label, differences_html, flips_html, flips_todo, flips_verdict, matrix_html
 from ragstone.report.html import lang_attribute
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.report.sections.opening import block_of, opening_html
 from ragstone.report.side_by_side import MOST, side_by_side
 from ragstone.web.page import address, language_of, library_of, number_in, page
-from ragstone.web.pages._sides import Side, asked, beside_address, columns_of, current, named, sides_of
 from ragstone.web.pending import pending_of, waiting_html
+from ragstone.web.sides import Side, asked, beside_address, columns_of, current, named, sides_of
 
 _SIZE = 25  # cases of a page
 _LARGE = 50_000  # answers: a page does not wait for more
@@ -118,7 +125,10 @@ def _pair(
     block = block_of([flips_verdict(flips, names, canvas.language)], [flips_html(canvas, flips, names, links)], todo,
                      heading=canvas.words["to_do"])  # fmt: skip
     body = opening_html(canvas, [block], unfinished=behind) + canvas.html(
-        "web/compare.html", w=w, command=_command(sides), swapped=address(request, "/compare", _pairs(sides[::-1]))
+        "comparison/compare.html",
+        w=w,
+        command=_command(sides),
+        swapped=address(request, "/compare", _pairs(sides[::-1])),
     )
     parts = [("compare", w["heading"], body)]
     if table := differences_html(canvas, flips.scores, names):
@@ -182,7 +192,7 @@ def _list(
     last = max(1, -(-len(places) // _SIZE))
     title = cell_label(cell, names, canvas.language)
     body = canvas.html(
-        "web/compared_cases.html", w=w, rows=rows, start=start + 1,
+        "comparison/compared_list.html", w=w, rows=rows, start=start + 1,
         count=w["count"].format(cell=title, n=f"{len(places):,}"),
         up=address(request, "/compare", _pairs(sides)), previous=at(min(number - 1, last)) if number > 1 else "",
         next=at(number + 1) if number < last else "", pages=w["pages"].format(page=number, pages=last),
@@ -215,7 +225,7 @@ def _beside(request: Request) -> Response:
         language = language_of(request, run.language)
     canvas, w = Canvas(language), messages(__name__, language)
     body = side_by_side(canvas, list(columns_of(request, cases, canvas)))
-    nav = canvas.html("web/compare_links.html", w=w, **_neighbours(request, [side for side, _ in cases]))
+    nav = canvas.html("comparison/compare_links.html", w=w, **_neighbours(request, [side for side, _ in cases]))
     return page(request, canvas, [("beside", w["beside"], nav + body)], heading=w["beside"],
                 systems=named([side for side, _ in cases]), run=runs[0])  # fmt: skip
 

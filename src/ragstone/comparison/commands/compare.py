@@ -13,9 +13,9 @@ from ragstone.errors import UsageError
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
-    from ragstone.analysis.compare import Comparison, Difference
     from ragstone.analysis.flips import Flips
-    from ragstone.api.compare_flips import FlippedCases
+    from ragstone.comparison.compare_figures import Comparison, Difference
+    from ragstone.comparison.compare_flips import FlippedCases
     from ragstone.display import Chart, Table
 
 _MOVES_SHOWN = 3  # of each metric, in either direction
@@ -51,8 +51,8 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
 
     The difference is B minus A. McNemar's exact test where scores are 0 and 1, else the interval of gains and losses;
     Holm over the table, which the intervals follow."""
-    from ragstone.api.compare import comparison_tables, label_of  # noqa: PLC0415
-    from ragstone.api.compare_verdict import (  # noqa: PLC0415
+    from ragstone.comparison.compare import comparison_tables, label_of  # noqa: PLC0415
+    from ragstone.comparison.compare_verdict import (  # noqa: PLC0415
         comparison_notices,
         comparison_verdict,
         right_line,
@@ -118,9 +118,9 @@ def _compared(
 ) -> "tuple[Comparison, list[Table], list[Chart], Flips | None, FlippedCases | None]":
     """The comparison, the tables of the benchmark, for a report its charts, the flips of two systems, and for a report
     also with the samples that the tables name. Each run is opened once, and read once for comparison and flips."""
-    from ragstone.api.compare import compare_sides, opened_sides  # noqa: PLC0415
-    from ragstone.api.compare_flips import flip_reader  # noqa: PLC0415
-    from ragstone.api.compare_tables import benchmark_charts, benchmark_tables  # noqa: PLC0415
+    from ragstone.comparison.compare import compare_sides, opened_sides  # noqa: PLC0415
+    from ragstone.comparison.compare_flips import flip_reader  # noqa: PLC0415
+    from ragstone.comparison.compare_tables import benchmark_charts, benchmark_tables  # noqa: PLC0415
 
     where, by = values["where"], values["by"] or ""
     with opened_sides(a, b, values["system_a"], values["system_b"], within=bool(by)) as sides:
@@ -143,7 +143,7 @@ def _say_regressions(
     worse: "list[Difference]", thin: list[str], unfinished: list[str], refused: Mapping[str, Any], language: str
 ) -> None:
     """Says on standard error why `--fail-on-regression` ends as it does."""
-    from ragstone.api.compare import label_of  # noqa: PLC0415
+    from ragstone.comparison.compare import label_of  # noqa: PLC0415
 
     texts = messages(__name__, language)
     for row in worse:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragstone.analysis.compare import Comparison, Difference
 from ragstone.analysis.pairing import RIGHT
-from ragstone.api.compare import comparison_tables, label_of, labels_of
+from ragstone.comparison.compare import comparison_tables, label_of, labels_of
+from ragstone.comparison.compare_figures import Comparison, Difference
 from ragstone.display import Action, Chart, Dot, Summary, Table
 from ragstone.engine.open_run import check_target
 from ragstone.messages import messages
@@ -16,7 +16,7 @@ from ragstone.storage import write_file
 
 if TYPE_CHECKING:
     from ragstone.analysis.flips import Cell, Flips
-    from ragstone.api.compare_flips import FlippedCases
+    from ragstone.comparison.compare_flips import FlippedCases
     from ragstone.report.side_by_side import Column
 
 _NAMED = 4  # metrics named in the verdict
@@ -133,7 +133,7 @@ def write_comparison(
     """Write a comparison as one self-contained HTML file and return its path. `more` and `charts`: the benchmark's
     tables and charts; `flips`: what opens the page as a picture, with the cases behind it. Needs the extra `report`."""
     check_target(target)
-    module = load("ragstone.report.comparison", extra="report", purpose="The HTML report")
+    module = load("ragstone.comparison.comparison_page", extra="report", purpose="The HTML report")
     names = labels_of(comparison.a, comparison.b)
     facts = {
         key: [side.name, *command.splitlines()]

@@ -26,7 +26,7 @@ def parts(
         (
             "verdict",
             words["verdict"],
-            canvas.html("report/trend_verdict.html", lines=lines, charts=first, actions=actions, words=words),
+            canvas.html("comparison/trend_verdict.html", lines=lines, charts=first, actions=actions, words=words),
         ),
     ]
     if rest := drawn[_LEADING:]:
@@ -39,7 +39,7 @@ def parts(
         )
     sections += [(f"t{number}", table.title, table_html(canvas, table)) for number, table in enumerate(tables, 1)]
     sections.append(
-        ("made", words["made"], canvas.html("report/trend_runs.html", notes=notes, files=files, words=words))
+        ("made", words["made"], canvas.html("comparison/trend_runs.html", notes=notes, files=files, words=words))
     )
     return sections
 

@@ -84,7 +84,7 @@ def flips_html(
     if any(flips.left_out):
         notes.append(w["left_out"].format(a=f"{flips.left_out[0]:,}", b=f"{flips.left_out[1]:,}"))
     key = [("A", one_line(names[0], 2 * _NAME)), ("B", one_line(names[1], 2 * _NAME))] if (a, b) == ("A", "B") else []
-    return canvas.html("report/flips.html", w=w, a=a, b=b, rows=rows, notes=notes, key=key)
+    return canvas.html("comparison/flips.html", w=w, a=a, b=b, rows=rows, notes=notes, key=key)
 
 
 def matrix_html(
@@ -106,7 +106,7 @@ def matrix_html(
             })  # fmt: skip
         rows.append((one_line(name, _NAME), cells))
     return canvas.html(
-        "report/flips_matrix.html",
+        "comparison/flips_matrix.html",
         w=w,
         verdict=_best(names, gains, w),
         names=[one_line(name, _NAME) for name in names],

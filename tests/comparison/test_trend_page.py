@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.analysis.trends import night, nights, records, trend
+from tests.comparison.trends import night, nights, records, trend
 from tests.report.conftest import Open
 
-from ragstone.api.trend import TrendResult
+from ragstone.comparison.trend import TrendResult
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -19,7 +19,7 @@ from ragstone.commands.output import say, say_json, say_tables
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
-    from ragstone.api.trend import TrendResult
+    from ragstone.comparison.trend import TrendResult
 
 
 @click.command(name="trend")
@@ -45,7 +45,7 @@ def command(runs: tuple[Path, ...], **values: Any) -> int:
     started, and the runs from which one of them has changed. Without a change, the probability of a false alarm is at
     most 5% over all of them. Changed questions and changed judges are marked, and not reported as changes of
     quality."""
-    from ragstone.api.trend import trend  # noqa: PLC0415
+    from ragstone.comparison.trend import trend  # noqa: PLC0415
 
     check_report(values)
     result = trend(
@@ -73,7 +73,7 @@ def command(runs: tuple[Path, ...], **values: Any) -> int:
 
 def _say_trend(result: "TrendResult", language: str) -> None:
     """The verdict, a curve in characters for each quantity, and what to look at."""
-    from ragstone.api.trend_verdict import curve_lines, trend_actions, trend_notes  # noqa: PLC0415
+    from ragstone.comparison.trend_verdict import curve_lines, trend_actions, trend_notes  # noqa: PLC0415
 
     first, *others = result.verdict(language=language)
     say(first)
@@ -84,7 +84,7 @@ def _say_trend(result: "TrendResult", language: str) -> None:
 
 
 def _as_json(result: "TrendResult", language: str) -> dict[str, Any]:
-    from ragstone.api.trend_verdict import trend_actions, trend_notes, verdict_kind  # noqa: PLC0415
+    from ragstone.comparison.trend_verdict import trend_actions, trend_notes, verdict_kind  # noqa: PLC0415
 
     trend, lines = result.trend, result.verdict(language=language)
     document = dataclasses.asdict(trend)

@@ -7,9 +7,9 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.analysis.flips import Cell, Flips
+from ragstone.comparison.flips_page import cell_label, flips_html, flips_todo, flips_verdict
 from ragstone.display import Chart, Summary, Table
 from ragstone.messages import checked_language, messages
-from ragstone.report.flips import cell_label, flips_html, flips_todo, flips_verdict
 from ragstone.report.html import figures_html, table_html
 from ragstone.report.page import CASE_BYTES, Part, document
 from ragstone.report.sanitize import one_line
@@ -53,7 +53,7 @@ def render(
     place = next((at for at, (part, _, _) in enumerate(sections) if part.startswith("t")), len(sections))
     sections.insert(place, (METRICS, words["metrics"], metrics))
     pairs = [(words[side], text) for side in ("a", "b") for text in facts[side]]
-    folded: list[Part] = [("sides", words["heading"], canvas.html("report/compared_runs.html", facts=pairs))]
+    folded: list[Part] = [("sides", words["heading"], canvas.html("comparison/compared_runs.html", facts=pairs))]
     heading = words["pair"].format(a=one_line(names[0], _NAME), b=one_line(names[1], _NAME))
     return document(canvas, sections, folded, heading=heading, systems=names)
 
@@ -103,5 +103,5 @@ def _cards(
          else len(cards))
         for cell, cards in groups.items()
     ]  # fmt: skip
-    html = canvas.html("report/compared_cases.html", groups=titled) if titled else Markup()
+    html = canvas.html("comparison/compared_cases.html", groups=titled) if titled else Markup()
     return html, links, {cell: f"#cases-{cell}" for cell in groups}

@@ -18,9 +18,9 @@ from typing import Literal
 
 import numpy as np
 
-from ragstone.analysis.change_points import LEAST_FIGURES, LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
-from ragstone.analysis.comparable import Reason, check_same_benchmark, refused
-from ragstone.analysis.trend_reading import Reading, Values, chosen, renumber
+from ragstone.comparison.change_points import LEAST_FIGURES, LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
+from ragstone.comparison.comparable import Reason, check_same_benchmark, refused
+from ragstone.comparison.trend_reading import Reading, Values, chosen, renumber
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.runs.config import differences

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ragstone.api.trend import trend
+from ragstone.comparison.trend import trend
 from ragstone.errors import RagstoneError, UsageError
 from ragstone.messages import messages
 from ragstone.report.section import Canvas
@@ -45,7 +45,9 @@ def _trend(request: Request) -> Response:
         (other, address(request, "/trend", [*(("run", run) for run in chosen), ("system", other)]))
         for other in systems if other != system
     ]  # fmt: skip
-    head = canvas.html("web/trend_systems.html", w=w, system=system, others=others, left_out=len(wanted) - len(names))
+    head = canvas.html(
+        "comparison/trend_systems.html", w=w, system=system, others=others, left_out=len(wanted) - len(names)
+    )
     if made is None:
         parts: list[Part] = [
             ("trend", w["heading"], head + waiting_html(canvas, f"{request.url.path}?{request.url.query}"))

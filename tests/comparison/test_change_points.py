@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.examples import naming
 
-from ragstone.analysis.change_points import LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
+from ragstone.comparison.change_points import LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
 
 
 def same(*runs: list[float]) -> list[RunScores]:

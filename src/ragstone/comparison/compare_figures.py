@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ragstone.analysis.comparable import Reason, check_same_benchmark, question_of, refused
 from ragstone.analysis.flips import Gain
 from ragstone.analysis.pair_columns import Pairs, SidePairs, paired
 from ragstone.analysis.pairing import RIGHT, Reader, Side, read_side
 from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
+from ragstone.comparison.comparable import Reason, check_same_benchmark, question_of, refused
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import LEVEL, Array, Decision, DecisionKind, Indices, decide, family

@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from tests.analysis.trends import night, nights, records, trend
+from tests.comparison.trends import night, nights, records, trend
 from tests.golden import golden
 
-from ragstone.api.trend import TrendResult
-from ragstone.api.trend_verdict import verdict_kind
+from ragstone.comparison.trend import TrendResult
+from ragstone.comparison.trend_page import render
+from ragstone.comparison.trend_verdict import verdict_kind
 from ragstone.report.section import Canvas
-from ragstone.report.trend import render
 
 _TAGS = re.compile(r"<(style|svg).*?</\1>|<[^>]+>", re.DOTALL)
 

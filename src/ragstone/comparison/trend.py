@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.analysis.pairing import Side
-from ragstone.analysis.trend import Change, Curve, Mark, Trend, TrendRun, trend_of
-from ragstone.analysis.trend_reading import Reading, read_by_time, read_whole
-from ragstone.api.compare import system_of
-from ragstone.api.trend_tables import trend_charts, trend_tables
-from ragstone.api.trend_verdict import curve_lines, trend_actions, trend_notes, trend_verdict
+from ragstone.comparison.compare import system_of
+from ragstone.comparison.trend_figures import Change, Curve, Mark, Trend, TrendRun, trend_of
+from ragstone.comparison.trend_reading import Reading, read_by_time, read_whole
+from ragstone.comparison.trend_tables import trend_charts, trend_tables
+from ragstone.comparison.trend_verdict import curve_lines, trend_actions, trend_notes, trend_verdict
 from ragstone.display import Table
 from ragstone.engine.blocking import public
 from ragstone.engine.open_run import check_target, language_of, open_checked
@@ -68,7 +68,7 @@ class TrendResult:
 
     def parts(self, canvas: "Canvas") -> "list[Part]":
         """The sections of a page, in the language of a canvas. Needs the extra `report`."""
-        module = load("ragstone.report.trend", extra="report", purpose="The HTML report")
+        module = load("ragstone.comparison.trend_page", extra="report", purpose="The HTML report")
         words = canvas.language
         found: list[Part] = module.parts(
             canvas, self.verdict(language=words), trend_charts(self.trend, words), trend_actions(self.trend, words),
@@ -80,7 +80,7 @@ class TrendResult:
     def write_report(self, target: str | Path, *, language: str | None = None) -> Path:
         """Write the trend as one self-contained HTML file and return its path. Needs the extra `report`."""
         check_target(target)
-        module = load("ragstone.report.trend", extra="report", purpose="The HTML report")
+        module = load("ragstone.comparison.trend_page", extra="report", purpose="The HTML report")
         canvas = load("ragstone.report.section", extra="report", purpose="The HTML report").Canvas(
             checked_language(language or self.language)
         )

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from ragstone.analysis.trend import Curve, Trend
-from ragstone.api.trend_verdict import amount, labels, mark_line, quantity
+from ragstone.comparison.trend_figures import Curve, Trend
+from ragstone.comparison.trend_verdict import amount, labels, mark_line, quantity
 from ragstone.display import Cell, Chart, ChartMark, Row, Series, Table
 from ragstone.messages import messages
 from ragstone.stats import Estimate

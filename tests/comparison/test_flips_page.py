@@ -13,10 +13,10 @@ from tests.report.test_side_by_side import columns
 
 from ragstone.analysis.case_index import Outcomes
 from ragstone.analysis.flips import CELLS, Flips, flips_of
+from ragstone.comparison.comparison_page import FOLDED, render
+from ragstone.comparison.flips_page import differences_html, flips_html, flips_todo, flips_verdict, matrix_html
 from ragstone.display import Action, Cell, Dot, Row, Summary, Table
 from ragstone.messages import LANGUAGES
-from ragstone.report.comparison import FOLDED, render
-from ragstone.report.flips import differences_html, flips_html, flips_todo, flips_verdict, matrix_html
 from ragstone.report.page import document
 from ragstone.report.section import Canvas
 

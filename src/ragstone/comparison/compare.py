@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
 from ragstone.analysis.pairing import RIGHT
-from ragstone.analysis.pairwise import compare_pairwise
-from ragstone.api.compare_flips import FlipReader, flip_reader
+from ragstone.comparison.compare_figures import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
+from ragstone.comparison.compare_flips import FlipReader, flip_reader
+from ragstone.comparison.pairwise import compare_pairwise
 from ragstone.display import Cell, Row, Table, short_names
 from ragstone.engine.blocking import public
 from ragstone.engine.open_run import open_checked, viewed
@@ -35,7 +35,7 @@ class ShownComparison(Comparison):
         return result_snippet(*self._leading())
 
     def _leading(self) -> tuple[str, list[Table]]:
-        from ragstone.api.compare_verdict import comparison_summary  # noqa: PLC0415  (it imports this module)
+        from ragstone.comparison.compare_verdict import comparison_summary  # noqa: PLC0415  (it imports this module)
         from ragstone.report.opening_text import opening_text  # noqa: PLC0415  (only where somebody prints it)
 
         language = preferred_language()

@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Literal
 
-from ragstone.analysis.compare import Comparison, Side, compare_runs, corrected
 from ragstone.analysis.pairing import retrieved_values
+from ragstone.comparison.compare_figures import Comparison, Side, compare_runs, corrected
 from ragstone.errors import UnknownName, UsageError
 
 AXES = ("retriever", "k", "chunk")

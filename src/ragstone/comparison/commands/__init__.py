@@ -1,0 +1,1 @@
+"""`ragstone compare` and `ragstone trend`."""

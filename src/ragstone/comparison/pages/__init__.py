@@ -1,0 +1,1 @@
+"""The viewer's pages of two runs side by side and of runs over time."""
