@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from tests.examples import examples
 from tests.labels.rounds import a_round, label
 
-from ragstone.api.label_files import export_labels, import_labels_of
 from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.experts.label_files import export_labels, import_labels_of
 from ragstone.labels import CANNOT_TELL, Label, LabelStore, Marked
 from ragstone.labels.argilla import user_id
 from ragstone.labels.exchange import import_labels, iso, seconds_of

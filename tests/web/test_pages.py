@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.web.conftest import Browse
 
 from ragstone import evaluate
-from ragstone.api.experts import agreement_of_experts
+from ragstone.experts.experts import agreement_of_experts
 
 
 def test_the_first_page_links_every_run(folder: Path, browse: Browse) -> None:

@@ -11,10 +11,10 @@ from tests.web.conftest import Browse
 from tests.web.rounds import OURS, labels_file, standing
 
 from ragstone.api import read_run
+from ragstone.experts.pages.pick import case_buttons
 from ragstone.labels import LabelStore
 from ragstone.report.section import Canvas
 from ragstone.types import Record
-from ragstone.web.pages.pick import label_buttons
 
 RUN = "sub/a.run"
 
@@ -28,7 +28,7 @@ def record(folder: Path) -> Record:
 def buttons(client: TestClient, record: Record) -> dict[str, str]:
     """The fields of the buttons of a case page."""
     request = Request({"type": "http", "app": client.app, "query_string": b"", "headers": [], "method": "GET"})
-    html = str(label_buttons(request, Canvas("en"), RUN, record))
+    html = str(case_buttons(request, Canvas("en"), RUN, record))
     return {name: unescape(value) for name, value in re.findall('name="([^"]+)" value="([^"]*)">', html)[:3]}
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
-    from ragstone.api.experts import ExpertAgreement, agreement_of_experts
     from ragstone.cluster.merge import MergedRun, merge
     from ragstone.comparison.compare import Comparison, compare
     from ragstone.comparison.trend import TrendResult, trend
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ragstone.evaluation.bench import BenchResult, bench, bench_async
     from ragstone.evaluation.evaluate import EvalResult, evaluate, evaluate_async
     from ragstone.evaluation.questions import run, run_async
+    from ragstone.experts.experts import ExpertAgreement, agreement_of_experts
 
 __all__ = [
     "BenchResult", "BuiltMirage", "BuiltQuestions", "BuiltRGB", "Comparison", "DiagnosisResult", "EvalResult",
@@ -41,7 +41,7 @@ MODULES = {
     "ragstone.comparison.compare": ("Comparison", "compare"),
     "ragstone.api.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
     "ragstone.evaluation.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
-    "ragstone.api.experts": ("ExpertAgreement", "agreement_of_experts"),
+    "ragstone.experts.experts": ("ExpertAgreement", "agreement_of_experts"),
     "ragstone.engine.gates": ("Gate", "GateResult", "check_gates"),
     "ragstone.cluster.merge": ("MergedRun", "merge"),
     "ragstone.engine.open_run": ("OpenRun", "read_run"),

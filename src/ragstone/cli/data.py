@@ -120,7 +120,7 @@ def export(source: Path, output: Path, as_json: bool, **values: Any) -> None:
 
     LABELS is a file of `ragstone annotate`. The version that is printed is the beginning of the hash that runs of the
     new data set show."""
-    from ragstone.api.gold_export import export_data  # noqa: PLC0415
+    from ragstone.experts.gold_export import export_data  # noqa: PLC0415
 
     done = export_data(source, output, **values)
     if as_json:
@@ -145,7 +145,7 @@ def review(source: Path, at_most: float | None, language: str | None, as_json: b
 
     LABELS is a file of `ragstone annotate TESTSET`. The bound is exact for a set of this size and holds for questions
     that were drawn at random. Bad is what was not accepted as it was built."""
-    from ragstone.api.question_review import review_of  # noqa: PLC0415
+    from ragstone.experts.question_review import review_of  # noqa: PLC0415
 
     found = review_of(source, wanted=at_most)
     if as_json:
@@ -169,7 +169,7 @@ def review(source: Path, at_most: float | None, language: str | None, as_json: b
 @json_option
 def edit(labels: Path, question_id: str, as_json: bool, **values: Any) -> None:
     """Edit the gold of the question ID in LABELS: a new version that says who changed what and why."""
-    from ragstone.api.gold_edits import edit_gold  # noqa: PLC0415
+    from ragstone.experts.gold_edits import edit_gold  # noqa: PLC0415
 
     done = edit_gold(labels, question_id, **values)
     if as_json:
@@ -184,7 +184,7 @@ def edit(labels: Path, question_id: str, as_json: bool, **values: Any) -> None:
 @json_option
 def edits(labels: Path, language: str | None, as_json: bool) -> None:
     """Print every edit of the gold in LABELS, and the data sets that were written with them."""
-    from ragstone.api.gold_edits import edits_of, edits_table  # noqa: PLC0415
+    from ragstone.experts.gold_edits import edits_of, edits_table  # noqa: PLC0415
 
     language = language or preferred_language()
     if as_json:

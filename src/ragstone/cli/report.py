@@ -30,7 +30,7 @@ def command(
 
     experts = None
     if labels is not None:
-        from ragstone.api.experts import agreement_of_experts  # noqa: PLC0415
+        from ragstone.experts.experts import agreement_of_experts  # noqa: PLC0415
 
         experts = agreement_of_experts(labels, run_file, system=system, scale=scale)
     with read_run(run_file) as run:

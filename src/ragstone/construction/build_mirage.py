@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.api.label_round import label_round
 from ragstone.construction.benchmarks import ConstructionPlugin
 from ragstone.construction.builders.mirage.items import MappedQuestion
 from ragstone.construction.builders.mirage.mapping import map_questions
@@ -25,6 +24,7 @@ from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, RunOptions
 from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
+from ragstone.experts.label_round import label_round
 from ragstone.labels import Label
 from ragstone.models import ModelOptions
 from ragstone.types import Model

@@ -11,9 +11,11 @@ from starlette.responses import HTMLResponse
 
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES, checked_language, messages
+from ragstone.registry import brought
 from ragstone.report.html import HTML_LANG
 from ragstone.report.page import Frame, Part, document
 from ragstone.report.section import Canvas
+from ragstone.types import Record
 from ragstone.web.assets import STATIC_VERSION
 from ragstone.web.library import Library
 
@@ -70,6 +72,13 @@ def address(request: Request, path: str, pairs: Mapping[str, str] | Iterable[tup
 def link(request: Request, path: str, **pairs: str) -> str:
     """The same without the parameters that are empty."""
     return address(request, path, {name: value for name, value in pairs.items() if value})
+
+
+def offered_for_case(request: Request, canvas: Canvas, run: str, record: Record) -> Markup:
+    """What the capabilities offer on the page of a case, such as labelling its answer: the `case_buttons` of their
+    pages. `run`: the name of the run."""
+    offered = (getattr(module, "case_buttons", None) for module in brought("pages"))
+    return Markup().join(buttons(request, canvas, run, record) for buttons in offered if buttons is not None)
 
 
 def page(

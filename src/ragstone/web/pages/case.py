@@ -19,8 +19,7 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.report.sections.diagnosed import question_html
 from ragstone.types import Record
-from ragstone.web.page import address, language_of, library_of, page, parameter
-from ragstone.web.pages.pick import label_buttons
+from ragstone.web.page import address, language_of, library_of, offered_for_case, page, parameter
 from ragstone.web.sides import Side, beside_address, case_address, current, varying
 
 _CONDITIONS, _SYSTEMS, _RUNS = 40, 20, 12
@@ -53,7 +52,7 @@ def _case(request: Request) -> Response:
             elsewhere=_systems(request, side, record, rows),
         )  # fmt: skip
         parts = case_parts(canvas, shown)
-    head = canvas.html("web/case_links.html", w=w, **links) + label_buttons(request, canvas, run_name, record)
+    head = canvas.html("web/case_links.html", w=w, **links) + offered_for_case(request, canvas, run_name, record)
     parts[0] = (parts[0][0], parts[0][1], head + parts[0][2])
     if len(library.runs()) > 1:
         _add_later(request, canvas, w, parts, side, _shown(record))

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ragstone.api.question_review import QuestionReview, review_of_store
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.tabular.items import Item
 from ragstone.engine.blocking import public
 from ragstone.engine.open_run import is_run_file
 from ragstone.errors import UsageError
+from ragstone.experts.question_review import QuestionReview, review_of_store
 from ragstone.labels import LabelStore
 from ragstone.labels.consensus import relevant_passages
 from ragstone.labels.records import edited

@@ -23,7 +23,7 @@ from ragstone.web.page import address, canvas_of, link, page, parameter
 
 def desk(request: Request, canvas: Canvas, title: str, body: Markup) -> Response:
     """A page for experts, with the style and the scripts of labelling."""
-    head = canvas.html("web/labelling_head.html", v=STATIC_VERSION)
+    head = canvas.html("experts/labelling_head.html", v=STATIC_VERSION)
     return page(request, canvas, [("desk", title, body)], heading=title, more_head=head)
 
 
@@ -46,7 +46,7 @@ def _round(request: Request) -> Response:
     links = [(address(request, "/disputes", {"expert": expert}), words["disputes"]),
              (address(request, "/gold", {"by": expert}), words["gold"])]  # fmt: skip
     body = canvas.html(
-        "web/round.html", w=words, expert=expert, experts=experts, team=team, tasks=tasks, links=links,
+        "experts/round.html", w=words, expert=expert, experts=experts, team=team, tasks=tasks, links=links,
         done=request.query_params.get("done") == "1", lang=request.query_params.get("lang", ""),
         item=item, others=link(request, "/annotate", item=item), next=address(request, "/annotate/next"),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def _item(request: Request) -> Response:
     place = ids.index(item.id) if item.id in ids else len(ids)
     said = words["undone"] if request.query_params.get("undone") else ""
     body = canvas.html(
-        "web/desk.html", w=words, expert=expert, place=place + 1, total=max(total, place + 1), said=said,
+        "experts/desk.html", w=words, expert=expert, place=place + 1, total=max(total, place + 1), said=said,
         done=sum(done for _, _, done in work), body=item_html(canvas, item, task, entered), hidden=hidden,
         above=_opinions(canvas, item, task, [other for other in given if not other.adjudicated]) if settles else "",
         up=address(request, "/disputes" if settles else "/annotate", {"expert": expert}),
@@ -100,7 +100,7 @@ def _opinions(canvas: Canvas, item: LabelItem, task: Task, given: list[Label]) -
         (label.expert, _title(task, label.value, canvas.language), label.comment, [span.text for span in label.spans])
         for label in given
     ]
-    return canvas.html("web/opinions.html", w=messages(__name__, canvas.language), given=rows)
+    return canvas.html("experts/opinions.html", w=messages(__name__, canvas.language), given=rows)
 
 
 def _title(task: Task, value: str, language: str) -> str:

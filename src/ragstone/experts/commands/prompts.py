@@ -22,7 +22,7 @@ from ragstone.commands.shell import keeping
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.api.prompt_tuning import Tuning, TuningPlan
+    from ragstone.experts.prompt_tuning import Tuning, TuningPlan
 
 
 @click.group()
@@ -117,7 +117,7 @@ def tune(labels: Path, **values: Any) -> int:
     They are chosen on one half of the labelled questions and measured on the other. They are written only where the
     judge is then closer to the experts, at 95% by a paired test; otherwise nothing changes. Use them with `--prompts`.
     """
-    from ragstone.api.prompt_tuning import estimate_tuning, plan_tuning, tune_prompts_async  # noqa: PLC0415
+    from ragstone.experts.prompt_tuning import estimate_tuning, plan_tuning, tune_prompts_async  # noqa: PLC0415
 
     plan = plan_tuning(
         labels, values["run_file"], judging_of(values), task=values["task"], system=values["system"],

@@ -22,11 +22,11 @@ from ragstone.analysis.expert_agreement import (
     strata_of,
 )  # fmt: skip
 from ragstone.analysis.next_labels import NextLabels, next_labels
-from ragstone.api.expert_labels import ExpertLabels, read_labels
 from ragstone.display import Table
 from ragstone.engine.blocking import public
 from ragstone.engine.open_run import open_checked, viewed
 from ragstone.errors import UsageError
+from ragstone.experts.expert_labels import ExpertLabels, read_labels
 from ragstone.messages import preferred_language
 from ragstone.report.expert_tables import expert_summary, expert_tables
 from ragstone.report.findings_file import write_findings

@@ -11,6 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ragstone.errors import UsageError
+from ragstone.experts.gold_form import edit_of, fields_html
+from ragstone.experts.pages.annotate import desk
 from ragstone.labels import Edit, LabelStore
 from ragstone.labels.records import edited
 from ragstone.messages import messages
@@ -20,9 +22,7 @@ from ragstone.report.section import Canvas
 from ragstone.report.word_diff import word_diff
 from ragstone.types import Sample
 from ragstone.web.forms import Form, labels_of, posted, seen
-from ragstone.web.gold_form import edit_of, fields_html
 from ragstone.web.page import address, canvas_of, library_of, link, parameter
-from ragstone.web.pages.annotate import desk
 
 _SIZE = 100
 _SHOWN = 20_000  # characters of a text in the history
@@ -50,7 +50,8 @@ def _list(request: Request) -> Response:
     )
     kept = [(name, request.query_params[name]) for name in ("by", "lang") if request.query_params.get(name)]
     body = canvas.html(
-        "web/gold.html", w=words, rows=rows, total=len(found), q=query.get("q", ""), only="edited" in query, kept=kept,
+        "experts/gold.html", w=words, rows=rows, total=len(found), q=query.get("q", ""), only="edited" in query,
+        kept=kept,
         before=before, after=after, file=shlex.quote(str(library_of(request).labels)),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)
@@ -85,7 +86,7 @@ def _question(request: Request) -> Response:
         sample, edits = store.sample(sample_id).sample, store.edits(sample_id)
         first = store.sample(sample_id, original=True).sample
     body = canvas.html(
-        "web/gold_question.html", w=words, id=Markup.escape(sample_id), by=by,
+        "experts/gold_question.html", w=words, id=Markup.escape(sample_id), by=by,
         version=edits[-1].version if edits else 0,
         saved="saved" in request.query_params, fields=fields_html(canvas, sample, by),
         versions=list(_versions(canvas, first, edits))[::-1], up=link(request, "/gold", by=by),

@@ -9,8 +9,8 @@ import pytest
 
 from ragstone import evaluate
 from ragstone.analysis.expert_agreement import Scored, calibrate
-from ragstone.api.experts import agreement_of_experts, scores_of
-from ragstone.api.label_round import label_round
+from ragstone.experts.experts import agreement_of_experts, scores_of
+from ragstone.experts.label_round import label_round
 from ragstone.labels.items import Candidate
 from ragstone.labels.sampling import By, draw
 from ragstone.runs.record_pages import RecordPages

@@ -12,11 +12,11 @@ from tests.cli.tools import Told, one_line
 from tests.examples import examples
 
 from ragstone import evaluate
-from ragstone.api.gold_edits import edit_gold, edits_of
-from ragstone.api.gold_export import export_data
-from ragstone.api.label_round import label_round
 from ragstone.datasets.tabular import read_eval_data
 from ragstone.errors import UnknownName, UsageError
+from ragstone.experts.gold_edits import edit_gold, edits_of
+from ragstone.experts.gold_export import export_data
+from ragstone.experts.label_round import label_round
 from ragstone.labels import Edit, Label, LabelStore
 from ragstone.runs import open_run
 

@@ -8,10 +8,10 @@ from tests.evaluation.judging import Embedder, scripted_judge, verdict
 from tests.evaluation.test_evaluate import PLAIN, rows
 from tests.golden import figures, golden
 
-from ragstone.api.agreement import Ways, agreement_of_protocols_async
 from ragstone.datasets.tabular.reading import read_data
 from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
+from ragstone.experts.agreement import Ways, agreement_of_protocols_async
 from ragstone.metrics.judge.envelope import opened
 from ragstone.models.scripted import Scripted
 from ragstone.types import Request

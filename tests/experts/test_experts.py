@@ -11,9 +11,9 @@ from ragstone import evaluate
 from ragstone.analysis.calibration import Calibrated
 from ragstone.analysis.expert_agreement import Refused
 from ragstone.analysis.expert_pairs import confusions, one_by_one
-from ragstone.api.experts import agreement_of_experts, next_to_label
-from ragstone.api.label_round import label_round
 from ragstone.errors import DataError, UsageError
+from ragstone.experts.experts import agreement_of_experts, next_to_label
+from ragstone.experts.label_round import label_round
 from ragstone.labels import Label, LabelStore, items_of, task_named
 from ragstone.labels.items import Candidate
 from ragstone.labels.sampling import PICKED

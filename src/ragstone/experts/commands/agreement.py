@@ -16,8 +16,8 @@ from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.analysis.next_labels import NextLabels
-    from ragstone.api.agreement import Ways
     from ragstone.display import Table
+    from ragstone.experts.agreement import Ways
 
 _MOST = 1_000  # passages a sample; beyond it a typing error is likelier than a wish
 
@@ -59,7 +59,7 @@ def experts(labels: Path, **values: Any) -> int:
     LABELS is a file of `ragstone annotate`, or CSV, JSONL or JSON with the columns id, expert, and either task and
     label or a column per task (correct, faithful, relevant, or a metric). With 50 labels or more, means of the judge
     are calibrated by them."""
-    from ragstone.api.experts import agreement_of_experts, next_to_label  # noqa: PLC0415
+    from ragstone.experts.experts import agreement_of_experts, next_to_label  # noqa: PLC0415
 
     low, high = values["scale"]
     how = {"system": values["system"], "scale": (low, high), "by": values["by"], "metric": values["metric"]}
@@ -126,10 +126,10 @@ def protocols(**values: Any) -> int:
     The result shows how much accuracy the cheaper joint verification costs with this judge on these data: κ for each
     kind of verdict and the difference in each metric. --passages 5,10 repeats it with many long passages. Exit 3 if a
     sample could not be judged."""
-    from ragstone.api.agreement import agreement_of_protocols_async  # noqa: PLC0415
     from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
     from ragstone.engine.execute import cache_folder  # noqa: PLC0415
     from ragstone.engine.judging import Judging  # noqa: PLC0415
+    from ragstone.experts.agreement import agreement_of_protocols_async  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
     try:

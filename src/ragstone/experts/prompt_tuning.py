@@ -17,8 +17,6 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from ragstone.api.expert_labels import read_labels
-from ragstone.api.experts import metric_of, scores_of, side_of
 from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import cache_folder
 from ragstone.engine.judging import Judging, open_tools
@@ -26,6 +24,8 @@ from ragstone.engine.open_run import open_checked, viewed
 from ragstone.errors import UsageError
 from ragstone.evaluation.estimate import without_models
 from ragstone.evaluation.prompts import prompt_file
+from ragstone.experts.expert_labels import read_labels
+from ragstone.experts.experts import metric_of, scores_of, side_of
 from ragstone.metrics import find_metric, steps_of
 from ragstone.metrics.judge.corrections import corrected
 from ragstone.metrics.judge.envelope import opened as taken_out

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.api.test_prompt_tuning import has_seen_one, judge, labels, plan, rows
+from tests.experts.test_prompt_tuning import has_seen_one, judge, labels, plan, rows
 
 
 def test_the_command_says_what_came_of_it_in_both_languages(tmp_path: Path, ragstone: Any, monkeypatch: Any) -> None:

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.analysis.fields import fields_of
-from ragstone.api.expert_labels import RECORDED
-from ragstone.api.experts import TASKS as METRICS
-from ragstone.api.experts import next_to_label
-from ragstone.api.gold_export import samples_of
 from ragstone.datasets.evidence import COLUMN, evidence_passages
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.tabular.items import Item
 from ragstone.engine.blocking import public
 from ragstone.engine.open_run import benchmark_of, is_run_file, open_checked, viewed
 from ragstone.errors import UsageError
+from ragstone.experts.expert_labels import RECORDED
+from ragstone.experts.experts import TASKS as METRICS
+from ragstone.experts.experts import next_to_label
+from ragstone.experts.gold_export import samples_of
 from ragstone.labels import LabelStore, Task, items_of, task_named
 from ragstone.labels.items import Candidate, candidates
 from ragstone.labels.sampling import By, assigned_evenly, draw

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.view import serve, server_options
 from ragstone.commands.options import PATH, NameList, Pairs, both, json_option, language_option, map_option, once
 from ragstone.commands.output import ask, say, say_json
 from ragstone.commands.shell import keeping
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.web.serving import serve, server_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ def command(source: Path | None, **values: Any) -> int:
     RUN or DATA is needed once: its items are kept in the file of labels, without judge scores and names of systems.
     Every label is written at once; the same command goes on where it ended. `ragstone agreement experts` measures a
     judge against the labels, `ragstone data review` tells what a review of questions says."""
-    from ragstone.api.label_round import label_round  # noqa: PLC0415
+    from ragstone.experts.label_round import label_round  # noqa: PLC0415
 
     chosen = values.pop("language")
     language = chosen or preferred_language()
@@ -108,7 +108,7 @@ _SERVER = ("port", "host", "allowed_hosts", "token", "open_browser")
 
 def _settle(store: "LabelStore", expert: str | None, tasks: tuple[str, ...], language: str, *, as_json: bool) -> int:
     """Settles disputes in the terminal, or prints the queue as JSON."""
-    from ragstone.cli.labelling import Settling  # noqa: PLC0415
+    from ragstone.experts.commands.labelling import Settling  # noqa: PLC0415
     from ragstone.labels.consensus import disputes  # noqa: PLC0415
 
     if as_json:
@@ -125,7 +125,7 @@ def _exchange(
     store: "LabelStore", expert: str | None, tasks: tuple[str, ...], language: str, files: dict[str, Any]
 ) -> int:
     """Reads and writes files of labels. Exit 1 if labels of a file contradict those that are there."""
-    from ragstone.api.label_files import export_labels, import_labels_of  # noqa: PLC0415
+    from ragstone.experts.label_files import export_labels, import_labels_of  # noqa: PLC0415
 
     texts = messages(__name__, language)
     document: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _label(
     store: "LabelStore", expert: str | None, team: tuple[str, ...], tasks: tuple[str, ...], language: str
 ) -> int:
     """Labels in the terminal, or says who can go on with which command."""
-    from ragstone.cli.labelling import Session  # noqa: PLC0415
+    from ragstone.experts.commands.labelling import Session  # noqa: PLC0415
 
     texts = messages(__name__, language)
     experts = store.experts()

@@ -16,7 +16,7 @@ from ragstone.web.forms import Form, labels_of, posted, seen
 from ragstone.web.page import address, library_of
 
 
-def label_buttons(request: Request, canvas: Canvas, run: str, record: Record) -> Markup:
+def case_buttons(request: Request, canvas: Canvas, run: str, record: Record) -> Markup:
     """The buttons of a case page that lead to labelling its answer and to editing its gold; nothing where the viewer
     has no file of labels. `run`: the name of the run."""
     if library_of(request).labels is None:
@@ -26,7 +26,10 @@ def label_buttons(request: Request, canvas: Canvas, run: str, record: Record) ->
         for name, value in (("run", run), ("system", record.system_id), ("id", record.case.id))
     }
     return canvas.html(
-        "web/pick.html", w=messages(__name__, canvas.language), fields=fields, action=address(request, "/annotate/case")
+        "experts/pick.html",
+        w=messages(__name__, canvas.language),
+        fields=fields,
+        action=address(request, "/annotate/case"),
     )
 
 

@@ -13,8 +13,8 @@ from tests.cli.tools import Told, one_line
 from tests.web.conftest import Browse, browse  # noqa: F401  a fixture
 from tests.web.rounds import OURS
 
-from ragstone.api.label_round import label_round
-from ragstone.api.question_review import review_of
+from ragstone.experts.label_round import label_round
+from ragstone.experts.question_review import review_of
 from ragstone.labels import Edit, Label, LabelStore
 from ragstone.stats import at_most
 

@@ -24,7 +24,8 @@ def fields_html(canvas: Canvas, sample: Sample, by: str) -> Markup:
         for passage in sample.passages
     ]
     return canvas.html(
-        "web/gold_fields.html", w=words, question=_field(sample.question), slots=slots, by=by, answerable=_mark(sample),
+        "experts/gold_fields.html", w=words, question=_field(sample.question), slots=slots, by=by,
+        answerable=_mark(sample),
         passages=[*known, {"relevant": None, "new": True, "title": "", "text": Markup()}],
         answers=[(value, words[name]) for value, name in _MARKS if value or not _mark(sample)],
     )  # fmt: skip

@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from ragstone.analysis.agreement import Agreement, MetricGap, Verdicts, agreement, gap, verdicts_of
 from ragstone.datasets.tabular import EvalData
 from ragstone.engine.blocking import public
 from ragstone.engine.execute import cache_folder, concurrency_of
 from ragstone.engine.judging import Judging, open_tools
 from ragstone.errors import UsageError
 from ragstone.evaluation.evaluate import EvalPlan, plan_evaluation
+from ragstone.experts.agreement_figures import Agreement, MetricGap, Verdicts, agreement, gap, verdicts_of
 from ragstone.metrics import GROUPS
 from ragstone.metrics.judge import JudgeFailed
 from ragstone.models import ModelOptions

@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ragstone.experts.pages.annotate import desk
 from ragstone.labels import Label, LabelStore
 from ragstone.report.sanitize import one_line
 from ragstone.web.forms import labels_of
 from ragstone.web.page import address, canvas_of, parameter
-from ragstone.web.pages.annotate import desk
 
 _MOST = 500
 
@@ -33,7 +33,7 @@ def _queue(request: Request) -> Response:
                 "settled": f"{titles[settled[-1].value]} ({settled[-1].expert})" if settled else "",
             })  # fmt: skip
     body = canvas.html(
-        "web/disputes.html", w=words, rows=rows, count=sum(not settled for _, settled in found),
+        "experts/disputes.html", w=words, rows=rows, count=sum(not settled for _, settled in found),
         up=address(request, "/annotate", {"expert": expert}),
     )  # fmt: skip
     return desk(request, canvas, words["title"], body)

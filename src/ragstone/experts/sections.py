@@ -36,7 +36,7 @@ def _body(view: View) -> Markup | None:
         for agreement in view.experts.judged if not agreement.part and agreement.differ
     ]  # fmt: skip
     tables = [(table.title, table_html(view, table)) for table in expert_tables(view.experts, language=view.language)]
-    return view.html("report/experts.html", differ=differ, tables=tables)
+    return view.html("experts/experts.html", differ=differ, tables=tables)
 
 
 PLUGINS = {"experts": Section(35, {"en": "Judge and experts", "zh": "裁判模型与专家"}, _body)}

@@ -13,8 +13,8 @@ from tests.cli.tools import Told, command, environment, one_line
 from tests.golden import golden
 
 from ragstone import evaluate
-from ragstone.api.label_round import label_round
-from ragstone.cli.labelling import Session
+from ragstone.experts.commands.labelling import Session
+from ragstone.experts.label_round import label_round
 from ragstone.labels import LabelStore
 from ragstone.labels.consensus import consensus
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.metrics.judge.judges import reply_to, shown_in
 
 from ragstone import evaluate
-from ragstone.api.prompt_tuning import TuningPlan, estimate_tuning, halves, plan_tuning, tune_prompts
 from ragstone.engine.judging import Judging
 from ragstone.errors import UsageError
 from ragstone.evaluation.prompts import check_prompts, prompt_file
+from ragstone.experts.prompt_tuning import TuningPlan, estimate_tuning, halves, plan_tuning, tune_prompts
 from ragstone.metrics.judge.corrections import corrected
 from ragstone.metrics.judge.prompts import LANGUAGES, NAMES, Prompts, read_prompt
 from ragstone.models import ModelOptions

@@ -1,0 +1,1 @@
+"""Labels of experts: rounds of labelling, agreement, edited gold data, and prompts tuned by labels."""

@@ -1,0 +1,1 @@
+"""`ragstone annotate`, `ragstone agreement` and `ragstone prompts`."""
