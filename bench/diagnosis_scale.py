@@ -71,7 +71,7 @@ def system_of(size: int) -> Any:
 
 def measured(size: int) -> dict[str, float]:
     """The CPU seconds and the MiB at the peak of a diagnosis of so many questions, in this process."""
-    from ragstone.api.diagnose import diagnose  # noqa: PLC0415
+    from ragstone.diagnosis.diagnose import diagnose  # noqa: PLC0415
     from ragstone.retrieval.corpus import Corpus  # noqa: PLC0415
     from ragstone.types import Passage  # noqa: PLC0415
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ragstone.benchmarks.interventions.causes import TABLE
-from ragstone.benchmarks.interventions.conditions import CONDITIONS
-from ragstone.benchmarks.interventions.evidence import FIELDS, SOURCES
+from ragstone.diagnosis.interventions.causes import TABLE
+from ragstone.diagnosis.interventions.conditions import CONDITIONS
+from ragstone.diagnosis.interventions.evidence import FIELDS, SOURCES
 from ragstone.messages import messages
 
 __all__ = ["DOCUMENTS", "with_tables"]
@@ -28,7 +28,7 @@ _HEADS = {
 
 def with_tables(text: str, language: str) -> str:
     """The document with its tables as the code has them."""
-    words = messages("ragstone.benchmarks.interventions.tables", language)
+    words = messages("ragstone.diagnosis.interventions.tables", language)
     rows = {"causes": _causes(words), "fields": _fields(language), "conditions": _conditions(words)}
     for name, lines in rows.items():
         head = _HEADS[language][name]
@@ -47,7 +47,7 @@ def _causes(words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _fields(language: str) -> Iterator[str]:
-    words = messages("ragstone.benchmarks.interventions.evidence", language)
+    words = messages("ragstone.diagnosis.interventions.evidence", language)
     for name, values in FIELDS.items():
         asked = ", ".join(f"`{condition}`" for condition in SOURCES.get(name, ())) or "–"
         yield f"| `{name}` | {words[f'field_{name}']} | {', '.join(values)} | {asked} |"

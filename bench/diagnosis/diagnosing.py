@@ -11,8 +11,8 @@ from bench.diagnosis.measures import STAGE_OF, Verdict
 from bench.diagnosis.trials import Trial
 
 from ragstone import diagnose
-from ragstone.api.diagnose import DiagnosisResult
-from ragstone.benchmarks.interventions.conditions import SEARCHES
+from ragstone.diagnosis.diagnose import DiagnosisResult
+from ragstone.diagnosis.interventions.conditions import SEARCHES
 
 __all__ = ["Diagnosis", "diagnosed"]
 

@@ -22,7 +22,7 @@ from bench.diagnosis.pipeline import Pipeline
 from bench.diagnosis.trials import Trial
 from bench.diagnosis.worlds import World, fictional
 
-from ragstone.benchmarks.interventions.advice import Fix
+from ragstone.diagnosis.interventions.advice import Fix
 from ragstone.types import Query
 
 __all__ = ["Followed", "followed", "gain_of", "planted"]

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import web
-from tests.api.planted import documents, questions
 from tests.construction.test_questions import documents as chunks
+from tests.diagnosis.planted import documents, questions
 from tests.evaluation.judging import Embedder
 from tests.evaluation.test_eval import judging
 from tests.evaluation.test_evaluate import rows

@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 
 from ragstone import bench, diagnose, evaluate, run
 from ragstone.api import read_run
-from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.cli import run as command_line
+from ragstone.diagnosis.interventions.conditions import CONDITIONS
 from ragstone.metrics import METRICS
 from ragstone.web.app import create_app
 from ragstone.web.library import Library

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.api.planted import Planted
-from tests.api.test_diagnose import corpus, labelled
+from tests.diagnosis.planted import Planted
+from tests.diagnosis.test_diagnose import corpus, labelled
 from tests.systems.test_http import serving
 
 from ragstone import diagnose, run
-from ragstone.benchmarks.interventions.conditions import CONDITIONS
+from ragstone.diagnosis.interventions.conditions import CONDITIONS
 from ragstone.errors import AllowanceSpent
 from ragstone.evaluation.questions import run_async
 from ragstone.models import ModelOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.web.conftest import Browse
 
-from ragstone.api.diagnose import diagnose
+from ragstone.diagnosis.diagnose import diagnose
 from ragstone.engine.open_run import read_run
 from ragstone.evaluation.bench import bench
 from ragstone.evaluation.evaluate import evaluate

@@ -10,13 +10,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
     from ragstone.cluster.merge import MergedRun, merge
     from ragstone.comparison.compare import Comparison, compare
     from ragstone.comparison.trend import TrendResult, trend
     from ragstone.construction.build_mirage import BuiltMirage, build_mirage, build_mirage_async
     from ragstone.construction.build_questions import BuiltQuestions, build_questions, build_questions_async
     from ragstone.construction.build_rgb import BuiltRGB, build_rgb, build_rgb_async
+    from ragstone.diagnosis.diagnose import DiagnosisResult, diagnose, diagnose_async
     from ragstone.engine.gates import Gate, GateResult, check_gates
     from ragstone.engine.open_run import OpenRun, read_run
     from ragstone.engine.slices import Slice, Slices, slices
@@ -39,7 +39,7 @@ MODULES = {
     "ragstone.construction.build_questions": ("BuiltQuestions", "build_questions", "build_questions_async"),
     "ragstone.construction.build_rgb": ("BuiltRGB", "build_rgb", "build_rgb_async"),
     "ragstone.comparison.compare": ("Comparison", "compare"),
-    "ragstone.api.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
+    "ragstone.diagnosis.diagnose": ("DiagnosisResult", "diagnose", "diagnose_async"),
     "ragstone.evaluation.evaluate": ("EvalResult", "evaluate", "evaluate_async"),
     "ragstone.experts.experts": ("ExpertAgreement", "agreement_of_experts"),
     "ragstone.engine.gates": ("Gate", "GateResult", "check_gates"),

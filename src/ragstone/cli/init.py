@@ -219,7 +219,7 @@ def _checked(starter: "Starter", texts: Mapping[str, str]) -> bool:
 def _first_run(starter: "Starter", texts: Mapping[str, str]) -> int:
     """Asks the first questions as `ragstone diagnose` does, or `ragstone run` where no question has a reference, with
     the options that were just written."""
-    from ragstone.cli.diagnose import command as diagnose  # noqa: PLC0415
+    from ragstone.diagnosis.command import command as diagnose  # noqa: PLC0415
     from ragstone.evaluation.commands.run import command as run  # noqa: PLC0415
 
     say(texts["running"].format(count=_FIRST))

@@ -32,7 +32,7 @@ COMMANDS = {
     "bench": ("ragstone.evaluation.commands.bench", "Run a benchmark."),
     "cases": ("ragstone.evaluation.commands.cases", "Print the cases of a benchmark, without asking any model."),
     "run": ("ragstone.evaluation.commands.run", "Ask a system your own questions, and score its answers."),
-    "diagnose": ("ragstone.cli.diagnose", "Why a system's answers are wrong, and what fixing it would buy."),
+    "diagnose": ("ragstone.diagnosis.command", "Why a system's answers are wrong, and what fixing it would buy."),
     "batch": ("ragstone.cli.batch", "List and cancel batches at providers."),
     "system": ("ragstone.evaluation.commands.system", "Check a system before it is evaluated."),
     "eval": ("ragstone.evaluation.commands.evaluate", "Score existing answers."),

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import pytest
 
 if TYPE_CHECKING:
-    from ragstone.api.diagnose import DiagnosisResult
+    from ragstone.diagnosis.diagnose import DiagnosisResult
     from ragstone.evaluation.evaluate import EvalResult
     from ragstone.pytest_plugin.messages import PassRate
     from ragstone.pytest_plugin.runs import LiveRun
@@ -313,7 +313,7 @@ def assert_diagnosis(
         questions: Any, thresholds: Mapping[str, float], *, system: Any,
         mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95, **options: Any,
     ) -> "DiagnosisResult":  # fmt: skip
-        from ragstone.api.diagnose import DiagnosisResult  # noqa: PLC0415
+        from ragstone.diagnosis.diagnose import DiagnosisResult  # noqa: PLC0415
         from ragstone.pytest_plugin.runs import diagnose_system  # noqa: PLC0415
 
         __tracebackhide__ = True

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.analysis.gates import GateResult
-from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
-from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.comparison.compare import compare
 from ragstone.datasets.tabular import EvalData
 from ragstone.datasets.tabular.reading import read_data
+from ragstone.diagnosis.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
+from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.engine.execute import RunOptions, asking, default_name
 from ragstone.engine.gates import check_gates
 from ragstone.engine.project_config import asked_system

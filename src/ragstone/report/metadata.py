@@ -42,6 +42,13 @@ def condition_of(
         yield one_line(words.get(f"field_{name}", name), 80), one_line(shown or words.get(key, text), _LINE)
 
 
+def condition_name(name: str, value: Scalar, language: str, benchmark: Benchmark) -> str:
+    """A part of a condition for a reader: its benchmark may have a word for the value (`condition_VALUE`)."""
+    return words_of(benchmark, language).get(f"condition_{value}") or " ".join(
+        next(iter(condition_of({name: value}, language, benchmark)))
+    )
+
+
 def column_of(name: str, text: str, language: str, benchmark: Benchmark | None) -> tuple[str, str]:
     """A column of the data and its value, in the words of the benchmark where it wrote the column (`column_NAME`,
     `column_NAME_VALUE`); those of the user stay."""
@@ -50,8 +57,9 @@ def column_of(name: str, text: str, language: str, benchmark: Benchmark | None) 
 
 
 def words_of(benchmark: Benchmark | None, language: str) -> Mapping[str, str]:
-    """What a benchmark, or every one, calls its fields."""
-    return messages(_SHARED if benchmark is None else type(benchmark).__module__, language)
+    """What a benchmark calls its fields, and what every one does."""
+    own = {} if benchmark is None else messages(type(benchmark).__module__, language)
+    return {**messages(_SHARED, language), **own}
 
 
 def passage_name(passage_id: str, language: str, benchmark: Benchmark | None) -> str:

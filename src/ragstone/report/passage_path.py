@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.benchmarks.interventions.gold import holds, labelled
+from ragstone.analysis.gold_passages import holds, labelled
 from ragstone.responses.stages import STAGES, passages_at
 from ragstone.types import Passage, Record
 

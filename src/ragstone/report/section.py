@@ -155,13 +155,16 @@ class Section:
     """A part of the report. Sections are sorted by `order`; `title` is by language, with at least "en".
 
     `body` returns HTML as Markup (a plain str is escaped), or None to leave the section out. It must depend only on
-    the view. `folded`: a page that opens with a summary has it at its end, folded, under how it was made.
+    the view. `folded`: a page that opens with a summary has it at its end, folded, under how it was made. `question`:
+    what all answers of a system to one question show together, for the page of a case; empty for a benchmark that is
+    not the section's.
     """
 
     order: int
     title: Mapping[str, str]
     body: Callable[[View], Markup | str | None]
     folded: bool = False
+    question: Callable[[Canvas, Benchmark, Sequence[Record], Run | None], Markup] | None = None
 
 
 SECTIONS: Registry[Section] = Registry(
@@ -171,3 +174,11 @@ SECTIONS: Registry[Section] = Registry(
     needs=["order", "title", "body"],
     part="sections",
 )
+
+
+def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record], run: Run | None = None) -> Markup:
+    """What the sections say of one question, from all its records. `run`: has the answers to all questions."""
+    told = [
+        section.question(canvas, benchmark, answers, run) for _, section in SECTIONS if section.question is not None
+    ]
+    return Markup().join(told)

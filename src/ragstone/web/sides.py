@@ -11,8 +11,8 @@ from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index import CaseIndex, CaseKey
 from ragstone.display import short_names
 from ragstone.errors import UnknownName, UsageError
+from ragstone.report.metadata import condition_name
 from ragstone.report.section import Canvas
-from ragstone.report.sections.diagnosed import condition_name
 from ragstone.report.side_by_side import MOST, Column
 from ragstone.types import Benchmark, Record
 from ragstone.web.page import address, library_of
@@ -107,7 +107,9 @@ def varying(canvas: Canvas, benchmark: Benchmark, records: Sequence[Record]) -> 
     fields = dict.fromkeys(name for condition in conditions.values() for name in condition)
     apart = [name for name in fields if len({str(condition.get(name)) for condition in conditions.values()}) > 1]
     return {
-        case: ", ".join(condition_name(canvas, benchmark, name, condition[name]) for name in apart if name in condition)
+        case: ", ".join(
+            condition_name(name, condition[name], canvas.language, benchmark) for name in apart if name in condition
+        )
         for case, condition in conditions.items()
     }
 

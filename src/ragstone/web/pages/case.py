@@ -16,8 +16,7 @@ from ragstone.errors import RagstoneError
 from ragstone.messages import messages
 from ragstone.report.case_page import LinkedRecord, ShownCase, case_parts, related_html
 from ragstone.report.sanitize import one_line
-from ragstone.report.section import Canvas
-from ragstone.report.sections.diagnosed import question_html
+from ragstone.report.section import Canvas, question_html
 from ragstone.types import Record
 from ragstone.web.page import address, language_of, library_of, offered_for_case, page, parameter
 from ragstone.web.sides import Side, beside_address, case_address, current, varying

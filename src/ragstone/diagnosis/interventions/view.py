@@ -1,0 +1,60 @@
+"""A run of interventions as gates, slices and comparisons read it: the answers as is, each with its cause."""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ragstone.diagnosis.interventions.causes import CAUSES
+from ragstone.plans import Plan
+from ragstone.types import Record, Run, Score
+
+if TYPE_CHECKING:
+    from ragstone.diagnosis.interventions.benchmark import Interventions
+
+
+class AsIsRun:
+    """The records as is, with a score `cause.NAME` for each cause: 1 where it is the primary cause, else 0."""
+
+    def __init__(self, run: Run, benchmark: "Interventions") -> None:
+        self._run, self._benchmark = run, benchmark
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        meta = dict(self._run.meta)
+        lower = {f"cause.{name}": "lower" for name in CAUSES if name != "healthy"}
+        return {**meta, "better": {**dict(meta.get("better", {})), **lower}}
+
+    @property
+    def systems(self) -> Mapping[str, Mapping[str, Any]]:
+        return self._run.systems
+
+    @cached_property
+    def _causes(self) -> dict[tuple[str, str], str]:
+        return {
+            (system, item.evidence.records["as_is"].case.id): item.cause.name
+            for system in self.systems
+            for item in self._benchmark.diagnosed(self._run, system, sure=False)
+        }
+
+    def records(
+        self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
+    ) -> Iterator[Record]:
+        for record in self._run.records(system=system, cases=cases, texts=texts):
+            cause = self._causes.get((record.system_id, record.case.id))
+            if cause is not None:
+                scores = {f"cause.{name}": Score.of(name == cause) for name in CAUSES}
+                yield replace(record, scores={**record.scores, **scores})
+
+    def plans(self) -> Mapping[str, Plan]:
+        """What remains as is."""
+        plans = {}
+        for system, plan in self._run.plans().items():
+            cells = tuple(cell for cell in plan.cells if cell.condition.get("intervention") == "as_is")
+            total, asked = sum(cell.total for cell in cells), sum(cell.asked for cell in cells)
+            plans[system] = Plan(total, asked, 0, cells)
+        return plans
+
+    def unasked(self, system: str, /) -> Iterator[str]:
+        return (case for case in self._run.unasked(system) if case.endswith("/as_is"))

@@ -1,0 +1,160 @@
+"""A second reading of wrong answers: error messages, right answers that the metric missed, and values in another form,
+in English and Chinese; and none of them where the answer is simply wrong."""
+
+import pytest
+from tests.diagnosis.interventions.evidence import evidence_of
+
+from ragstone.diagnosis.interventions.causes import cause_of
+from ragstone.types import Score
+
+
+def cause(reference: str, answer: str, *, question: str = "", gold: str = "", alone: str | None = None) -> str:
+    """The cause of this answer, where the same is said again and from the gold alone."""
+    question = question or ("它有多重？" if any(char > "\u2fff" for char in reference) else "How much is it?")
+    answers = {"as_is": answer, "again": answer, "gold_only": answer if alone is None else alone, "closed_book": "?"}
+    return cause_of(evidence_of(question, [reference], answers, gold=[gold or f"It is {reference}, they say."])).name
+
+
+@pytest.mark.parametrize("message", [
+    "", " \n", "{}", "[]", "None", "null", "...", "Sorry, something went wrong (500).", "Rate limit exceeded",
+    "Error: timeout",
+    "HTTP 503 Service Unavailable", "An unexpected error has occurred.", "Request timed out.", "TimeoutError: read",
+    "抱歉，系统繁忙，请稍后再试。", "请求过于频繁", "服务器内部错误（500）", "出错了", "网络异常，请重试", "调用失败",
+])  # fmt: skip
+def test_a_message_of_an_error_and_an_empty_reply_are_no_answers(message: str) -> None:
+    assert cause("317 kg", message) == "error"
+    assert cause("三百公斤", message) == "error"
+
+
+@pytest.mark.parametrize(("question", "reference"), [("How heavy is it?", "317 kg"), ("它有多重？", "317公斤")])
+def test_an_answer_that_only_repeats_the_question_is_none(question: str, reference: str) -> None:
+    assert cause(reference, question, question=question) == "error"
+    assert cause(reference, f"{question} 12", question=question) != "error"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "No.",
+        "The error rate was 5%.",
+        "None of them.",
+        "450 kg",
+        "Service is free on Mondays.",
+        "无",
+        "系统重450公斤。",
+    ],
+)
+def test_a_wrong_answer_is_no_message_of_an_error(answer: str) -> None:
+    assert cause("317 kg", answer) != "error"
+
+
+def test_what_the_documents_say_is_no_message_of_an_error() -> None:
+    gold = "Above ten requests the portal shows: Rate limit exceeded. Above twenty it shows: Account locked."
+    assert cause("Account locked", "Rate limit exceeded", question="What does it show?", gold=gold) != "error"
+
+
+@pytest.mark.parametrize(("reference", "answer"), [
+    ("Anna Lind", "It was Lind, Anna."), ("Anna Lind and Bo Ek", "Bo Ek and Anna Lind."), ("Group D", "The D group."),
+    ("红色和蓝色", "蓝色和红色。"), ("伊尔莎·勃兰特", "勃兰特·伊尔莎"),
+])  # fmt: skip
+def test_a_right_answer_in_another_order_is_a_matter_of_the_metric(reference: str, answer: str) -> None:
+    assert cause(reference, answer) == "metric"
+
+
+@pytest.mark.parametrize(("reference", "answer"), [
+    ("Anna Lind", "It was not Lind, Anna."), ("Norvik to Sundal", "Sundal to Norvik"), ("3-1", "1-3"),
+    ("42 km", "It is not 42,000 m."), ("18 animals", "18 boats"), ("317 kg, says Anna Lind", "699 lb"),
+    ("Ilse Brandt", "Brandt and Ilse Kross"), ("Anna Lind", "Bo Lind"), ("Anna Lind", "I do not know Lind, Anna."),
+    ("红色和蓝色", "红色和绿色"), ("北港胜南谷", "南谷胜北港"),
+])  # fmt: skip
+def test_a_wrong_answer_with_the_same_words_is_not(reference: str, answer: str) -> None:
+    assert cause(reference, answer) != "metric"
+
+
+SAME = [
+    ("3.5 km", "It is 2.17 miles."), ("42 km", "42,000 m"), ("317 kg", "699 lb"), ("12.5%", "0.125"),
+    ("20 °C", "68 °F"), ("38 hours", "2280 minutes"), ("1,234.5", "1.234,5"), ("18 months", "1.5 years"),
+    ("90 days", "three months"),
+    ("25 minutes", "0.42 hours"), ("9 days", "a week and two days"), ("90 minutes", "1 hour 30 minutes"),
+    ("1,200", "twelve hundred"), ("1,200", "1.2 thousand"), ("75%", "Three quarters of the staff."),
+    ("20 minutes", "a third of an hour"), ("90 seconds", "a minute and a half"), ("9:30", "At half past nine."),
+    ("18:30", "half past six in the evening"), ("31 March", "03/31"), ("14 May 2021", "2021-05-14"),
+    ("Saturday", "Sat"), ("EUR 0.42", "42 cents"), ("8443", "eight-four-four-three"), ("18", "one and a half dozen"),
+    ("47 dB", "47 decibels"), ("5 euros and 20 minutes", "It is five EUR and a third of an hour."),
+    ("Ilse Thorn", "That is Ms Thorn."),
+    ("3.5公里", "答案是2.17英里。"), ("六周", "42天"), ("317公斤", "它重699磅。"), ("百分之六十二", "0.62"),
+    ("1200", "一千二百"), ("130厘米", "一米三"), ("6.90元", "六块九"), ("2.31元", "两块三毛一"), ("9:30", "上午九点半"),
+    ("18:30", "傍晚六点半"), ("90秒", "一分半钟"), ("45分钟", "四分之三小时"), ("180天", "半年"), ("周六", "星期六"),
+    ("24", "两打"), ("30元，130厘米", "三十块，一米三"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reference", "answer"), SAME)
+def test_the_same_value_in_another_notation_is_a_matter_of_the_metric(reference: str, answer: str) -> None:
+    assert cause(reference, answer, gold=f"It says {reference}.") in ("metric", "healthy")
+
+
+@pytest.mark.parametrize(("question", "reference", "answer"), [
+    ("How many days is it?", "42 days", "It is six weeks."), ("How far is it in km?", "3.5 km", "It is 2.17 miles."),
+    ("有多少天？", "42天", "六周。"),
+])  # fmt: skip
+def test_where_the_question_asks_for_a_unit_another_one_is_a_matter_of_units(
+    question: str, reference: str, answer: str
+) -> None:
+    assert cause(reference, answer, question=question) == "units"
+
+
+@pytest.mark.parametrize(("reference", "answer"), [
+    ("3.5 km", "It is 3.5 miles."), ("1.5 million", "1.5 billion"), ("28.49亿元", "28.49万元"), ("340元", "340美元"),
+])  # fmt: skip
+def test_the_digits_of_a_value_in_a_wrong_unit_are_a_matter_of_units(reference: str, answer: str) -> None:
+    assert cause(reference, answer) == "units"
+    assert cause(reference, "文档中没有答案。", alone=answer) == "units"
+
+
+@pytest.mark.parametrize(("reference", "answer"), [
+    ("3.5 km", "It is 4 km."), ("317 kg", "450 kg"), ("5 kg", "It is 50 kg."), ("38 hours", "83 hours"),
+    ("Anna Lind", "3.5 km"), ("12.5%", "It is 25%."), ("28.49亿元", "28.94亿元"), ("2.2 billion", "It is 2.2."),
+    ("410 grams", "41 euros"),
+    ("六周", "七周"), ("1998", "2004"), ("9:30", "half past ten"), ("8 pm", "8:00"), ("31 March", "30/03"),
+    ("90 minutes", "1 hour 20 minutes"), ("24 hours", "8 euros a day"), ("6.90元", "六块八"),
+    ("Ilse Thorn", "Mr Bo Thorn"), ("Ilse Thorn", "Ms Lind"), ("47 dB", "74 decibels"), ("2 weeks", "every 14 hours"),
+])  # fmt: skip
+def test_another_value_is_not(reference: str, answer: str) -> None:
+    assert cause(reference, answer) not in ("units", "metric")
+
+
+def test_a_judge_that_read_the_answer_and_a_string_comparison_that_did_not_differ_over_the_metric() -> None:
+    for value, name in ((1.0, "metric"), (0.2, "reading")):
+        evidence = evidence_of(
+            "Who?",
+            ["the board"],
+            dict.fromkeys(("as_is", "again", "gold_only"), "the directors"),
+            gold=["The board did."],
+        )
+        for record in evidence.records.values():
+            record.scores["answer_correctness"] = Score.of(value)
+        evidence.gates = {"answer_match": 0.5}
+        assert cause_of(evidence).name == name
+
+
+_KILNS = "Who loads the kilns, and who is the safety lead?"
+_LEAD = "the kilns are loaded by Ines Harrow, the safety lead is Dilwyn Moss"
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer", "named"),
+    [
+        ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽一叶。", "metric"),
+        ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽三叶。", "reading"),
+        (_KILNS, _LEAD, "It is Ines Harrow and Dilwyn Moss.", "metric"),
+        (_KILNS, _LEAD, "It is Ines Harrow and Bob Moss.", "reading"),
+        ("Where may machines run at lunch?", "only in the metal shed", "They run in a metal shed.", "metric"),
+        ("How long may a drill be borrowed?", "at most for 5 days", "At least 5 days.", "reading"),
+        ("When is the shed closed?", "closed, but not on Sundays", "On Sundays.", "reading"),
+    ],
+)
+def test_what_a_reference_says_beyond_its_question_is_the_answer(
+    question: str, reference: str, answer: str, named: str
+) -> None:
+    assert cause(reference, answer, question=question, gold=f"# Notes\n\n{reference}.") == named

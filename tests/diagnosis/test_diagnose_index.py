@@ -1,0 +1,128 @@
+"""With the true documents as corpus and what the system can find as index, missing, old and contradicting documents are
+named, over any kind of system, in any chunking and under any ids."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.diagnosis.indexed_world import (
+    CHUNKERS,
+    FAULTS,
+    ID_SCHEMES,
+    QUESTIONS,
+    Application,
+    expected,
+    index_of,
+    served,
+)
+from tests.diagnosis.indexed_world import truth as true_documents
+
+from ragstone.diagnosis.diagnose import DiagnosisResult, diagnose
+from ragstone.diagnosis.interventions.details import details
+from ragstone.errors import RunMismatch
+from ragstone.retrieval.corpus import Corpus, read_corpus
+from ragstone.systems.http import HttpTarget
+from ragstone.systems.rag import RagTarget
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Corpus:
+    file = tmp_path / "truth.jsonl"
+    rows = [json.dumps({"id": one.id, "text": one.text}) for one in true_documents()]
+    file.write_text("\n".join(rows), encoding="utf-8")
+    return read_corpus(file)
+
+
+def failed(result: DiagnosisResult) -> dict[str, str]:
+    return {name: cause.name for name, cause in result.causes().items() if cause.name != "healthy"}
+
+
+def of_function(chunks: list[Any], tmp_path: Path, truth: Corpus, **options: Any) -> DiagnosisResult:
+    application = Application(chunks)
+    return diagnose(
+        QUESTIONS, application.ask, retriever=application.search, corpus=truth, run=tmp_path / "f.run", **options
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("chunker", CHUNKERS)
+@pytest.mark.parametrize("ids", ID_SCHEMES)
+def test_what_is_wrong_with_an_index_is_named_in_any_chunking_and_under_any_ids(
+    fault: str, chunker: str, ids: str, tmp_path: Path, truth: Corpus
+) -> None:
+    index = index_of(fault, chunker, ids)
+    assert failed(of_function(index, tmp_path, truth, index=index)) == expected(fault)
+
+
+@pytest.mark.parametrize("chunker", CHUNKERS)
+def test_a_sound_index_is_blamed_for_nothing(chunker: str, tmp_path: Path, truth: Corpus) -> None:
+    index = index_of("", chunker, "other")
+    result = of_function(index, tmp_path, truth, index=index, plan="full")
+    assert failed(result) == {}
+    assert {item.evidence.value("in_index") for item in result.questions} == {"yes"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_it_is_named_of_a_system_behind_http(fault: str, tmp_path: Path, truth: Corpus) -> None:
+    index = index_of(fault, "paragraphs", "other")
+    with served(Application(index)) as address:
+        system = HttpTarget(address, body='{"question": "{question}", "passages": "{passages}", "k": "{k}"}')
+        result = diagnose(QUESTIONS, system, corpus=truth, index=index, run=tmp_path / "h.run")
+    assert failed(result) == expected(fault)
+
+
+@pytest.mark.parametrize("fault", ["missing", "old"])
+def test_it_is_named_of_rag_over_the_index(fault: str, tmp_path: Path, truth: Corpus) -> None:
+    found = failed(diagnose(
+        QUESTIONS, "rag(retriever=bm25, k=4)", corpus=truth, index=index_of(fault, "whole"), run=tmp_path / "r.run"
+    ))  # fmt: skip
+    right = expected(fault)
+    assert Counter(found.get(name) == cause for name, cause in right.items())[True] >= 0.9 * len(right), found
+    assert not set(found.values()) & {"not_retrieved", "contradiction"}
+
+
+def test_the_index_of_a_pipeline_with_documents_of_its_own_are_these(tmp_path: Path, truth: Corpus) -> None:
+    indexed = Corpus("indexed", tuple(index_of("missing", "whole")), "of a test")
+    result = diagnose(QUESTIONS, RagTarget(indexed), corpus=truth, run=tmp_path / "own.run")
+    assert failed(result) == expected("missing")
+
+
+def test_without_an_index_nothing_is_said_to_be_missing(tmp_path: Path, truth: Corpus) -> None:
+    result = of_function(index_of("missing"), tmp_path, truth)
+    assert set(failed(result).values()) == {"not_retrieved"}, "no search returns it: a filter, or missing"
+    assert {item.evidence.value("in_index") for item in result.questions if item.cause.name != "healthy"} == {"missing"}
+    assert "Whether the index has them is not known for 10 of 10: name --index." in details(
+        "not_retrieved", result.questions
+    )
+
+
+@pytest.mark.parametrize(("fault", "cause"), [("old", "stale"), ("draft", "contradiction")])
+def test_what_searches_return_is_known_without_an_index(fault: str, cause: str, tmp_path: Path, truth: Corpus) -> None:
+    chunks = index_of(fault, ids="other")
+    found = failed(of_function(chunks, tmp_path, truth))
+    assert set(found.values()) == {cause}
+
+
+def test_the_advice_names_the_document_and_what_both_state(tmp_path: Path, truth: Corpus) -> None:
+    index = index_of("draft")
+    result = of_function(index, tmp_path, truth, index=index)
+    (english,) = details("contradiction", result.questions)
+    assert "drafts/00.txt, which states “The inspector writes: the main boiler of Arvo weighs 9000 kg" in english
+    assert "(plants/00.md: “310”)" in english
+    (chinese,) = details("contradiction", result.questions, language="zh")
+    assert "删除或注明日期：drafts/00.txt，其中写的是" in chinese
+    base, (fix,) = result.waterfall().steps[0], result.fixes()
+    assert base.gain is not None
+    assert base.gain.value == pytest.approx(0.5)
+    assert fix.cause == "contradiction"
+    assert fix.gain is not None
+    assert fix.gain.value == pytest.approx(0.5)
+
+
+def test_another_index_is_another_question(tmp_path: Path, truth: Corpus) -> None:
+    index = index_of("missing")
+    of_function(index, tmp_path, truth, index=index)
+    with pytest.raises(RunMismatch, match="index"):
+        of_function(index, tmp_path, truth, index=index_of(""))
