@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar, cast
 from ragstone.errors import UnknownName, UsageError
 
 T = TypeVar("T")
-CAPABILITIES: tuple[str, ...] = ("cluster", "comparison", "construction", "diagnosis", "experts")
+CAPABILITIES: tuple[str, ...] = ("cluster", "comparison", "construction", "diagnosis", "experts", "viewer")
 """The folders of ragstone that bring parts of their own: a capability is one line here."""
 _log = logging.getLogger(__name__)
 _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]\w*)")

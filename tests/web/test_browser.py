@@ -114,7 +114,7 @@ def test_chips_change_the_list_the_address_and_come_back(tab: Tab) -> None:
 
 
 def test_pages_of_cases_turn_by_keys(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.web.pages.cases._SIZE", 5)
+    monkeypatch.setattr("ragstone.viewer.pages.cases._SIZE", 5)
     page = tab(f"/cases?{RUN}")
     page.keyboard.press("n")
     page.wait_for_url("**page=2")
@@ -130,7 +130,7 @@ def test_no_page_is_wider_than_the_window(tab: Tab, path: str, width: int) -> No
 
 
 def test_rows_fill_in_by_themselves(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.web.pages.runs._BUDGET_SECONDS", 0.0)
+    monkeypatch.setattr("ragstone.viewer.pages.runs._BUDGET_SECONDS", 0.0)
     page = tab("/")
     page.wait_for_selector(".sys b")
     assert "extractive" in page.inner_text("table.rows")

@@ -45,7 +45,7 @@ COMMANDS = {
     "annotate": ("ragstone.experts.commands.annotate", "Label answers, passages or pairs in the terminal."),
     "gate": ("ragstone.commands.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.evaluation.commands.score", "Re-score saved predictions in the official formats."),
-    "view": ("ragstone.cli.view", "Show runs in a browser, case by case."),
+    "view": ("ragstone.viewer.command", "Show runs in a browser, case by case."),
     "show": ("ragstone.commands.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),

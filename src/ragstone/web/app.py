@@ -1,4 +1,4 @@
-"""The application: every page of `ragstone.web.pages`, behind the checks of `ragstone.web.security`."""
+"""The application: every page that a capability brings, behind the checks of `ragstone.web.security`."""
 
 from collections.abc import Collection, Iterator
 
@@ -14,9 +14,8 @@ from ragstone.error_text import told
 from ragstone.errors import RagstoneError, UnknownName
 from ragstone.messages import messages
 from ragstone.prices import Price
-from ragstone.registry import brought, modules_in
+from ragstone.registry import brought
 from ragstone.report.section import Canvas
-from ragstone.web import pages
 from ragstone.web.assets import static_file
 from ragstone.web.library import Library, NoSuchRun
 from ragstone.web.page import language_of, page
@@ -44,7 +43,7 @@ def create_app(
 
 
 def _routes() -> Iterator[Route]:
-    for module in (*modules_in(pages), *brought("pages")):
+    for module in brought("pages"):
         yield from module.ROUTES
 
 

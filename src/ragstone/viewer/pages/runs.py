@@ -40,7 +40,7 @@ def _runs(request: Request) -> Response:
         return address(request, "/", {"q": q, "page": str(to)}) if inside else ""
 
     body = canvas.html(
-        "web/runs.html", w=w, q=q, rows=rows, total=len(found), lang=request.query_params.get("lang", ""),
+        "viewer/runs.html", w=w, q=q, rows=rows, total=len(found), lang=request.query_params.get("lang", ""),
         pages=w["pages"].format(page=number, pages=-(-len(found) // _SIZE)) if len(found) > _SIZE else "",
         previous=turned(number - 1), next=turned(number + 1), events=address(request, "/events"),
     )  # fmt: skip
@@ -89,7 +89,7 @@ def _row(request: Request, canvas: Canvas, run: FoundRun, *, full: bool) -> Mark
             values["problem"] = " ".join(told(line, canvas.language) for line in error.lines)
     w = messages(__name__, canvas.language)
     return canvas.html(
-        "web/run_row.html", w=w, run=run, full=full, href=address(request, "/run", {"run": run.name}),
+        "viewer/run_row.html", w=w, run=run, full=full, href=address(request, "/run", {"run": run.name}),
         row=address(request, "/row", {"run": run.name}), when=when.isoformat(timespec="seconds"),
         day=when.strftime("%Y-%m-%d %H:%M UTC"), **values,
     )  # fmt: skip

@@ -76,7 +76,7 @@ def test_a_filter_that_cannot_be_understood_is_named(folder: Path, browse: Brows
 
 
 def test_pages_of_the_list_follow_one_another(folder: Path, browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.web.pages.cases._SIZE", 5)
+    monkeypatch.setattr("ragstone.viewer.pages.cases._SIZE", 5)
     client, seen, page = browse(folder), list[str](), ""
     href = "/cases?run=sub/a.run&sort=id"
     while href:

@@ -40,7 +40,7 @@ def _run(request: Request) -> Response:
         heading, count = title_of(run.benchmark.name, canvas.words), len(run.run.systems)
     known = request.app.state.cache.of("sections", path, language)
     top = canvas.html(
-        "web/run_top.html", w=w, progress=progress, events=address(request, "/events", {"run": name}),
+        "viewer/run_top.html", w=w, progress=progress, events=address(request, "/events", {"run": name}),
         note="" if known.fresh or known.value is None else w["older"],
         cases=address(request, "/cases", {"run": name}),
         wrong=address(request, "/cases", {"run": name, "status": "wrong"}),
@@ -94,7 +94,7 @@ def _quick(
         for count, system, facet in worst
     ]  # fmt: skip
     body = canvas.html(
-        "web/run_waiting.html", w=w, here=address(request, "/run", {"run": name}), causes=linked,
+        "viewer/run_waiting.html", w=w, here=address(request, "/run", {"run": name}), causes=linked,
         notice=notice.format(done=done.done, total=done.total), lines=[line for line in lines if line],
     )  # fmt: skip
     return body, [labels[system] for system in systems]

@@ -43,7 +43,7 @@ def _cases(request: Request) -> Response:
         if not progress.finished:
             request.app.state.cache.make(path, language)
         canvas, w = Canvas(language), messages(__name__, language)
-        body = canvas.html("web/cases.html", w=w, **_values(request, canvas, w, name, chosen, index, progress))
+        body = canvas.html("viewer/cases.html", w=w, **_values(request, canvas, w, name, chosen, index, progress))
     heading = w["heading"].format(run=name)
     return page(request, canvas, [("list", w["cases"], body)], heading=heading, run=name)
 
@@ -150,10 +150,10 @@ def _facet(
         label, shown = one_line(systems.get(facet.value, text), 60), shown or title
         chips.append(
             canvas.html(
-                "web/chip.html", w=w, label=label, count=facet.count, on=on, href=at(CaseFilter.from_query(changed))
+                "viewer/chip.html", w=w, label=label, count=facet.count, on=on, href=at(CaseFilter.from_query(changed))
             )
         )
-    return canvas.html("web/facet.html", w=w, name=one_line(shown, 60), first=chips[:_CHIPS], rest=chips[_CHIPS:])
+    return canvas.html("viewer/facet.html", w=w, name=one_line(shown, 60), first=chips[:_CHIPS], rest=chips[_CHIPS:])
 
 
 def _words(canvas: Canvas, w: Mapping[str, str], index: CaseIndex, name: str, facet: Facet) -> tuple[str, str]:
@@ -180,7 +180,7 @@ def _row(
     pairs = [*parse_qsl(chosen.query()), ("run", name), ("system", row.system_id), ("id", row.shown)]
     scores = [(one_line(metric, 60), number(value)) for metric, value in row.scores.items() if value is not None]
     return canvas.html(
-        "web/case_row.html", w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),
+        "viewer/case_row.html", w=w, row=row, href=address(request, "/case", pairs), lang=lang_attribute(row.language),
         question=one_line(row.question, 200), answer=one_line(row.answer, 200), sample=one_line(row.sample_id, 80),
         label=one_line(row.label, 120), system=one_line(labels.get(row.system_id, row.system_id), 80),
         tone=TONES[row.status], scores=scores[:_SCORES],

@@ -51,7 +51,7 @@ def _case(request: Request) -> Response:
             elsewhere=_systems(request, side, record, rows),
         )  # fmt: skip
         parts = case_parts(canvas, shown)
-    head = canvas.html("web/case_links.html", w=w, **links) + offered_for_case(request, canvas, run_name, record)
+    head = canvas.html("viewer/case_links.html", w=w, **links) + offered_for_case(request, canvas, run_name, record)
     parts[0] = (parts[0][0], parts[0][1], head + parts[0][2])
     if len(library.runs()) > 1:
         _add_later(request, canvas, w, parts, side, _shown(record))
@@ -121,7 +121,7 @@ def _add_later(
 ) -> None:  # fmt: skip
     """Adds what other runs have, which the page fetches after it is shown."""
     href = address(request, "/case/elsewhere", [*side.pairs, ("id", shown)])
-    later = canvas.html("web/elsewhere.html", w=w, href=href)
+    later = canvas.html("viewer/elsewhere.html", w=w, href=href)
     for place, (name, title, body) in enumerate(parts):
         if name == "elsewhere":
             parts[place] = (name, title, body + later)

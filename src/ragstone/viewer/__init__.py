@@ -1,0 +1,1 @@
+"""`ragstone view`: runs in a browser, case by case."""
