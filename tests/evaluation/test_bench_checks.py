@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ragstone.api.reachable import addresses, check_reachable
 from tests.cli.tools import json_server
 from tests.examples import naming
 
 from ragstone import bench
-from ragstone.api.reachable import addresses, check_reachable
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
 from ragstone.engine.judging import Judging

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.api.reachable import check_reachable
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
@@ -19,6 +18,7 @@ from ragstone.engine.run_info import GROWING, prices_and_gates
 from ragstone.engine.run_result import RunResult
 from ragstone.engine.workload import check_addressed
 from ragstone.errors import UnknownName, UsageError
+from ragstone.evaluation.reachable import check_reachable
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import PROVIDERS, ModelOptions, check_key
 from ragstone.prices import read_price
