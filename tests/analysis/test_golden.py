@@ -9,9 +9,9 @@ from tests.benchmarks.recorded.test_golden import META, records
 from tests.golden import figures, golden, structure
 
 from ragstone.analysis.gates import Gate, GateResult, check_gates, gates_of
-from ragstone.comparison.compare import comparison_tables
 from ragstone.comparison.compare_figures import Side, compare_runs
 from ragstone.comparison.compare_verdict import comparison_verdict, verdict_of
+from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.errors import UsageError
 from ragstone.experts.agreement_figures import agreement, gap
 from ragstone.types import Score

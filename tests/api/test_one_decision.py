@@ -11,9 +11,9 @@ from tests.benchmarks.recorded.memory_run import MemoryRun, record
 from tests.examples import naming
 
 from ragstone.analysis.pairing import RIGHT
-from ragstone.comparison.compare import comparison_tables
 from ragstone.comparison.compare_figures import Comparison, Difference, Side, compare_runs, gain_of_row
 from ragstone.comparison.compare_verdict import comparison_summary, comparison_verdict, verdict_of
+from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.messages import messages
 from ragstone.report.opening import better_line
 from ragstone.types import Record

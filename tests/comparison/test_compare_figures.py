@@ -7,9 +7,9 @@ import scipy  # its parts are loaded by the tests that use them
 from msgspec.structs import replace
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
-from ragstone.comparison.compare import comparison_tables
 from ragstone.comparison.compare_figures import Comparison, Side, compare_runs
 from ragstone.comparison.compare_verdict import comparison_verdict
+from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.error_text import told
 from ragstone.errors import UsageError
 from ragstone.stats import decide, holm

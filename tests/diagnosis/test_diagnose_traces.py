@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.datasets.traces.test_exports import RUNS, write
+from tests.datasets.tabular.traces.test_exports import RUNS, write
 
 from ragstone.diagnosis.diagnose import diagnose
 

@@ -14,7 +14,7 @@ from tests.servers.threaded import ThreadedServer, serving
 
 from ragstone import evaluate, evaluate_async
 from ragstone.datasets.tabular import read_eval_data
-from ragstone.datasets.traces.receiver import TraceFile, receiving
+from ragstone.datasets.tabular.traces.receiver import TraceFile, receiving
 from ragstone.engine import otlp_export
 from ragstone.engine.otlp_spans import request_of
 from ragstone.errors import UsageError

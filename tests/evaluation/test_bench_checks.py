@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ragstone.api.reachable import addresses, check_reachable
 from tests.cli.tools import json_server
 from tests.examples import naming
 
@@ -15,6 +14,7 @@ from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
 from ragstone.engine.judging import Judging
 from ragstone.errors import MissingKey, Unreachable, UsageError
+from ragstone.evaluation.reachable import addresses, check_reachable
 from ragstone.models import ModelOptions
 from ragstone.runs import open_run
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.tools import ROOT, SMALL, Told, command, environment, one_line, process
-from tests.datasets.traces.test_files import request
+from tests.datasets.tabular.traces.test_files import request
 
 from ragstone.runs import open_run
 

@@ -189,7 +189,7 @@ def _signals() -> Iterator[None]:
             signal.signal(name, old)
 
 
-_WARN = ("ragstone.registry", "ragstone.api.reachable")  # loggers whose warnings are for users
+_WARN = ("ragstone.registry", "ragstone.evaluation.reachable")  # loggers whose warnings are for users
 
 
 class _Warnings(logging.Handler):

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragstone.analysis.pairing import RIGHT
-from ragstone.comparison.compare import comparison_tables, label_of, labels_of
 from ragstone.comparison.compare_figures import Comparison, Difference
+from ragstone.comparison.difference_tables import comparison_tables, label_of, labels_of
 from ragstone.display import Action, Chart, Dot, Summary, Table
 from ragstone.engine.open_run import check_target
 from ragstone.messages import messages

@@ -11,7 +11,7 @@ from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.datasets.tabular import EvalData, retrieval_only_note
 from ragstone.datasets.tabular.problems import places
 from ragstone.datasets.tabular.reading import read_data
-from ragstone.datasets.traces.samples import SCHEMAS
+from ragstone.datasets.tabular.traces.samples import SCHEMAS
 from ragstone.engine.batches import price_in_batches
 from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited

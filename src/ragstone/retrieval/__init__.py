@@ -5,10 +5,8 @@ async with open_retriever("hybrid(bm25,local/e5-small)", pool) as retriever:
 """
 
 from ragstone.models.nested_names import Spec, parse
+from ragstone.retrieval.building import RETRIEVERS, Building, Opener
 from ragstone.retrieval.open import (
-    RETRIEVERS,
-    Building,
-    Opener,
     brings_documents,
     check_retriever,
     code_of,

@@ -30,9 +30,10 @@ from ragstone.errors import UsageError
 from ragstone.models.nested_names import Spec
 from ragstone.retrieval.bm25_disk import K1, B, Source, has_tantivy, open_disk_index
 from ragstone.retrieval.bm25_store import cached_terms, load_index, save_index
+from ragstone.retrieval.building import Building
 from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.index_folder import key_of
-from ragstone.retrieval.open import Building, searched_text
+from ragstone.retrieval.open import searched_text
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever
 

@@ -30,12 +30,13 @@ import numpy as np
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
 from ragstone.models.nested_names import Spec
+from ragstone.retrieval.building import Building
 from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.index_folder import kept_index, key_of
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_faiss
 from ragstone.retrieval.nearest_disk import PROBES, SAMPLED, OnDisk, build_on_disk, is_on_disk
-from ragstone.retrieval.open import Building, code_of, searched_text
+from ragstone.retrieval.open import code_of, searched_text
 from ragstone.types import Embedder, Passage, Retriever
 
 log = logging.getLogger(__name__)

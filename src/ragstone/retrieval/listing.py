@@ -110,8 +110,8 @@ def _unwrapped(item: Any) -> Any:
 
 async def _of_engine(source: str, options: ModelOptions) -> tuple[Passage, ...]:
     from ragstone.models.nested_names import parse  # noqa: PLC0415  (loads all retrievers)
+    from ragstone.retrieval.building import RETRIEVERS  # noqa: PLC0415
     from ragstone.retrieval.engine import EngineKind, list_collection  # noqa: PLC0415
-    from ragstone.retrieval.open import RETRIEVERS  # noqa: PLC0415
 
     spec = parse(source)
     kind = RETRIEVERS.get(spec.function)

@@ -33,10 +33,10 @@ import numpy as np
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
 from ragstone.models.nested_names import Spec
+from ragstone.retrieval.building import Building
 from ragstone.retrieval.chunkers import chunk
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.maxsim import MaxSim
-from ragstone.retrieval.open import Building
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Embedder, Passage, Retriever
 

@@ -6,54 +6,26 @@ to its opener. Other packages register theirs by an entry point in the group `ra
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions, check_model
 from ragstone.models.nested_names import HTTP, PLACE, Spec, is_http, parse
-from ragstone.registry import Registry, is_place
+from ragstone.registry import is_place
+from ragstone.retrieval.building import _DEFAULT, RETRIEVERS, Building
 from ragstone.retrieval.corpus import Documents
 from ragstone.types import Passage, Retriever
 from ragstone.user_code.isolated import source_hash
 
-_DEFAULT = ModelOptions()
 # The end of a model's error about a missing address; the model of a retriever has other options for it.
 _NO_ADDRESS = " --base-url: the address of the endpoint."
 _EMBEDDERS = ("dense", "multivector", "late")  # their first argument is an embedder
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s,(){}\"']+", re.IGNORECASE)
 _AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the inner retriever
-
-
-@dataclass(frozen=True)
-class Building:
-    """What a retriever is built from. `pool`: all passages, with unique ids. `queries`: question → its ids, if the
-    questions are known in advance (`run:FILE` needs the ids)."""
-
-    pool: Sequence[Passage]
-    options: ModelOptions = _DEFAULT
-    queries: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    _opened: dict[str, Retriever] = field(default_factory=dict, repr=False)
-
-    def calling(self, spec: Spec) -> ModelOptions:
-        """Options for opening this retriever's model: its option `url`, if given, is the base URL."""
-        url = spec.options.get("url")
-        return replace(self.options, base_url=url) if url else self.options
-
-    @contextlib.asynccontextmanager
-    async def open(self, name: str) -> AsyncIterator[Retriever]:
-        """Opens an inner retriever over the same pool."""
-        spec = parse(name)
-        async with RETRIEVERS.get(spec.function)(spec, self) as opened:
-            yield opened
-
-
-Opener: TypeAlias = "Callable[[Spec, Building], contextlib.AbstractAsyncContextManager[Retriever]]"
-
-RETRIEVERS: Registry[Opener] = Registry("retriever", "ragstone.retrieval", "ragstone.retrievers", needs=["__call__"])
 
 
 def _begin(opened: contextlib.AbstractAsyncContextManager[Any]) -> None:

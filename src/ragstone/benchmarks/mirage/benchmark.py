@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
+from ragstone.benchmarks.mirage.metric_tables import RANKING
 from ragstone.benchmarks.mirage.retrieval_pass import LABELS, NEGATIVES, RANKED, RetrievalPass, RetrievedLists
 from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
 from ragstone.datasets.pools import Pool, PoolQuestion
@@ -27,8 +28,6 @@ from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.errors import UsageError, check_name
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
-from ragstone.metrics.rank import RankMetric
-from ragstone.metrics.rank.measures import AveragePrecision, Mrr, Ndcg, Recall
 from ragstone.metrics.refusal import Refusal
 from ragstone.plans import RetrievalCost
 from ragstone.retrieval.chunkers import Chunking
@@ -47,8 +46,6 @@ _NOT_RANKED: Mapping[str, Any] = {"ranking": None}  # of a case whose passages w
 _OPTIONS = (
     "settings", "retrievers", "ks", "chunks", "limit", "repeat", "scoring", "data_name", "negatives", "alone", "labels",
 )  # fmt: skip
-RANKING: tuple[RankMetric, ...] = (Mrr(), AveragePrecision(), Ndcg(10), Recall(100))
-"""The metrics of every retriever's ranking."""
 
 
 @dataclass(frozen=True)

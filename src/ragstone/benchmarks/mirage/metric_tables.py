@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 
 from ragstone.benchmarks.mirage.aggregate import Condition
-from ragstone.benchmarks.mirage.benchmark import RANKING
 from ragstone.benchmarks.mirage.names import Names, percent
 from ragstone.benchmarks.table_builder import row
 from ragstone.display import Cell, Table
+from ragstone.metrics.rank import RankMetric
+from ragstone.metrics.rank.measures import AveragePrecision, Mrr, Ndcg, Recall
 from ragstone.stats import Estimate
+
+RANKING: tuple[RankMetric, ...] = (Mrr(), AveragePrecision(), Ndcg(10), Recall(100))
+"""The metrics of every retriever's ranking."""
 
 
 def metric_tables(names: Names) -> Iterator[Table]:

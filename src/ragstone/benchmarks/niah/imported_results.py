@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.aggregate import GIVEN, PUBLISHED
 from ragstone.benchmarks.niah.needles import NeedleQuestion, make_needle
-from ragstone.benchmarks.niah.plugin import NeedlePlugin
+from ragstone.benchmarks.niah.options import CONDITION_TYPES, NOTE_TYPES
 from ragstone.benchmarks.niah.rescore import TOP, CellResult, Results, read_results
 from ragstone.benchmarks.plugin import ImportedResults
 from ragstone.errors import DataError, UsageError
@@ -40,7 +40,7 @@ def read_all(paths: Sequence[Path]) -> list[ImportedResults]:
     imported = [*map(records_from_results, results)]
     for path in runs:
         with open_run(path) as run:
-            run.expect(NeedlePlugin.condition_types, NeedlePlugin.note_types)
+            run.expect(CONDITION_TYPES, NOTE_TYPES)
             imported += records_from_run(run, path.name, names=duplicates)
     return imported
 

@@ -29,7 +29,7 @@ from ragstone.models.tokenizers import ESTIMATE, TOKENIZERS, open_counter
 from ragstone.retrieval import check_retriever, parse
 
 if TYPE_CHECKING:
-    from ragstone.benchmarks.niah.plugin import NeedleOptions
+    from ragstone.benchmarks.niah.options import NeedleOptions
 
 ANSWER_TOKENS = 128  # the longest answer of the templates
 _WITHOUT_TOKENIZER = ("local/extractive", "local/retrieval", "scripted/")

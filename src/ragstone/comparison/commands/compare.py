@@ -51,7 +51,6 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
 
     The difference is B minus A. McNemar's exact test where scores are 0 and 1, else the interval of gains and losses;
     Holm over the table, which the intervals follow."""
-    from ragstone.comparison.compare import comparison_tables, label_of  # noqa: PLC0415
     from ragstone.comparison.compare_verdict import (  # noqa: PLC0415
         comparison_notices,
         comparison_verdict,
@@ -59,6 +58,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         verdict_of,
         write_comparison,
     )  # fmt: skip
+    from ragstone.comparison.difference_tables import comparison_tables, label_of  # noqa: PLC0415
     from ragstone.engine.open_run import check_target, remembered_language  # noqa: PLC0415
 
     if values["tolerance"] is not None and not values["fail_on_regression"]:
@@ -143,7 +143,7 @@ def _say_regressions(
     worse: "list[Difference]", thin: list[str], unfinished: list[str], refused: Mapping[str, Any], language: str
 ) -> None:
     """Says on standard error why `--fail-on-regression` ends as it does."""
-    from ragstone.comparison.compare import label_of  # noqa: PLC0415
+    from ragstone.comparison.difference_tables import label_of  # noqa: PLC0415
 
     texts = messages(__name__, language)
     for row in worse:

@@ -18,9 +18,9 @@ from ragstone.datasets.tabular.problems import Problems
 from ragstone.datasets.tabular.references import join
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
+from ragstone.datasets.tabular.traces.samples import is_trace, spans_as_rows
 from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
 from ragstone.datasets.tabular.words import ID_NAMES, ColumnMapping, is_question, plain_name, resolve
-from ragstone.datasets.traces.samples import is_trace, spans_as_rows
 from ragstone.errors import DataError, UsageError
 from ragstone.storage import Spool
 from ragstone.structs import plain_text, to_json

@@ -15,8 +15,8 @@ from ragstone.datasets.tabular.problems import warning
 from ragstone.datasets.tabular.rows import Raw
 from ragstone.datasets.tabular.sheets import xlsx_rows
 from ragstone.datasets.tabular.texts import encoding_of
-from ragstone.datasets.traces.files import is_json_spans, joined, json_spans, protobuf_spans
-from ragstone.datasets.traces.protobuf import is_protobuf
+from ragstone.datasets.tabular.traces.files import is_json_spans, joined, json_spans, protobuf_spans
+from ragstone.datasets.tabular.traces.protobuf import is_protobuf
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.storage import leads_out, reading
 

@@ -45,8 +45,8 @@ def _read_token(token: str) -> str:
 
 
 async def _serve(output: Path, port: int, host: str, token: str) -> int:
-    from ragstone.datasets.traces.protobuf import has_protobuf  # noqa: PLC0415
-    from ragstone.datasets.traces.receiver import TraceFile, receiving  # noqa: PLC0415
+    from ragstone.datasets.tabular.traces.protobuf import has_protobuf  # noqa: PLC0415
+    from ragstone.datasets.tabular.traces.receiver import TraceFile, receiving  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     texts = messages(__name__, preferred_language())

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ragstone.datasets.traces.messages import question_in, texts_in, turns_in
-from ragstone.datasets.traces.span import Kind, TraceSpan, json_value, passages_in, tokens
+from ragstone.datasets.tabular.traces.messages import question_in, texts_in, turns_in
+from ragstone.datasets.tabular.traces.span import Kind, TraceSpan, json_value, passages_in, tokens
 from ragstone.types import Passage
 
 SKIPPED = ("input.", "output.", "llm.input_messages", "llm.output_messages", "llm.prompts", "llm.choices", "retrieval.",

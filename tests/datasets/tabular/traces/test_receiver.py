@@ -9,11 +9,11 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.datasets.traces.test_files import protobuf, request
+from tests.datasets.tabular.traces.test_files import protobuf, request
 
 from ragstone.datasets.tabular import read_eval_data
-from ragstone.datasets.traces import receiver
-from ragstone.datasets.traces.receiver import TraceFile, receiving
+from ragstone.datasets.tabular.traces import receiver
+from ragstone.datasets.tabular.traces.receiver import TraceFile, receiving
 from ragstone.errors import UsageError
 
 JSON = {"Content-Type": "application/json"}

@@ -13,8 +13,8 @@ from typing import Any
 
 from ragstone.datasets.jsonlines import kind_of
 from ragstone.datasets.tabular.rows import DataRow, Raw
-from ragstone.datasets.traces import protobuf
-from ragstone.datasets.traces.samples import is_trace
+from ragstone.datasets.tabular.traces import protobuf
+from ragstone.datasets.tabular.traces.samples import is_trace
 from ragstone.errors import DataError
 from ragstone.storage import reading
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragstone.datasets.tabular.cells import scalar
-from ragstone.datasets.traces.messages import texts_in, turns_in
-from ragstone.datasets.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, tokens
+from ragstone.datasets.tabular.traces.messages import texts_in, turns_in
+from ragstone.datasets.tabular.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, tokens
 
 SKIPPED = ("gen_ai.input.", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.retrieval.",
            "gen_ai.tool.", "gen_ai.usage.", "gen_ai.prompt", "gen_ai.completion")  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.datasets.traces.span import TraceSpan
+from ragstone.datasets.tabular.traces.span import TraceSpan
 
 _PARTS = ("retriever", "reranker", "llm", "tool")  # kinds of spans that answer nothing by themselves
 

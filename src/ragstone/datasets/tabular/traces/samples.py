@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from ragstone.datasets.tabular import fields
 from ragstone.datasets.tabular.problems import places, warning
 from ragstone.datasets.tabular.rows import DataRow, Rows
-from ragstone.datasets.traces import langfuse, langsmith, opentelemetry
-from ragstone.datasets.traces.messages import answer_in, question_in, texts_in
-from ragstone.datasets.traces.span import TraceSpan, json_value
-from ragstone.datasets.traces.trees import roots_of
+from ragstone.datasets.tabular.traces import langfuse, langsmith, opentelemetry
+from ragstone.datasets.tabular.traces.messages import answer_in, question_in, texts_in
+from ragstone.datasets.tabular.traces.span import TraceSpan, json_value
+from ragstone.datasets.tabular.traces.trees import roots_of
 from ragstone.messages import preferred_language
 from ragstone.responses.outputs import LONGEST_ANSWER
 from ragstone.responses.stages import FIRST_TOKEN, StageRecorder

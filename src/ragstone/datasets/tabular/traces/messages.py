@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragstone.datasets.traces.span import json_value
+from ragstone.datasets.tabular.traces.span import json_value
 
 _ASKED = ("question", "query", "user_input", "input", "user_query", "user_message", "query_str", "query_bundle",
           "prompt", "text", "message", "content")  # fmt: skip

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.datasets.tabular.cells import plain
+from ragstone.datasets.tabular.traces.messages import question_in, texts_in
+from ragstone.datasets.tabular.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, seconds_of, tokens
 from ragstone.datasets.tabular.words import plain_name
-from ragstone.datasets.traces.messages import question_in, texts_in
-from ragstone.datasets.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, seconds_of, tokens
 
 NAME = "langfuse"
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "GENERATION": "llm", "TOOL": "tool"}

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.datasets.tabular.cells import plain
-from ragstone.datasets.traces.messages import question_in, texts_in, turns_in
-from ragstone.datasets.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, seconds_of, tokens
+from ragstone.datasets.tabular.traces.messages import question_in, texts_in, turns_in
+from ragstone.datasets.tabular.traces.span import Kind, TraceSpan, first_of, json_value, passages_in, seconds_of, tokens
 
 NAME = "langsmith"
 _KINDS: dict[str, Kind] = {"retriever": "retriever", "llm": "llm", "tool": "tool"}

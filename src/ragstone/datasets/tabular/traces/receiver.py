@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from ragstone.datasets.traces.protobuf import request_json
+from ragstone.datasets.tabular.traces.protobuf import request_json
 from ragstone.errors import MissingExtra, UsageError
 
 PATH = "/v1/traces"

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.datasets.tabular.cells import is_missing, listed, plain
-from ragstone.datasets.traces import genai, openinference
-from ragstone.datasets.traces.span import TraceSpan, first_of, json_value, seconds_of
+from ragstone.datasets.tabular.traces import genai, openinference
+from ragstone.datasets.tabular.traces.span import TraceSpan, first_of, json_value, seconds_of
 
 NAME = "opentelemetry"
 _TRACE = ("context.trace_id", "trace_id", "traceId", "context.traceId")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragstone.datasets.tabular import EvalData, read_eval_data
-from ragstone.datasets.traces.protobuf import requests_in
+from ragstone.datasets.tabular.traces.protobuf import requests_in
 from ragstone.errors import DataError, MissingExtra
 
 
