@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from ragstone.construction.benchmarks import ConstructionPlugin
 from ragstone.construction.builders.mirage.items import MappedQuestion
@@ -24,8 +23,9 @@ from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, RunOptions
 from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
-from ragstone.experts.label_round import label_round
-from ragstone.labels import Label
+from ragstone.labels import Label, LabelStore, items_of, task_named
+from ragstone.labels.items import candidates, records_of_data
+from ragstone.labels.sampling import draw
 from ragstone.models import ModelOptions
 from ragstone.types import Model
 
@@ -108,9 +108,18 @@ def _keep_labels(path: Path, items: Sequence[MappedQuestion], checker: str) -> N
                       for number, chunk in enumerate(item.chunks, 1)]}
         for item in items
     ]  # fmt: skip
-    data = replace(read_eval_data(rows), sha256="mirage")  # a chunk keeps its id in a set that grew
+    data, task = read_eval_data(rows), task_named(_TASK)
+    records = list(records_of_data(data.items))
+    chosen = draw(candidates(records, {task.kind}), _LABELLED, "random", seed=0)
     support = {(item.id, str(number)): yes for item in items for number, yes in enumerate(item.support, 1)}
-    with label_round(path, data, tasks=[_TASK], sample=_LABELLED, per_item=2) as store:
+    with LabelStore.open(path) as store:
+        store.add_tasks([task])
+        store.add_samples(data.items)
+        store.set("mapping", data.mapping)
+        # The source has one name, so that a chunk keeps its id in a set that grew.
+        added = store.add_items(items_of(records, chosen, source="mirage", seed=0, by="random"))
+        store.set("draw", {"sample": _LABELLED, "by": "random", "strata": "language", "seed": 0, "added": added})
+        store.set("per_item", 2)
         origins = store.origins()
         for item in store.items(_TASK):
             origin = origins[item.id]

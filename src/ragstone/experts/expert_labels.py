@@ -12,6 +12,7 @@ from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
 from ragstone.errors import DataError, UsageError
 from ragstone.labels import LabelStore, Origin
+from ragstone.labels.items import RECORDED
 from ragstone.labels.sampling import NOT_RANDOM
 from ragstone.structs import to_json
 
@@ -21,8 +22,6 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0, "是": 1.0, "否": 0
 _BLANK = ("", "cannot tell", "cannot_tell", "n/a", "无法判断")
 _NO_TASK = ("id", "expert", "comment", "seconds", "system")
 _SQLITE = b"SQLite format 3\x00"
-RECORDED = "recorded"
-"""The system of answers in data: a file of labels may be of the data that a run has scored."""
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,17 @@ from ragstone.datasets.tabular.items import Item
 from ragstone.engine.blocking import public
 from ragstone.engine.open_run import benchmark_of, is_run_file, open_checked, viewed
 from ragstone.errors import UsageError
-from ragstone.experts.expert_labels import RECORDED
 from ragstone.experts.experts import TASKS as METRICS
 from ragstone.experts.experts import next_to_label
 from ragstone.experts.gold_export import samples_of
 from ragstone.labels import LabelStore, Task, items_of, task_named
-from ragstone.labels.items import Candidate, candidates
+from ragstone.labels.items import RECORDED, Candidate, candidates, records_of_data
 from ragstone.labels.sampling import By, assigned_evenly, draw
 from ragstone.messages import preferred_language
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.rubric import Rubric, find_rubric, rubric_names
 from ragstone.retrieval.corpus import read_corpus
-from ragstone.types import Case, Passage, Query, Record, Run
+from ragstone.types import Passage, Record, Run
 
 # The metrics whose scores say how uncertain an item of a task is, where they are not those of `METRICS`.
 _UNCERTAIN = {"relevant": ("context_precision", "context_relevance"), "better": METRICS["correct"]}
@@ -116,7 +115,7 @@ def _add(
                 found = shown.records(cases=cases, texts=texts)
                 return (record for record in found if not systems or record.system_id in systems)
         else:
-            listed = list(_recorded(source))
+            listed = list(records_of_data(source.items))
             name, stratum, columns = source.sha256, _stratum_of_data(listed, strata), source.mapping
 
             def records(cases: Collection[str] | None = None, *, texts: bool = True) -> Iterator[Record]:
@@ -199,14 +198,6 @@ def _check_systems(path: object, systems: Sequence[str], known: Mapping[str, Any
     for name in systems:
         if name not in known:
             raise UsageError(f"{path} has no system {name!r}; it has: {', '.join(known)}.")
-
-
-def _recorded(data: EvalData) -> Iterator[Record]:
-    """The rows of data as records of one system."""
-    for item in data.items:
-        sample = item.sample
-        query = Query(sample.question, history=item.history, language=sample.language)
-        yield Record(RECORDED, Case(sample.id, sample, dict(item.extra), query), item.response, item.error or None)
 
 
 def _samples(records: Iterable[Record]) -> Iterator[Item]:

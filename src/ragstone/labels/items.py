@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeAlias
 
+from ragstone.datasets.tabular.items import Item
 from ragstone.labels.records import Kind, LabelItem, Origin
-from ragstone.types import NO_ANSWER, Passage, Record, Response, Sample
+from ragstone.types import NO_ANSWER, Case, Passage, Query, Record, Response, Sample
+
+RECORDED = "recorded"
+"""The system of the answers that data came with."""
 
 Key: TypeAlias = tuple[str, ...]
 """What is drawn as one: ("answer", system, case), ("pair", system, system, case), ("passage", question) or ("question",
@@ -35,6 +39,14 @@ class _Seen:
 def drawn(seed: int, *parts: str) -> str:
     """A text that is random and depends on nothing but the seed and these parts."""
     return hashlib.sha256("\n".join((str(seed), *parts)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def records_of_data(items: Iterable[Item]) -> Iterator[Record]:
+    """The rows of data as records of one system, `RECORDED`."""
+    for item in items:
+        sample = item.sample
+        query = Query(sample.question, history=item.history, language=sample.language)
+        yield Record(RECORDED, Case(sample.id, sample, dict(item.extra), query), item.response, item.error or None)
 
 
 def candidates(
