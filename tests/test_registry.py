@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from tests.cli.tools import ROOT, process
 
+from ragstone.capabilities import brought
 from ragstone.errors import UnknownName, UsageError
-from ragstone.registry import Registry, brought
+from ragstone.registry import Registry
 
 
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, **modules: str) -> str:
@@ -32,7 +33,7 @@ def test_adding_one_is_adding_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_capability_brings_a_module_or_the_modules_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.registry.CAPABILITIES", ("models", "metrics"))
+    monkeypatch.setattr("ragstone.capabilities.CAPABILITIES", ("models", "metrics"))
     assert "ragstone.models.batches.lane" in {module.__name__ for module in brought("batches")}
     assert [module.__name__ for module in brought("refusal")] == ["ragstone.metrics.refusal"]
     assert list(brought("nothing_of_this_name")) == []

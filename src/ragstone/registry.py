@@ -10,7 +10,6 @@ import hashlib
 import importlib
 import importlib.util
 import logging
-import pkgutil
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,11 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
 
+from ragstone.capabilities import brought, modules_in
 from ragstone.errors import UnknownName, UsageError
 
 T = TypeVar("T")
-CAPABILITIES: tuple[str, ...] = ("cluster", "comparison", "construction", "diagnosis", "experts", "viewer")
-"""The folders of ragstone that bring parts of their own: a capability is one line here."""
 _log = logging.getLogger(__name__)
 _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]\w*)")
 
@@ -100,22 +98,6 @@ def _is_found_as(name: str, path: Path) -> bool:
     except (ImportError, ValueError):  # a module in memory may have no spec
         return False
     return spec is not None and spec.origin is not None and Path(spec.origin).resolve() == path
-
-
-def brought(part: str) -> Iterator[ModuleType]:
-    """What the capabilities bring for a part, such as "sections": the module of that name in the folder of each, or the
-    modules of the package of that name."""
-    for capability in CAPABILITIES:
-        if importlib.util.find_spec(name := f"ragstone.{capability}.{part}") is not None:
-            module = importlib.import_module(name)
-            yield from modules_in(module) if hasattr(module, "__path__") else (module,)
-
-
-def modules_in(package: ModuleType) -> Iterator[ModuleType]:
-    """The modules of a package but for those whose names begin with an underscore."""
-    for info in pkgutil.iter_modules(package.__path__):
-        if not info.name.startswith("_"):
-            yield importlib.import_module(f"{package.__name__}.{info.name}")
 
 
 class Registry(Generic[T]):

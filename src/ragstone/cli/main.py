@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from ragstone import __version__
+from ragstone.capabilities import commands_brought
 from ragstone.commands.lazy import Lazy
 from ragstone.commands.output import forget, say, say_text, to_stdout
 from ragstone.commands.translation import translated
@@ -26,33 +27,31 @@ from ragstone.messages import LANGUAGES, messages, preferred_language
 # Exit codes of signals are 128 + the signal's number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 SIGNALLED = 128
 
-# Name → (module, first line of its help). The modules are not imported to list them.
-COMMANDS = {
+# Name → (module, first line of its help), in the order of their list; None: a capability brings it (`COMMANDS` of its
+# folder). The modules are not imported to list them.
+_LISTED: dict[str, tuple[str, str] | None] = {
     "init": ("ragstone.cli.init", "Set up the evaluation of your own system, and run it once."),
     "bench": ("ragstone.evaluation.commands.bench", "Run a benchmark."),
     "cases": ("ragstone.evaluation.commands.cases", "Print the cases of a benchmark, without asking any model."),
     "run": ("ragstone.evaluation.commands.run", "Ask a system your own questions, and score its answers."),
-    "diagnose": ("ragstone.diagnosis.command", "Why a system's answers are wrong, and what fixing it would buy."),
+    "diagnose": None,
     "batch": ("ragstone.cli.batch", "List and cancel batches at providers."),
     "system": ("ragstone.evaluation.commands.system", "Check a system before it is evaluated."),
     "eval": ("ragstone.evaluation.commands.evaluate", "Score existing answers."),
     "trace": ("ragstone.evaluation.commands.trace", "Receive traces of a running application."),
-    "merge": ("ragstone.cluster.command", "Join run files of the same settings into one."),
-    "compare": ("ragstone.comparison.commands.compare", "Compare two runs, sample by sample."),
-    "trend": ("ragstone.comparison.commands.trend", "Follow runs over time: what changed, and when."),
-    "agreement": ("ragstone.experts.commands.agreement", "Measure how far different ways of judging agree."),
+    "merge": None,
+    "compare": None,
+    "trend": None,
+    "agreement": None,
     "conform": ("ragstone.cli.conform", "Check another library's metrics on cases whose right scores are known."),
-    "annotate": ("ragstone.experts.commands.annotate", "Label answers, passages or pairs in the terminal."),
+    "annotate": None,
     "gate": ("ragstone.commands.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.evaluation.commands.score", "Re-score saved predictions in the official formats."),
-    "view": ("ragstone.viewer.command", "Show runs in a browser, case by case."),
+    "view": None,
     "show": ("ragstone.commands.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
-    "build": (
-        "ragstone.construction.commands.build",
-        "Construct data sets: test questions, and the data of the benchmarks.",
-    ),
+    "build": None,
     "data": ("ragstone.cli.data", "List, pull, check, edit and export data sets."),
     "trust": (
         "ragstone.evaluation.commands.trust",
@@ -60,9 +59,12 @@ COMMANDS = {
     ),
     "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
     "metrics": ("ragstone.cli.metrics", "List the metrics."),
-    "prompts": ("ragstone.experts.commands.prompts", "Show, copy and check the judge's prompts."),
+    "prompts": None,
     "rubrics": ("ragstone.evaluation.commands.rubrics", "List, show, copy and check rubrics."),
     "doctor": ("ragstone.cli.doctor", "Check what this installation can do."),
+}
+COMMANDS: dict[str, tuple[str, str]] = {
+    name: command for name, command in {**_LISTED, **dict(commands_brought())}.items() if command is not None
 }
 
 # Those that read runs: their small products of matrices take several times the CPU with several threads.

@@ -1,15 +1,13 @@
 """The workers of a cluster as the engine knows them: what asks and scores cases elsewhere."""
 
-import importlib
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Protocol
 
+from ragstone.capabilities import brought
 from ragstone.engine.workload import Workload
 from ragstone.models.options import Spread
 from ragstone.runs import RunFile
 from ragstone.runs.shards import Pool
-
-_CLUSTER = "ragstone.cluster.cluster"  # a capability, loaded when it is asked for
 
 
 class Workers(Spread, Protocol):
@@ -28,6 +26,6 @@ class Workers(Spread, Protocol):
 def workers_of(address: str, workers: int | None, gpus: float = 0.0, *, serves: bool = False) -> Workers:
     """The workers of the cluster at an address. UsageError for an address that none can have, MissingExtra without
     Ray."""
-    cluster: Any = importlib.import_module(_CLUSTER).Cluster
+    cluster: Any = next(brought("cluster")).Cluster  # loaded when it is asked for
     made: Workers = cluster.checked(address, workers, gpus, serves=serves)
     return made

@@ -1,1 +1,5 @@
 """`ragstone view`: runs in a browser, case by case."""
+
+COMMANDS = {
+    "view": ("ragstone.viewer.command", "Show runs in a browser, case by case."),
+}

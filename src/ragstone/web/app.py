@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragstone.capabilities import brought
 from ragstone.error_text import told
 from ragstone.errors import RagstoneError, UnknownName
 from ragstone.messages import messages
 from ragstone.prices import Price
-from ragstone.registry import brought
 from ragstone.report.section import Canvas
 from ragstone.web.assets import static_file
 from ragstone.web.library import Library, NoSuchRun

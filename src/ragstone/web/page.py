@@ -9,9 +9,9 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from ragstone.capabilities import brought
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES, checked_language, messages
-from ragstone.registry import brought
 from ragstone.report.html import HTML_LANG
 from ragstone.report.page import Frame, Part, document
 from ragstone.report.section import Canvas
