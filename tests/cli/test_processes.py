@@ -215,8 +215,8 @@ def test_other_commands_end_by_a_signal_with_one_line(tmp_path: Path, number: si
 @pytest.mark.parametrize(
     ("place", "words", "kept"),
     [
-        ("api.bench.run_bench", ("bench", "rgb", "--model", "local/extractive", "--fictional-size", "2"), True),
-        ("api.merge.merge", ("merge", "a.run", "b.run", "-o", "c.run"), False),
+        ("evaluation.bench.run_bench", ("bench", "rgb", "--model", "local/extractive", "--fictional-size", "2"), True),
+        ("cluster.merge.merge", ("merge", "a.run", "b.run", "-o", "c.run"), False),
     ],
 )
 def test_a_command_that_is_stopped_says_that_work_is_kept_only_where_it_is(
