@@ -2,15 +2,16 @@
 
     python bench/labelled.py [--json] [--rounds 5]
 
-The answers are in tests/metrics/labelled: `+` holds (it declines; it states the reference), `-` does not, `~` and `~-`
-are the same where no rule can know (synonyms, sums), which the figures leave out. The rules are developed on one half;
-of the other half only the figures are printed, so that nobody develops on it by accident.
+The answers are in tests/metrics/labelled, whose README says who wrote them. Where no rule can know the label (synonyms,
+sums), a row says so and the figures leave it out; "with all" has it in. The rules are developed on one half of each
+table and on our `own` answers; of the other half only the figures are printed, so that nobody develops on it by
+accident.
 """
 
 import argparse
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragstone.metrics.answer_match import AnswerMatch
@@ -18,6 +19,7 @@ from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Case, Query, Response, Sample
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "metrics" / "labelled"
+KINDS = ("refusals", "matches")
 LANGUAGES = ("en", "zh")
 HALVES = ("developed", "measured")
 
@@ -27,16 +29,21 @@ class Labelled:
     """One labelled answer. `reference` is empty where the question is whether it declines. `holds`: the label;
     `knowable`: whether a rule can know it."""
 
-    reference: str
+    reference: tuple[str, ...]
     answer: str
     holds: bool
     knowable: bool
+    question: str = ""
+    style: str = ""
+    note: str = ""
 
     def judged(self) -> bool:
         """What the rules say."""
         if not self.reference:
-            return bool(refusal_spans(self.answer))
-        case = Case("a", Sample("s", "q", ((self.reference,),)), {}, Query("q"))
+            return bool(refusal_spans(self.answer, self.question))
+        case = Case(
+            "a", Sample("s", self.question, tuple((slot,) for slot in self.reference)), {}, Query(self.question)
+        )
         return AnswerMatch().score(case, Response(self.answer)).value == 1.0
 
 
@@ -51,22 +58,36 @@ class Figures:
 
 
 def read(kind: str, language: str, half: str) -> list[Labelled]:
-    """The labelled answers of one table. `kind`: "refusals" or "matches"."""
+    """The labelled answers of one table. `half`: "developed", "measured", or "own" for ours."""
+    if half == "own":
+        return _own(kind, language)
+    lines = (FOLDER / f"{kind}_{language}.jsonl").read_text("utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row.pop("half") == half]
+    return [Labelled(_reference(row.pop("reference", "")), **row) for row in rows]
+
+
+def _reference(given: str | list[str]) -> tuple[str, ...]:
+    """The slots of a reference, which a list has one by one."""
+    return (given,) if isinstance(given, str) and given else tuple(given)
+
+
+def _own(kind: str, language: str) -> list[Labelled]:
+    """`+` holds, `-` does not, `~` and `~-` are the same where no rule can know."""
     found = []
-    for line in (FOLDER / f"{kind}_{language}_{half}.txt").read_text("utf-8").splitlines():
+    for line in (FOLDER / f"{kind}_{language}_own.txt").read_text("utf-8").splitlines():
         sign, _, rest = line.partition(" ")
         if sign not in ("+", "-", "~", "~-"):
-            raise ValueError(f"{kind}_{language}_{half}.txt: a line begins with +, -, ~ or ~-, not {line!r}")
+            raise ValueError(f"{kind}_{language}_own.txt: a line begins with +, -, ~ or ~-, not {line!r}")
         reference, arrow, answer = rest.partition(" => ") if kind == "matches" else ("", " => ", rest)
         if not arrow or not answer:
-            raise ValueError(f"{kind}_{language}_{half}.txt: no ' => ' in {line!r}")
-        found.append(Labelled(reference, answer.replace("\\n", "\n"), sign in ("+", "~"), "~" not in sign))
+            raise ValueError(f"{kind}_{language}_own.txt: no ' => ' in {line!r}")
+        found.append(Labelled(_reference(reference), answer.replace("\\n", "\n"), sign in ("+", "~"), "~" not in sign))
     return found
 
 
-def figures(rows: list[Labelled]) -> Figures:
-    """Precision and recall of the rules over the rows that a rule can know."""
-    judged = [(row.judged(), row.holds) for row in rows if row.knowable]
+def figures(rows: list[Labelled], *, every: bool = False) -> Figures:
+    """Precision and recall of the rules over the rows that a rule can know, or over all."""
+    judged = [(row.judged(), row.holds) for row in rows if row.knowable or every]
     right = sum(1 for said, holds in judged if said and holds)
     said, holding = sum(said for said, _ in judged), sum(holds for _, holds in judged)
     return Figures(len(judged), holding, right / max(said, 1), right / max(holding, 1))
@@ -81,7 +102,7 @@ def milliseconds_per_thousand(rows: list[Labelled], rounds: int) -> float:
     """Best of the rounds, after one that fills the caches. Every round reads answers nobody has read before."""
     best = float("inf")
     for number in range(-1, rounds):
-        fresh = [Labelled(row.reference, f"{row.answer} ({number})", row.holds, row.knowable) for row in rows]
+        fresh = [replace(row, answer=f"{row.answer} ({number})") for row in rows]
         begin = time.process_time()
         for row in fresh:
             row.judged()
@@ -96,11 +117,11 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one line of JSON")
     options = parser.parse_args()
     table = {}
-    for kind in ("refusals", "matches"):
+    for kind in KINDS:
         for language in LANGUAGES:
-            for half in HALVES:
+            for half in ("own", *HALVES):
                 rows = read(kind, language, half)
-                found = figures(rows)
+                found, whole = figures(rows), figures(rows, every=True)
                 took = milliseconds_per_thousand(rows, options.rounds)
                 table[f"{kind}.{language}.{half}"] = {
                     "n": found.n,
@@ -108,15 +129,20 @@ def main() -> None:
                     "precision": round(found.precision, 3),
                     "recall": round(found.recall, 3),
                     "unknowable": len(rows) - found.n,
+                    "precision_of_all": round(whole.precision, 3),
+                    "recall_of_all": round(whole.recall, 3),
                     "ms_per_1000": round(took, 1),
                 }
     if options.json:
         print(json.dumps(table))
         return
-    print(f"{'':28}{'n':>5}{'hold':>6}{'precision':>11}{'recall':>8}{'left out':>10}{'ms per 1,000':>14}")
+    print(
+        f"{'':24}{'n':>5}{'hold':>6}{'precision':>11}{'recall':>8}{'left out':>10}{'with all':>16}{'ms per 1,000':>14}"
+    )
     for name, row in table.items():
-        print(f"{name:28}{row['n']:5}{row['holding']:6}{row['precision']:11.3f}{row['recall']:8.3f}", end="")
-        print(f"{row['unknowable']:10}{row['ms_per_1000']:14.1f}")
+        print(f"{name:24}{row['n']:5}{row['holding']:6}{row['precision']:11.3f}{row['recall']:8.3f}", end="")
+        print(f"{row['unknowable']:10}{row['precision_of_all']:10.3f}{row['recall_of_all']:6.3f}", end="")
+        print(f"{row['ms_per_1000']:14.1f}")
 
 
 if __name__ == "__main__":

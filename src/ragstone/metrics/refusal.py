@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._clauses import Clause, clauses
+from ragstone.metrics._open_questions import open_spans
 from ragstone.metrics._phrases import phrases
 from ragstone.text.characters import HAN
 from ragstone.text.folding import fold_characters
@@ -24,8 +25,17 @@ _LETTERS = re.compile(r"\w")
 _SCRIPTS = (("en", re.compile("[a-z?]")), ("zh", re.compile(f"[{HAN}]")))
 
 
-def refusal_spans(answer: str) -> list[tuple[int, int]]:
-    """Where `answer` declines for lack of information, as (start, end); [] if it does not decline."""
+def refusal_spans(answer: str, question: str = "") -> list[tuple[int, int]]:
+    """Where `answer` declines for lack of information, as (start, end); [] if it does not decline. With the question,
+    a gap also counts after side facts, and does not where it is one of something else."""
+    found = _by_phrase(answer)
+    if question:
+        read = open_spans(answer, question, by_phrase=bool(found))
+        return found if read is None or (read and found) else read
+    return found
+
+
+def _by_phrase(answer: str) -> list[tuple[int, int]]:
     if not phrases("refusal.hint").search(fold_characters(answer).text):
         return []
     spans: list[tuple[int, int]] = []
@@ -87,12 +97,12 @@ class Refusal:
     """
 
     name: str = "refusal"
-    version: int = 2
+    version: int = 3
     better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
     needs: frozenset[Need] = frozenset({Need.ANSWER})
 
     def score(self, case: Case, response: Response, /) -> Score:
-        spans = refusal_spans(response.answer)
+        spans = refusal_spans(response.answer, case.sample.question)
         return Score.of(bool(spans), evidence={"spans": [list(span) for span in spans]})
 
 
