@@ -156,7 +156,7 @@ def test_values_of_two_years_exchanged_are_found_out_in_every_fictional_question
         slots = [[slot] if isinstance(slot, str) else slot for slot in row["answer"]]
         years = list(dict.fromkeys(re.findall(r"(?:19|20)\d\d", row["query"])))
         kinds = {value_kind(slot[0]) for slot in slots}
-        if len(years) != 2 or len(kinds) > 1 or "两者" in row["query"]:  # which asks in the other order
+        if len(years) != 2 or len(kinds) > 1:
             continue
         asked = case(row["query"], slots, [text for group in row["positive"] for text in group[:2]], language)
         for found, order in ((straight, (0, 1)), (crossed, (1, 0))):
@@ -165,3 +165,55 @@ def test_values_of_two_years_exchanged_are_found_out_in_every_fictional_question
     assert sum(straight.values()) >= 15
     assert set(straight) == {"bound"}
     assert set(crossed) == {"misaligned"}
+
+
+CITED = {
+    "en": (
+        "According to document 1, {0}. According to document 3, {1}.",
+        "{0} [1]. {1} [3].",
+        "1. {0}\n2. {1}",
+        "Step 1: {0}.\nStep 2: {1}.",
+        "{0}. {1}.",
+    ),
+    "zh": (
+        "根据文档1，{0}。根据文档3，{1}。",
+        "{0}[1]。{1}[3]。",
+        "1. {0}\n2. {1}",
+        "第1步：{0}。\n第2步：{1}。",
+        "{0}。{1}。",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_right_answer_may_cite_and_number_and_exchanged_values_stay_wrong(language: str) -> None:
+    """Citations lost 42% of right English answers, and 68% of Chinese ones."""
+    right, exchanged = Counter[tuple[str, bool]](), Counter[bool]()
+    for row in fictional_rgb(f"{language}_int", seed=3, size=60):
+        slots = [[slot] if isinstance(slot, str) else slot for slot in row["answer"]]
+        years = list(dict.fromkeys(re.findall(r"(?:19|20)\d\d", row["query"])))
+        alike = len({value_kind(slot[0]) for slot in slots}) == 1
+        if alike and len(years) != 2:
+            continue
+        asked = case(row["query"], slots, [text for group in row["positive"] for text in group[:2]], language)
+        said = "in {0} it was {1}" if language == "en" else "{0}年为{1}"
+        plain = "it is {1}" if language == "en" else "为{1}"
+        keys = years if alike else ["", ""]
+        told = [(said if alike else plain).format(key, slot[0]) for key, slot in zip(keys, slots, strict=True)]
+        crossed = [said.format(key, slot[0]) for key, slot in zip(keys, slots[::-1], strict=True)]
+        for form in CITED[language]:
+            for parts in (told, told[::-1]):
+                bound = outcome_of(RgbBinding().score(asked, Response(form.format(*parts)))) == "bound"
+                right[form, bound] += 1
+            if alike:
+                exchanged[outcome_of(RgbBinding().score(asked, Response(form.format(*crossed)))) == "bound"] += 1
+    for form in CITED[language]:
+        assert right[form, True] >= 0.9 * (right[form, True] + right[form, False]) > 30, form
+    assert exchanged[True] <= 0.05 * exchanged.total()
+    assert exchanged.total() > 50
+
+
+def test_a_comma_of_full_width_joins_no_numbers() -> None:
+    for reference, stated in (("226人", 1.0), ("1226人", 0.0)):
+        asked = Case("a", Sample("s", "有多少人？", ((reference,),), language="zh"), {}, Query("有多少人？"))
+        assert AnswerMatch().score(asked, Response("根据文档1，226人参加。")).value == stated

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from ragstone.metrics._binding import Parts, binding
 from ragstone.metrics.answer_match import AnswerMatch
+from ragstone.text.labels import without_labels
 from ragstone.types import Case, Need, Response, Score
 
 
@@ -36,13 +37,14 @@ class RgbBinding:
     """
 
     name: str = "rgb.binding"
-    version: int = 1
+    version: int = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
 
     def score(self, case: Case, response: Response, /) -> Score:
         slots = case.sample.references
         if sum(map(bool, slots)) < 2:
             return Score.not_applicable("the question has one part")
+        response = Response(without_labels(response.answer))
         match = AnswerMatch().score(case, response)
         if not match.value:
             return Score.of(0.0, evidence={"outcome": "incomplete"}) if match.value is not None else match

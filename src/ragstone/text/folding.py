@@ -1,5 +1,6 @@
 """Normalizes text (width, case, accents, traditional characters, numerals) and maps positions back to the original."""
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ class Folded:
         return offsets[start], offsets[end]
 
 
+# A comma of full width between digits of half width is no thousands sign: 根据文档1，226人 is not about 1,226 people.
+_COMMA = re.compile(r"(?<=[0-9])，(?=[0-9])")
 # Passages recur with every question about them. Texts longer than this are not cached.
 _LONGEST_CACHED = 20_000
 
@@ -52,6 +55,8 @@ def letters_of(text: str) -> str:
 @lru_cache(maxsize=512)
 def _characters(text: str) -> Folded:
     table = fold_table()
+    if "，" in text:
+        text = _COMMA.sub("；", text)
     folded = text.translate(table)
     if not table.odd or table.odd.isdisjoint(text):
         return Folded(folded, range(len(text) + 1))

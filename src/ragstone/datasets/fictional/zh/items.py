@@ -275,7 +275,7 @@ def one_fact_of_two_events(rng: random.Random, domain: ChineseDomain, series: Ev
         (
             f"{topic(world)}和{topic(other_category)}的{qtype.noun}分别是{qtype.wh}？",
             f"{topic(world)}的{qtype.noun}是{qtype.wh}，{topic(other_category)}的呢？",
-            f"{topic(other_category)}与{topic(world)}，两者的{qtype.noun}各是{qtype.wh}",
+            f"{topic(world)}与{topic(other_category)}，两者的{qtype.noun}各是{qtype.wh}",
         ),
     )
     return (qtype, qtype), (world, other_category), query
