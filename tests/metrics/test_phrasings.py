@@ -3,7 +3,7 @@
 import pytest
 from bench.phrasings import is_missed, read
 
-MISSED = {"en": 62, "zh": 58}
+MISSED = {"en": 47, "zh": 45}
 """In docs/what-the-numbers-mean.md, of 305 each."""
 
 

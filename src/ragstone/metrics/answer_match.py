@@ -1,17 +1,20 @@
 """Whether an answer states what the references ask for.
 
-An alias is found as `find_answer` finds it, a range of numbers with any sign between them, or as a value whose labels
-say the rest of it (`labelled_values`). A mention that is denied does not count ("it was not X", "rather than X",
-并非X), and neither does anything in an answer that declines to answer.
+An alias is found as `find_answer` finds it, a range of numbers with any sign between them, as a value whose labels say
+the rest of it (`labelled_values`), or in other words (`otherwise`). A mention that is denied does not count ("it was
+not X", "rather than X", 并非X), one in another role than the answer does not (`chosen`), and neither does anything in
+an answer that declines to answer.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ragstone.metrics._chosen import Text, chosen
 from ragstone.metrics._clauses import clauses
 from ragstone.metrics._labelled_values import labelled_values
 from ragstone.metrics._phrases import phrases
+from ragstone.metrics._worded_otherwise import keyed, otherwise, yes_or_no
 from ragstone.metrics.answerable import refusal_expected, refusal_score
 from ragstone.metrics.refusal import declines_whole, refusal_spans
 from ragstone.text import find_answer, words
@@ -68,7 +71,7 @@ class AnswerMatch:
     """
 
     name: str = "answer_match"
-    version: int = 4
+    version: int = 5
     needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
     scores_refusals: ClassVar[bool] = True
 
@@ -86,15 +89,30 @@ class AnswerMatch:
             evidence["refusal"] = True
             return Score.of(0.0, evidence=evidence)
         denied: list[dict[str, Any]] = []
+        bound = keyed(slots, answer)
+        if bound is not None:
+            if not bound:
+                return Score.of(0.0, evidence=evidence)
+            evidence["slots"] = [
+                [{"alias": slot[0], "start": start, "end": end} for start, end in spans]
+                for slot, spans in zip(slots, bound, strict=True)
+            ]
+            return Score.of(1.0, evidence=evidence)
+        text = Text(answer, question)
         for slot, counted in zip(slots, evidence["slots"], strict=True):
             used: set[tuple[int, int]] = set()
             for alias in slot:
-                for start, end in _mentions(alias, answer, question):
-                    if (start, end) in used or any(start < last and first < end for first, last in gaps):
+                found = _mentions(alias, answer, question)
+                found = [span for span in found if not any(span[0] < last and first < span[1] for first, last in gaps)]
+                given = {span for span in found if not is_denied(answer, *span)}
+                if not yes_or_no(alias):
+                    given = set(chosen(sorted(given), text, alias, alone=len(slots) == 1))
+                for start, end in found:
+                    if (start, end) in used:
                         continue
                     used.add((start, end))
                     mention = {"alias": alias, "start": start, "end": end}
-                    (denied if is_denied(answer, start, end) else counted).append(mention)
+                    (counted if (start, end) in given else denied).append(mention)
         if denied:
             evidence["denied"] = denied
         return Score.of(all(evidence["slots"]), evidence=evidence)
@@ -103,8 +121,27 @@ class AnswerMatch:
 def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
     """Where an answer states an alias, in order."""
     spellings = [alias, *(_RANGE.sub(rf"\1{sign}", alias) for sign in _JOINS)] if _RANGE.search(alias) else [alias]
+    if yes_or_no(alias):
+        return otherwise(alias, answer, question)
     found = {span for spelling in spellings for span in find_answer(spelling, answer)}
-    return sorted(found) or labelled_values(alias, answer, question) or _without_case_word(alias, answer)
+    return (
+        sorted(found)
+        or labelled_values(alias, answer, question)
+        or _without_case_word(alias, answer)
+        or ([] if _other_case_word(alias, answer) else otherwise(alias, answer, question))
+    )
+
+
+def _other_case_word(alias: str, answer: str) -> bool:
+    """Whether an answer states what follows the preposition of an alias after another one."""
+    case_word = _CASE_WORD.match(alias)
+    return case_word is not None and bool(find_answer(alias[case_word.end() :], answer))
+
+
+def found_spans(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
+    """The mentions of an alias that are not denied; none of a yes or no, which stands for the whole answer."""
+    spans = [] if yes_or_no(alias) else _mentions(alias, answer, question)
+    return [span for span in spans if not is_denied(answer, *span)]
 
 
 def _without_case_word(alias: str, answer: str) -> list[tuple[int, int]]:

@@ -118,10 +118,15 @@ def _sign(before: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=1)
+def _longest_first() -> tuple[str, ...]:
+    return tuple(sorted(spellings(), key=len, reverse=True))
+
+
 def _first_unit(rest: str) -> str:
     if rest.startswith("%"):
         return "%"
-    for word in sorted(spellings(), key=len, reverse=True):
+    for word in _longest_first():
         ends = not word[-1].isascii() or not rest[len(word) : len(word) + 1].isalpha()
         if rest.startswith(word) and ends:
             return spellings()[word]
