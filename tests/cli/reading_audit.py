@@ -172,7 +172,8 @@ def commands(name: str) -> tuple[tuple[str, ...], ...]:
         return (
             ("agreement", "experts", name, "--run", "sound.run"), ("agreement", "experts", name),
             ("annotate", "--labels", name, "--export", "labels.csv", "--force"), ("data", "review", name),
-            ("annotate", "--labels", name, "--as", "ann"), ("data", "export", name, "-o", "out.jsonl", "--force"),
+            ("annotate", "--labels", name, "--adjudicate", "--json"),
+            ("data", "export", name, "-o", "out.jsonl", "--force"),
         )  # fmt: skip
     if name.endswith(".json"):
         return ("report", "sound.run", "-o", "page.html"), ("show", "sound.run", "--all")

@@ -15,7 +15,6 @@ from tests.labels.rounds import a_round, label
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.experts.label_files import export_labels, import_labels_of
 from ragstone.labels import CANNOT_TELL, Label, LabelStore, Marked
-from ragstone.labels.argilla import user_id
 from ragstone.labels.exchange import import_labels, iso, seconds_of
 
 # Each example writes two files to the disk, so to shrink one takes minutes.
@@ -73,22 +72,17 @@ def test_tables_are_read_back_as_they_were(tmp_path_factory: pytest.TempPathFact
 
 
 @settings(max_examples=examples(30), phases=NO_SHRINKING)
-@given(DRAWN, st.sampled_from(["label-studio", "argilla"]), st.sampled_from(["correct", "relevant", "better"]))
-def test_other_tools_files_are_read_back(
-    tmp_path_factory: pytest.TempPathFactory, drawn: Any, kind: str, task: str
-) -> None:
+@given(DRAWN, st.sampled_from(["correct", "relevant", "better"]))
+def test_files_of_label_studio_are_read_back(tmp_path_factory: pytest.TempPathFactory, drawn: Any, task: str) -> None:
     folder = tmp_path_factory.mktemp("exchange")
     with a_round(folder / "a.sqlite", 3, task, systems=("x", "yy")) as store:
         before = labels_for(store, drawn)
-        export_labels(store, folder / "l.json", kind)
+        export_labels(store, folder / "l.json")
     with a_round(folder / "b.sqlite", 3, task, systems=("x", "yy")) as other:
         other.add_experts({name for _, _, name, _ in before})
         done = import_labels_of(other, folder / "l.json")
         assert (done.added, done.unknown, done.conflicts) == (len(before), [], [])
-        if kind == "argilla":  # it has neither times nor whether a label settles a dispute
-            before = {key: replace(one, seconds=None, when=0.0) for key, one in before.items()}
-        assert {key: replace(one, seconds=None, when=0.0) if kind == "argilla" else one
-                for key, one in standing(other).items()} == before  # fmt: skip
+        assert standing(other) == before
         again = import_labels_of(other, folder / "l.json")
         assert (again.added, again.changed, again.unchanged) == (0, 0, len(before))
 
@@ -152,29 +146,6 @@ def test_the_interface_for_label_studio_has_every_choice(tmp_path: Path) -> None
         assert part in text
     with a_round(tmp_path / "m.sqlite", 1, "correct", "relevant") as store, pytest.raises(UsageError, match="--task"):
         export_labels(store, tmp_path / "m.json")
-
-
-def test_a_record_of_argilla_is_read_as_it_writes_it(tmp_path: Path) -> None:
-    path = tmp_path / "records.json"
-    bo = "5f6a2d0c-8c1e-4e0b-9d58-6a0d1f6a7c11"
-    with a_round(tmp_path / "l.sqlite") as store:
-        store.add_experts(["ann"])
-        item = next(store.items())
-        record = {
-            "id": item.id, "fields": {"question": "q", "answer": "a"}, "metadata": {}, "vectors": {},
-            "suggestions": {"correct": {"value": "yes", "score": 0.9, "agent": "judge"}},
-            "responses": {
-                "correct": [{"value": "no", "user_id": user_id("ann")}, {"value": "cannot_tell", "user_id": bo}],
-                "correct-comment": [{"value": "unclear", "user_id": bo}],
-                "correct-marks": [{"value": [{"start": 0, "end": 2, "label": "marked"}], "user_id": user_id("ann")}],
-            },
-            "_server_id": "0c7e3b1c-96c8-4d33-9f31-2c6a0a7f1d55",
-        }  # fmt: skip
-        path.write_text(json.dumps([record]))
-        import_labels_of(store, path, names={bo: "bo"})
-        found = {one.expert: one for one in store.labels()}
-    assert (found["ann"].value, found["ann"].spans[0].text, found["ann"].comment) == ("no", "It", "")
-    assert (found["bo"].value, found["bo"].comment) == (CANNOT_TELL, "unclear")
 
 
 def test_a_sheet_that_a_colleague_filled_in_is_read(tmp_path: Path) -> None:
@@ -254,7 +225,7 @@ def test_a_file_that_is_read_twice_brings_nothing_back_that_was_undone_or_change
 def test_exports_are_blind_and_overwrite_nothing(tmp_path: Path) -> None:
     with a_round(tmp_path / "l.sqlite", 3, "correct", systems=("secret-a", "secret-b")) as store:
         label(store, "ann", "yes")
-        for name, kind in (("a.csv", ""), ("b.jsonl", ""), ("c.json", ""), ("d.json", "argilla")):
+        for name, kind in (("a.csv", ""), ("b.jsonl", ""), ("c.json", "")):
             export_labels(store, tmp_path / name, kind)
             text = (tmp_path / name).read_text(encoding="utf-8")
             for hidden in ("secret", "gold-1", "noise-2", "judge_metric"):

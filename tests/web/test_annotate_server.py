@@ -1,4 +1,4 @@
-"""`ragstone annotate --web`: the round is made, and experts label at the address that is printed."""
+"""`ragstone annotate`: the round is made, and experts label at the address that is printed."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ def test_the_command_makes_the_round_and_serves_its_labels_and_no_run(tmp_path: 
     rows = [{"id": f"q{n}", "question": f"What is {n}?", "answer": f"{n}", "reference": f"{n}"} for n in range(2)]
     (tmp_path / "a.run").write_text("")
     (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    words = command("annotate", "data.jsonl", "--web", "--port", "0", "--experts", "Ida,Bo", "--as", "Ida")
+    words = command("annotate", "data.jsonl", "--port", "0", "--experts", "Ida,Bo", "--as", "Ida")
     environ = environment(tmp_path)
     with subprocess.Popen(
         words, cwd=tmp_path, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -55,15 +55,6 @@ def say_parts(parts: "Iterable[tuple[str, bool]]") -> None:
     _put("".join(click.style(text, bold=True) if strong and bold else text for text, strong in texts), err=False)
 
 
-def ask(prompt: str) -> str | None:
-    """Print a prompt and read a line of standard input, without its end; None if there is no more."""
-    say_parts([(prompt, True)])
-    with to_stdout():
-        sys.stdout.flush()
-    line = sys.stdin.readline() if sys.stdin is not None else ""
-    return line.rstrip("\r\n") if line else None
-
-
 def say_json(document: Any) -> None:
     """Print one JSON document; the structs in it are written as objects."""
     _put(_json(document, indent=2) + "\n", err=False)

@@ -2,6 +2,6 @@
 
 COMMANDS = {
     "agreement": ("ragstone.experts.commands.agreement", "Measure how far different ways of judging agree."),
-    "annotate": ("ragstone.experts.commands.annotate", "Label answers, passages or pairs in the terminal."),
+    "annotate": ("ragstone.experts.commands.annotate", "Label answers, passages or pairs in a browser."),
     "prompts": ("ragstone.experts.commands.prompts", "Show, copy and check the judge's prompts."),
 }

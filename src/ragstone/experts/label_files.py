@@ -1,5 +1,5 @@
-"""`export_labels` and `import_labels_of`: rounds of labels as CSV, JSON lines, JSON of Label Studio and Argilla, and as
-a form to fill in."""
+"""`export_labels` and `import_labels_of`: rounds of labels as CSV, JSON lines, JSON of Label Studio, and as a form to
+fill in."""
 
 import csv
 import io
@@ -14,8 +14,7 @@ from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
 from ragstone.engine.blocking import public
 from ragstone.errors import DataError, UnknownName, UsageError
-from ragstone.labels import Label, LabelStore
-from ragstone.labels.argilla import from_record, is_record, record_of
+from ragstone.labels import Label, LabelItem, LabelStore, Task
 from ragstone.labels.exchange import Imported, exported, import_labels
 from ragstone.labels.label_studio import config_of, from_task, is_task, task_of
 from ragstone.labels.tables import COLUMNS, TYPED, from_row, rows_of, unguarded
@@ -55,7 +54,7 @@ def import_labels_of(
     store: LabelStore, source: str | Path, *, expert: str = "", names: Mapping[str, str] | None = None,
     replaces: bool = False,
 ) -> Imported:  # fmt: skip
-    """Reads labels from CSV, JSON lines or JSON, a form filled in offline, or files of Label Studio or Argilla.
+    """Reads labels from CSV, JSON lines or JSON, a form filled in offline, or a file of Label Studio.
 
     `expert`: whose labels these are where the file does not say; `names`: users of another tool →
     names of experts. A label that contradicts the expert's own is told and left out, unless it is newer or `replaces`.
@@ -76,16 +75,14 @@ def _read(store: LabelStore, path: Path, expert: str) -> Iterator[tuple[str, Lab
         if raw.sparse:  # a sheet
             cells |= {name: unguarded(str(cells[name])) for name in TYPED if cells.get(name)}
         try:
-            yield from _labels(cells, row.where, expert, store.experts())
+            yield from _labels(cells, row.where, expert)
         except UsageError as error:
             raise DataError(path, str(error)) from error
 
 
-def _labels(cells: dict[str, Any], where: str, expert: str, experts: Sequence[str]) -> Iterator[tuple[str, Label]]:
+def _labels(cells: dict[str, Any], where: str, expert: str) -> Iterator[tuple[str, Label]]:
     if is_task(cells):
         yield from ((where, label) for label in from_task(cells, where))
-    elif is_record(cells):
-        yield from ((where, label) for label in from_record(cells, [*experts, *([expert] if expert else [])]))
     elif isinstance(cells.get("labels"), list) and "format" in cells:  # a form filled in offline
         for number, label in enumerate(cells["labels"], 1):
             if isinstance(label, Mapping):
@@ -97,7 +94,7 @@ def _labels(cells: dict[str, Any], where: str, expert: str, experts: Sequence[st
             yield where, found
     else:
         raise UsageError(
-            f"{where} has no label; expected the columns {', '.join(COLUMNS[:4])}, or JSON of Label Studio or Argilla."
+            f"{where} has no label; expected the columns {', '.join(COLUMNS[:4])}, or JSON of Label Studio."
         )
 
 
@@ -132,26 +129,16 @@ def _rows(store: LabelStore, tasks: Sequence[str], expert: str | None) -> Iterat
         yield from rows_of(item, task, labels, expert or "")
 
 
-def _by_item(store: LabelStore, tasks: Sequence[str], expert: str | None) -> dict[str, tuple[Any, list[Any]]]:
-    """Item id → the item, and (task, label) of each label on it."""
-    found: dict[str, tuple[Any, list[Any]]] = {}
-    for item, task, labels in exported(store, tasks, expert):
-        found.setdefault(item.id, (item, []))[1].extend((task, label) for label in labels)
-    return found
-
-
 def _label_studio(store: LabelStore, tasks: Sequence[str], expert: str | None, language: str) -> list[str]:
     chosen = [task for task in store.tasks() if not tasks or task.name in tasks]
     if len({task.kind for task in chosen}) > 1:
         names = ", ".join(task.name for task in chosen)
         raise UsageError(f"A project of Label Studio has one interface; {names} need several: choose with --task.")
-    found = _by_item(store, tasks, expert).values()
-    document = [task_of(item, labels, number) for number, (item, labels) in enumerate(found, 1)]
+    found: dict[str, tuple[LabelItem, list[tuple[Task, Label]]]] = {}
+    for item, task, labels in exported(store, tasks, expert):
+        found.setdefault(item.id, (item, []))[1].extend((task, label) for label in labels)
+    document = [task_of(item, labels, number) for number, (item, labels) in enumerate(found.values(), 1)]
     return [to_json(document) + "\n", config_of(chosen, language)]
-
-
-def _argilla(store: LabelStore, tasks: Sequence[str], expert: str | None, language: str) -> list[str]:
-    return [to_json([record_of(item, labels) for item, labels in _by_item(store, tasks, expert).values()]) + "\n"]
 
 
 def _form(store: LabelStore, tasks: Sequence[str], expert: str | None, language: str) -> list[str]:
@@ -162,6 +149,6 @@ def _form(store: LabelStore, tasks: Sequence[str], expert: str | None, language:
 
 
 FORMATS: Mapping[str, Callable[[LabelStore, Sequence[str], str | None, str], list[str]]] = {
-    "csv": _csv, "jsonl": _jsonl, "label-studio": _label_studio, "argilla": _argilla, "form": _form,
+    "csv": _csv, "jsonl": _jsonl, "label-studio": _label_studio, "form": _form,
 }  # fmt: skip
 """Format → what writes it: the texts of its files."""

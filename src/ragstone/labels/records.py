@@ -71,7 +71,7 @@ class Label(Frozen, frozen=True):
     """One version of what an expert says of an item. `value` is that of a choice of the task, or `CANNOT_TELL`.
 
     `seconds`: time spent on it. `when`: seconds since 1970; 0 if it is not known. `adjudicated`: it settles a dispute.
-    `source`: "terminal", "web", or the file it was imported from. `version` is given by the store."""
+    `source`: "web", or the file it was imported from. `version` is given by the store."""
 
     item: str
     task: str

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.commands.options import PATH, NameList, Pairs, both, json_option, language_option, map_option, once
-from ragstone.commands.output import ask, say, say_json
-from ragstone.commands.shell import keeping
+from ragstone.commands.output import say, say_json
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.web.serving import serve, server_options
@@ -25,8 +24,8 @@ file_options = both(
     click.option("--export", type=PATH, metavar="FILE",
                  help="Write items and labels to .csv, .jsonl, .json, or .html (a form to fill in)."),
     click.option("--import", "import_", type=PATH, metavar="FILE",
-                 help="Read labels: CSV, JSONL, a filled-in form, Label Studio or Argilla JSON."),
-    click.option("--format", "kind", type=click.Choice(["csv", "jsonl", "label-studio", "argilla", "form"]),
+                 help="Read labels: CSV, JSONL, a filled-in form, or JSON of Label Studio."),
+    click.option("--format", "kind", type=click.Choice(["csv", "jsonl", "label-studio", "form"]),
                  help="Format of --export.  [default: that of the ending; .json is label-studio]"),
     click.option("--rename", type=Pairs(), multiple=True, metavar="USER=NAME",
                  help="Name of an expert for a user of another tool, with --import (repeatable)."),
@@ -62,19 +61,19 @@ round_options = both(
               help="The file of labels; created if it is not there.")  # fmt: skip
 @round_options
 @file_options
-@click.option("--web", is_flag=True, help="Label in a browser instead, several experts at once, until Ctrl-C.")
 @server_options
 @click.option("--adjudicate", is_flag=True,
-              help="Settle items on which experts differ: shows their labels; yours wins.")  # fmt: skip
-@click.option("--as", "expert", metavar="NAME", help="Who labels now.  [default: the only expert, else asked]")
+              help="Settle items on which experts differ: the page shows their labels; yours wins.")  # fmt: skip
+@click.option("--as", "expert", metavar="NAME", help="Who labels now.  [default: the page asks]")
 @language_option
 @json_option
 def command(source: Path | None, **values: Any) -> int:
-    """Label answers, passages or pairs of answers in the terminal, or review the questions of a test set.
+    """Label answers, passages or pairs of answers in a browser, or review the questions of a test set.
 
     RUN or DATA is needed once: its items are kept in the file of labels, without judge scores and names of systems.
-    Every label is written at once; the same command goes on where it ended. `ragstone agreement experts` measures a
-    judge against the labels, `ragstone data review` tells what a review of questions says."""
+    Several experts may label at once, until Ctrl-C; every label is kept at once, and the same command goes on where it
+    ended. `--json` prints the progress in place of serving. `ragstone agreement experts` measures a judge against the
+    labels, `ragstone data review` tells what a review of questions says."""
     from ragstone.experts.label_round import label_round  # noqa: PLC0415
 
     chosen = values.pop("language")
@@ -83,42 +82,34 @@ def command(source: Path | None, **values: Any) -> int:
     adjudicate = values.pop("adjudicate")
     names = ("as_json", "export", "import_", "kind", "rename", "replace", "force")
     files = {name: values.pop(name) for name in names}
-    web: bool = values.pop("web")
     server: dict[str, Any] = {name: values.pop(name) for name in _SERVER}
     with label_round(labels, source, **values) as store:
         if files["import_"] is not None or files["export"] is not None:
             return _exchange(store, expert, values["tasks"], language, files)
-        if adjudicate:
-            with keeping(language):
-                return _settle(store, expert, values["tasks"], language, as_json=files["as_json"])
         if files["as_json"]:
-            say_json({"labels": str(labels), "progress": store.progress()})
+            say_json(_document(store, values["tasks"], adjudicate=adjudicate))
             return 0
-        if not web:
-            with keeping(language):
-                return _label(store, expert, values["experts"], values["tasks"], language)
-        server["experts"] = store.experts() if store.get("team") else ()
-    serving = messages(__name__, language)["serving"]
-    query = {"expert": expert} if expert else {}
-    return serve((), labels, language=chosen or "", serving=serving, path="annotate", query=query, **server)
+        team = store.experts() if store.get("team") else ()
+    if adjudicate and not expert:
+        raise UsageError("Nobody to settle disputes: add --as NAME.")
+    if expert and team and expert not in team and not adjudicate:
+        raise UsageError(f"{labels} has no expert {expert!r}; the team is {', '.join(team)}.")
+    return serve(
+        (), labels, language=chosen or "", serving=messages(__name__, language)["serving"], experts=team,
+        path="disputes" if adjudicate else "annotate", query={"expert": expert} if expert else {}, **server,
+    )  # fmt: skip
 
 
 _SERVER = ("port", "host", "allowed_hosts", "token", "open_browser")
 
 
-def _settle(store: "LabelStore", expert: str | None, tasks: tuple[str, ...], language: str, *, as_json: bool) -> int:
-    """Settles disputes in the terminal, or prints the queue as JSON."""
-    from ragstone.experts.commands.labelling import Settling  # noqa: PLC0415
+def _document(store: "LabelStore", tasks: tuple[str, ...], *, adjudicate: bool) -> dict[str, Any]:
+    """The progress of a round, or its disputes, for `--json`."""
     from ragstone.labels.consensus import disputes  # noqa: PLC0415
 
-    if as_json:
-        say_json({"disputes": list(disputes(store, tasks))})
-        return 0
-    expert = expert or ask(messages(__name__, language)["name"])
-    if not expert:
-        raise UsageError("Nobody to settle disputes: add --as NAME.")
-    Settling(store, expert, language, tasks).run()
-    return 0
+    if adjudicate:
+        return {"disputes": list(disputes(store, tasks))}
+    return {"labels": str(store.path), "progress": store.progress()}
 
 
 def _exchange(
@@ -161,26 +152,3 @@ def _say_imported(done: "Imported", texts: "Mapping[str, str]") -> None:
         say(texts["conflicts"].format(count=len(done.conflicts)))
     if done.unknown:
         say(texts["unknown"].format(count=len(done.unknown), shown=texts["join"].join(done.unknown[:_SHOWN])))
-
-
-def _label(
-    store: "LabelStore", expert: str | None, team: tuple[str, ...], tasks: tuple[str, ...], language: str
-) -> int:
-    """Labels in the terminal, or says who can go on with which command."""
-    from ragstone.experts.commands.labelling import Session  # noqa: PLC0415
-
-    texts = messages(__name__, language)
-    experts = store.experts()
-    if expert is None and len(team) > 1:
-        for name in team:
-            total = sum(one.total - one.done for one in store.progress() if one.expert == name)
-            say(texts["ready"].format(name=name, total=total, path=store.path))
-        return 0
-    if expert is None:
-        expert = experts[0] if len(experts) == 1 else ask(texts["name"])
-    if not expert:
-        raise UsageError("Nobody to label: add --as NAME.")
-    if store.get("team") and expert not in experts:
-        raise UsageError(f"{store.path} has no expert {expert!r}; the team is {', '.join(experts)}.")
-    Session(store, expert, language, tasks).run()
-    return 0
