@@ -21,8 +21,8 @@ $(VENV)/.user: pyproject.toml src/ragstone/models/setup.py
 	touch $@
 
 # And what a developer needs besides.
-$(VENV)/.dev: $(VENV)/.user
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view,files,dev]'
+$(VENV)/.dev: $(VENV)/.user packages/ragstone-conform/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view,files,dev]' -e packages/ragstone-conform
 	touch $@
 
 # A real Chromium, Chinese fonts and axe for the tests of pages.
@@ -38,8 +38,8 @@ demo-mirage: $(VENV)/.user
 	@sh scripts/demo-mirage.sh $(BIN)
 
 test: $(VENV)/.dev system-packages
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src packages tests bench
+	$(BIN)/ruff check src packages tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
@@ -48,8 +48,8 @@ test-slow: $(VENV)/.dev system-packages
 	$(BIN)/pytest -q -m 'slow and not live'
 
 check: $(VENV)/.dev
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src packages tests bench
+	$(BIN)/ruff check src packages tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -x -n $(WORKERS) --dist worksteal --hypothesis-profile=quick -m 'not (slow or live or browser)'

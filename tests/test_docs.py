@@ -37,7 +37,9 @@ from ragstone.types import Case, Passage, Query, Request, Response, Sample, Turn
 ROOT = Path(__file__).resolve().parent.parent
 READMES = ("README.md", "README.zh-CN.md")
 DOCUMENTS = sorted(
-    str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if path.is_file()
+    str(path.relative_to(ROOT))
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "packages").rglob("*.md")]
+    if path.is_file()
 )
 # Words of the providers' table: no key, optional key, the user's own address, local, scripted.
 WORDS = {

@@ -5,8 +5,8 @@
 
 from pathlib import Path
 
-from ragstone.conformance.environments import environment as make
 from ragstone.errors import UsageError
+from ragstone_conform.environments import environment as make
 
 __all__ = ["PACKAGES", "environment"]
 

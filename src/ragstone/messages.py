@@ -2,16 +2,19 @@
 
 Texts are in `messages_en.toml` and `messages_zh.toml` beside the code that uses them, with the same keys and
 {placeholders}. The keys of a folder are also available in the folders below it, and a table (`[charts]`) has the texts
-of one module. Other packages can bring theirs in the same way.
+of one module. Other packages can bring theirs in the same way; their `errors_zh.toml` is found through an entry point
+of the group `ragstone.texts` that names the package.
 """
 
 import os
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.metadata import entry_points
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -66,10 +69,18 @@ def error_texts(language: str) -> Mapping[str, Mapping[str, str]]:
     """The tables of all `errors_LANGUAGE.toml` (a language other than English), joined: `sentences` by the English
     ones, the `words` and `places` in them, and the `frame` around them."""
     tables: dict[str, dict[str, str]] = {}
-    for path in sorted(Path(__file__).parent.rglob(f"errors_{language}.toml")):
+    folders = [Path(__file__).parent, *_folders_of_others()]
+    for path in (path for folder in folders for path in sorted(folder.rglob(f"errors_{language}.toml"))):
         for name, texts in tomllib.loads(path.read_text(encoding="utf-8")).items():
             tables.setdefault(name, {}).update(texts)
     return MappingProxyType(tables)
+
+
+def _folders_of_others() -> Iterator[Path]:
+    """The folders of other packages with texts; none of these packages is imported."""
+    for entry in entry_points(group="ragstone.texts"):
+        spec = find_spec(entry.value.partition(".")[0])
+        yield from map(Path, spec.submodule_search_locations or ()) if spec is not None else ()
 
 
 @cache

@@ -1,5 +1,5 @@
 """The command line: parse, call `ragstone.api`, print. Each command is a module, loaded on demand."""
 
-from ragstone.cli.main import run
+from ragstone.cli.main import Program, run
 
-__all__ = ["run"]
+__all__ = ["Program", "run"]

@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -43,7 +44,6 @@ _LISTED: dict[str, tuple[str, str] | None] = {
     "compare": None,
     "trend": None,
     "agreement": None,
-    "conform": ("ragstone.cli.conform", "Check another library's metrics on cases whose right scores are known."),
     "annotate": None,
     "gate": ("ragstone.commands.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.evaluation.commands.score", "Re-score saved predictions in the official formats."),
@@ -81,6 +81,15 @@ READING = frozenset({"compare", "gate", "report", "show", "trend", "view"})
 @click.version_option(__version__, prog_name="ragstone")
 def app() -> None:
     """How well a RAG system answers, why it fails, and what fixing each cause would buy."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command line of its own: its command, its name, and the modules beside which its help in Chinese is."""
+
+    command: click.Command
+    name: str = "ragstone"
+    beside: tuple[str, ...] = ()
 
 
 # Replacements for characters of pictures, tables and messages on terminals that do not have them.
@@ -130,8 +139,9 @@ def _say_error(*messages: str) -> None:
         say(f"ragstone: {' '.join(message.split())}", err=True)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command line with these arguments; returns the exit code and never raises."""
+def run(arguments: Sequence[str], program: Program | None = None) -> int:
+    """Run the command line, or that of another package, with these arguments; returns the exit code and never
+    raises."""
     _guard_streams()
     if READING.intersection(arguments):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
@@ -141,7 +151,7 @@ def run(arguments: Sequence[str]) -> int:
             _say_error("standard output is closed: redirect it, or use -o FILE where available.")
             return UsageError.exit_code
         with _signals():
-            return _flushed(_run(arguments))
+            return _flushed(_run(arguments, program or Program(app)))
     except BrokenPipeError:  # `ragstone cases rgb | head`
         forget(sys.stdout)
         return 0
@@ -206,23 +216,24 @@ class _Warnings(logging.Handler):
         _say_error(told(record.getMessage(), self.language))
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], program: Program) -> int:
     handler = _Warnings(language_of(arguments))
     for name in _WARN:
         logging.getLogger(name).addHandler(handler)
     try:
-        return _ended(arguments, handler.language)
+        return _ended(arguments, program, handler.language)
     finally:
         for name in _WARN:
             logging.getLogger(name).removeHandler(handler)
 
 
-def _ended(arguments: Sequence[str], language: str) -> int:
+def _ended(arguments: Sequence[str], program: Program, language: str) -> int:
     debug = "--debug" in arguments
     try:
-        result = translated(app, "").main(
+        path = "" if program.command is app else program.name
+        result = translated(program.command, path, *program.beside).main(
             args=[argument for argument in arguments if argument != "--debug"],
-            prog_name="ragstone",
+            prog_name=program.name,
             standalone_mode=False,
         )
     except click.exceptions.Exit as error:

@@ -95,9 +95,8 @@ def test_nobody_else_reads_or_writes_the_steps_in_the_evidence() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and node.value == "verdicts"
     }
-    # Replies to one step of ragas have a list of this name, which corrections read; so have those that deepeval is
-    # played, and a table of the run file.
+    # Replies to one step of ragas have a list of this name, which corrections read; so has a table of the run file.
     assert found == {
-        "conformance/libraries/deepeval.py", "metrics/judge/corrections.py", "metrics/judge/record.py",
+        "metrics/judge/corrections.py", "metrics/judge/record.py",
         "metrics/ragas_faithfulness.py", "runs/record_pages.py",
     }  # fmt: skip

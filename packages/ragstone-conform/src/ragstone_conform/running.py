@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ragstone.conformance.cases import Case
-from ragstone.conformance.outcome import Outcome, judged
 from ragstone.errors import UsageError
+from ragstone_conform.cases import Case
+from ragstone_conform.outcome import Outcome, judged
 
 _LOADING_SECONDS = 300.0
 _LONGEST_LINE = 1 << 24

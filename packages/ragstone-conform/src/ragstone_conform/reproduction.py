@@ -6,10 +6,10 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
-from ragstone.conformance.cases import Case
-from ragstone.conformance.outcome import Outcome
-from ragstone.conformance.running import Conformance
-from ragstone.storage.files import write_file
+from ragstone.storage import write_file
+from ragstone_conform.cases import Case
+from ragstone_conform.outcome import Outcome
+from ragstone_conform.running import Conformance
 
 _REPLAY = Path(__file__).with_name("replay.py")
 

@@ -8,10 +8,10 @@ import platformdirs
 import pytest
 from bench.peers.environment import PACKAGES, environment
 
-from ragstone.conformance.cases import load_cases
-from ragstone.conformance.running import Conformance, conform
-from ragstone.conformance.targets import target_of
 from ragstone.errors import UsageError
+from ragstone_conform.cases import load_cases
+from ragstone_conform.running import Conformance, conform
+from ragstone_conform.targets import target_of
 
 pytestmark = pytest.mark.slow
 RAGAS = (

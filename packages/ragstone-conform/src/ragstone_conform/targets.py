@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from ragstone.conformance.environments import environment, environments_folder
-from ragstone.conformance.libraries import LIBRARIES
-from ragstone.conformance.running import Target
 from ragstone.errors import UsageError
 from ragstone.registry import is_place
+from ragstone_conform.environments import environment, environments_folder
+from ragstone_conform.libraries import LIBRARIES
+from ragstone_conform.running import Target
 
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.!+]{0,40}")
 

@@ -4,7 +4,7 @@
 
 It reads one case a line from standard input and writes one line of results for each, both JSON. The library's judge and
 embedder are a server on the loopback address in this process: it answers with the verdicts recorded for the case, and
-with its fault where it has one. `ragstone.conformance.libraries` says what a library's file has.
+with its fault where it has one. `ragstone_conform.libraries` says what a library's file has.
 """
 
 import asyncio

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragstone.conformance.cases import Case, load_cases
-from ragstone.conformance.libraries import LIBRARIES
+from ragstone_conform.cases import Case, load_cases
+from ragstone_conform.libraries import LIBRARIES
 
 CASES = load_cases()
 METRICS = {metric for case in CASES for metric in case.expect}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ragstone.conformance.cases import Case, load_cases
-from ragstone.conformance.libraries import LIBRARIES, ragchecker
-from ragstone.conformance.targets import target_of
+from ragstone_conform.cases import Case, load_cases
+from ragstone_conform.libraries import LIBRARIES, ragchecker
+from ragstone_conform.targets import target_of
 
 CASES = {case.id: case for case in load_cases()}
 EXTRACTS = (
@@ -78,7 +78,7 @@ def test_it_is_installed_without_what_it_requires(monkeypatch: pytest.MonkeyPatc
         asked.update(packages=packages, alone=without_dependencies)
         return tmp_path / "python"
 
-    monkeypatch.setattr("ragstone.conformance.targets.environment", environment)
+    monkeypatch.setattr("ragstone_conform.targets.environment", environment)
     assert target_of("ragchecker").python == tmp_path / "python"
     assert asked["alone"] == ["ragchecker==0.1.9", "refchecker==0.2.17"]
     assert not any(package.startswith(("torch", "refchecker", "ragchecker")) for package in asked["packages"])

@@ -1,23 +1,25 @@
-"""`ragstone conform`."""
+"""The command `ragstone-conform`."""
 
 import asyncio
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from ragstone.cli import Program, run
 from ragstone.commands.options import FOLDER, PATH, POSITIVE, json_option, language_option, quiet_option
 from ragstone.commands.output import say, say_json, say_tables
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import messages, preferred_language
+from ragstone_conform.cases import Case, load_cases
+from ragstone_conform.reproduction import write_reproductions
+from ragstone_conform.running import conform
+from ragstone_conform.tables import document, tables
+from ragstone_conform.targets import target_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
-    from ragstone.conformance.cases import Case
-
-
-@click.command(name="conform")
+@click.command(name="ragstone-conform")
 @click.option("--library", "libraries", multiple=True, required=True, metavar="NAME|FILE|MODULE:FUNCTION",
               help="Library to check: ragas, deepeval, trulens, ragchecker, ragstone, your own (repeatable).",
               )  # fmt: skip
@@ -52,11 +54,6 @@ def command(
     Each case is a sample with what a judge says of it: refusals, empty texts, missing verdicts, failing endpoints, in
     English and Chinese. The library is real and runs in an environment of its own; a local endpoint plays the judge.
     The exit code is 1 if a result is not right."""
-    from ragstone.conformance.cases import load_cases  # noqa: PLC0415
-    from ragstone.conformance.reproduction import write_reproductions  # noqa: PLC0415
-    from ragstone.conformance.running import conform  # noqa: PLC0415
-    from ragstone.conformance.tables import document, tables  # noqa: PLC0415
-    from ragstone.conformance.targets import target_of  # noqa: PLC0415
 
     if len(libraries) > 1 and (version or python):
         raise UsageError("--version and --python are for one --library; give one.")
@@ -89,7 +86,7 @@ def command(
     return 0 if all(result.right for result in found) else 1
 
 
-def _chosen(cases: "Iterable[Case]", names: tuple[str, ...], metrics: tuple[str, ...]) -> "list[Case]":
+def _chosen(cases: Iterable[Case], names: tuple[str, ...], metrics: tuple[str, ...]) -> list[Case]:
     """The cases with these names, in one language (`refusal/zh`) or both (`refusal`). Raises UnknownName."""
     cases = list(cases)
     ids = {case.id for case in cases} | {case.id.rpartition("/")[0] for case in cases}
@@ -101,7 +98,7 @@ def _chosen(cases: "Iterable[Case]", names: tuple[str, ...], metrics: tuple[str,
     return [case for case in cases if not names or {case.id, case.id.rpartition("/")[0]} & set(names)]
 
 
-def _lines(text: str, library: str) -> "Callable[[int, int], None]":
+def _lines(text: str, library: str) -> Callable[[int, int], None]:
     """A line on standard error at every fifth of the cases."""
 
     def say_progress(done: int, total: int) -> None:
@@ -109,3 +106,15 @@ def _lines(text: str, library: str) -> "Callable[[int, int], None]":
             say(text.format(library=library, done=done, total=total), err=True)
 
     return say_progress
+
+
+PROGRAM = Program(command, "ragstone-conform", (__name__,))
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:], PROGRAM))
+
+
+if __name__ == "__main__":
+    main()

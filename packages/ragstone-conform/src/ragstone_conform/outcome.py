@@ -1,16 +1,17 @@
 """What a library made of a case, and whether that is right."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from ragstone.conformance.cases import Case
-from ragstone.structs import Frozen
+from ragstone_conform.cases import Case
 
 Kind = Literal["right", "wrong", "no_score", "nan", "timed_out", "crashed"]
 KINDS: tuple[Kind, ...] = ("right", "wrong", "no_score", "nan", "timed_out", "crashed")
 _NEAR = 1e-4
 
 
-class Outcome(Frozen, frozen=True):
+@dataclass(frozen=True)
+class Outcome:
     """A case's result on one metric. `kind`: "right"; "wrong": a number that is none of the right ones; "no_score":
     none where there is one; "nan": no score, as a number that is not finite, so without a reason; "timed_out" and
     "crashed": the process. `reason`: what the library said."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragstone.conformance.cases import Case
-from ragstone.conformance.outcome import KINDS, Outcome
-from ragstone.conformance.running import Conformance
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
+from ragstone_conform.cases import Case
+from ragstone_conform.outcome import KINDS, Outcome
+from ragstone_conform.running import Conformance
 
 
 def tables(results: Sequence[Conformance], cases: Sequence[Case], language: str, *, every: bool) -> list[Table]:

@@ -19,7 +19,7 @@ _JUDGED = re.compile(r"<judged (?P<code>\w+)>\n(?P<content>.*?)\n</judged (?P=co
 
 async def score(metrics: list[str], sample: dict[str, Any], url: str) -> dict[str, Any]:
     """As `ragstone.evaluate` gives them, with a reason where there is no score."""
-    from ragstone.evaluation.evaluate import evaluate_async
+    from ragstone import evaluate_async
     from ragstone.models import ModelOptions
 
     row = {

@@ -5,16 +5,16 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from ragstone.structs import Frozen
-
 _TEXTS = ("question", "answer", "contexts", "references")
 
 
-class Case(Frozen, frozen=True):
+@dataclass(frozen=True)
+class Case:
     """One case in one language. `sample`: question, answer, contexts, references. `judge`: the verdicts. `fault`: what
     the judge or its endpoint does wrong. `expect`: metric → the right results, numbers or "none". `needs`: "aliases"
     where a library must take several references. `why`: what the case is, by language; `source`: where the right

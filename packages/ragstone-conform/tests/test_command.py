@@ -1,4 +1,4 @@
-"""`ragstone conform`: ragstone itself, functions and files of a user's, and what becomes of a library that hangs."""
+"""`ragstone-conform`: ragstone itself, functions and files of a user's, and what becomes of a library that hangs."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.cli.tools import Told, one_line
 
-from ragstone.conformance.cases import load_cases
+from ragstone_conform.cases import load_cases
 
-Ragstone = Callable[..., Told]
+Conform = Callable[..., Told]
 NAIVE = """
 def share(metric, sample, verdicts):
     '''A mean of whatever verdicts there are.'''
@@ -63,8 +63,8 @@ def outcomes(told: Told) -> dict[tuple[str, str], dict[str, object]]:
     return {(outcome["case"], outcome["metric"]): outcome for outcome in library["outcomes"]}
 
 
-def test_ragstone_passes_every_case(ragstone: Ragstone, alternating: list[str]) -> None:
-    told = ragstone("conform", "--library", "ragstone", "--json", "--quiet", *alternating)
+def test_ragstone_passes_every_case(conform: Conform, alternating: list[str]) -> None:
+    told = conform("--library", "ragstone", "--json", "--quiet", *alternating)
     found = outcomes(told)
     assert [outcome for outcome in found.values() if outcome["outcome"] != "right"] == []
     assert told.code == 0
@@ -75,18 +75,18 @@ def test_ragstone_passes_every_case(ragstone: Ragstone, alternating: list[str]) 
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_library_that_passes_every_case_has_no_empty_table(ragstone: Ragstone, language: str) -> None:
-    told = ragstone("conform", "--library", "ragstone", "--case", "one-verdict-of-four", "--language", language)
+def test_a_library_that_passes_every_case_has_no_empty_table(conform: Conform, language: str) -> None:
+    told = conform("--library", "ragstone", "--case", "one-verdict-of-four", "--language", language)
     assert told.code == 0, told.err
     assert "one-verdict-of-four" not in told.out
     assert not re.search("cases that it does not pass|未通过的用例|more cases|另有", told.out)
-    every = ragstone("conform", "--library", "ragstone", "--case", "one-verdict-of-four", "--all")
+    every = conform("--library", "ragstone", "--case", "one-verdict-of-four", "--all")
     assert "one-verdict-of-four" in every.out
 
 
-def test_a_function_of_the_users_is_put_to_the_cases_about_verdicts(ragstone: Ragstone, tmp_path: Path) -> None:
+def test_a_function_of_the_users_is_put_to_the_cases_about_verdicts(conform: Conform, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(NAIVE, "utf-8")
-    told = ragstone("conform", "--library", "mine.py:share", "--json")
+    told = conform("--library", "mine.py:share", "--json")
     wrong = {case: outcome for (case, _), outcome in outcomes(told).items() if outcome["outcome"] != "right"}
     assert told.code == 1
     assert wrong["one-verdict-of-four/zh"]["value"] == 1.0
@@ -94,15 +94,15 @@ def test_a_function_of_the_users_is_put_to_the_cases_about_verdicts(ragstone: Ra
     assert wrong["refusal/en"]["outcome"] == "nan"
     assert not {"plain/en", "none-supported/zh", "truncated/en"} & set(wrong)
     assert "truncated/en" not in {case for case, _ in outcomes(told)}  # it reads no replies
-    assert ragstone("conform", "--library", "mine:careful", "--quiet").code == 0
+    assert conform("--library", "mine:careful", "--quiet").code == 0
 
 
 def test_a_library_of_ones_own_is_one_file_and_a_hang_or_a_crash_is_an_outcome(
-    ragstone: Ragstone, tmp_path: Path
+    conform: Conform, tmp_path: Path
 ) -> None:
     (tmp_path / "own.py").write_text(LIBRARY, "utf-8")
     cases = [f"--case={name}/en" for name in ("no-contexts", "braces", "plain", "html-replies", "429-always")]
-    told = ragstone("conform", "--library", "own.py", "--timeout", "2", "--metric", "faithfulness", "--json", *cases)
+    told = conform("--library", "own.py", "--timeout", "2", "--metric", "faithfulness", "--json", *cases)
     found = {case: (outcome["outcome"], outcome["value"]) for (case, _), outcome in outcomes(told).items()}
     assert found == {
         "plain/en": ("right", 0.75), "no-contexts/en": ("timed_out", None), "braces/en": ("crashed", None),
@@ -111,10 +111,10 @@ def test_a_library_of_ones_own_is_one_file_and_a_hang_or_a_crash_is_an_outcome(
     assert "exit code 3" in str(outcomes(told)["braces/en", "faithfulness"]["reason"])
 
 
-def test_a_failure_is_reproduced_by_a_script_without_ragstone(ragstone: Ragstone, tmp_path: Path) -> None:
+def test_a_failure_is_reproduced_by_a_script_without_ragstone(conform: Conform, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(LIBRARY, "utf-8")
-    asked = ("conform", "--library", "own.py", "--case", "one-verdict-of-four", "--reproduce", "failures")
-    told = ragstone(*asked)
+    asked = ("--library", "own.py", "--case", "one-verdict-of-four", "--reproduce", "failures")
+    told = conform(*asked)
     assert told.code == 1
     scripts = sorted((tmp_path / "failures").iterdir())
     assert [path.name for path in scripts] == [
@@ -127,12 +127,12 @@ def test_a_failure_is_reproduced_by_a_script_without_ragstone(ragstone: Ragstone
         assert run.stdout.splitlines()[-1] == "{'faithfulness': 1.0}", run.stderr
 
 
-def test_the_table_shows_what_came_and_what_is_right_in_both_languages(ragstone: Ragstone, tmp_path: Path) -> None:
+def test_the_table_shows_what_came_and_what_is_right_in_both_languages(conform: Conform, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(NAIVE, "utf-8")
-    told = ragstone("conform", "--library", "mine:share", "--case", "one-verdict-of-four", "--case", "plain", "--quiet")
+    told = conform("--library", "mine:share", "--case", "one-verdict-of-four", "--case", "plain", "--quiet")
     assert "1 (right: no score)" in told.out
     assert "plain" not in told.out
-    told = ragstone("conform", "--library", "mine:share", "--case", "plain", "--all", "--quiet", "--language", "zh")
+    told = conform("--library", "mine:share", "--case", "plain", "--all", "--quiet", "--language", "zh")
     assert told.code == 0
     assert "plain (en, zh)" in told.out
     assert "一致性检验" in told.out
@@ -158,16 +158,16 @@ def test_the_table_shows_what_came_and_what_is_right_in_both_languages(ragstone:
         ),
     ],
 )
-def test_a_wrong_option_is_one_line(ragstone: Ragstone, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+def test_a_wrong_option_is_one_line(conform: Conform, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
     (tmp_path / "bare.py").write_text("METRICS = ('faithfulness',)\n", "utf-8")
-    one_line(ragstone("conform", *arguments), *words)
+    one_line(conform(*arguments), *words)
 
 
 def test_an_environment_that_cannot_be_made_is_one_line_with_pips_reason(
-    ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch
+    conform: Conform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    told = ragstone("conform", "--library", "ragas")
+    told = conform("--library", "ragas")
     assert told.code == 2
     assert told.err.count("\n") == 2
     assert "ragas cannot be installed" in told.err
@@ -176,13 +176,13 @@ def test_an_environment_that_cannot_be_made_is_one_line_with_pips_reason(
 
 @pytest.mark.parametrize(("language", "said"), [("en", "stopped. No result is kept"), ("zh", "没有保留任何结果")])
 def test_ctrl_c_does_not_promise_that_results_are_kept(
-    ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch, language: str, said: str
+    conform: Conform, monkeypatch: pytest.MonkeyPatch, language: str, said: str
 ) -> None:
     async def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragstone.conformance.running.conform", stopped)
-    told = ragstone("conform", "--library", "ragstone", "--language", language)
+    monkeypatch.setattr("ragstone_conform.command.conform", stopped)
+    told = conform("--library", "ragstone", "--language", language)
     assert told.code == 130
     assert told.err.strip().startswith("ragstone: ")
     assert said in told.err

@@ -1,1 +1,0 @@
-"""Another library's metrics, put to cases with recorded verdicts and known right scores."""
