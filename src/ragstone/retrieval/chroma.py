@@ -93,10 +93,9 @@ class _Chroma:
                 yield self._hit(own, document, values, 1.0, "cosine")
 
     def _hit(self, own: str, document: str | None, metadata: Any, distance: float, metric: str) -> Hit:
-        values, fields = metadata or {}, self._fields
-        key = values.get(fields.id or "ragstone_id", own)
-        text = values.get(self._text) if self._text else document
-        return Hit(str(key), similarity(distance, metric), str(text or ""), str(values.get(fields.title) or ""))
+        values = metadata or {}
+        hit = self._fields.hit(values.get(self._fields.id or "ragstone_id", own), similarity(distance, metric), values)
+        return hit if self._text else hit._replace(text=document or "")
 
 
 @contextlib.asynccontextmanager

@@ -219,9 +219,7 @@ class _Index:
     def _hit(self, hit: Mapping[str, Any]) -> Hit:
         source, fields = hit.get("_source") or {}, self._fields
         key = value_at(source, fields.id) if fields.id else None
-        text, title = value_at(source, fields.text), value_at(source, fields.title)
-        own = hit["_id"] if key is None else key
-        return Hit(str(own), float(hit.get("_score") or 0.0), str(text or ""), str(title or ""))
+        return fields.hit(hit["_id"] if key is None else key, hit.get("_score") or 0.0, source)
 
 
 def _actions(passages: Sequence[Passage], vectors: Any, start: int) -> Iterator[dict[str, Any]]:

@@ -59,6 +59,11 @@ class Fields:
     title: str = "title"
     vector: str = ""
 
+    def hit(self, key: Any, score: float, values: Mapping[str, Any]) -> Hit:
+        """An entry with these values, as it was found."""
+        text, title = value_at(values, self.text), value_at(values, self.title)
+        return Hit(str(key), float(score), str(text or ""), str(title or ""))
+
 
 @dataclass(frozen=True)
 class EngineTarget:

@@ -75,20 +75,13 @@ class _Lance:
         table = await self._table(collection)
         search = table.query().nearest_to(vector).column(self._vector).distance_type(self._metric)
         rows = await search.limit(k).select([*self._shown, "_distance"]).to_list()
-        fields = self._fields
-        return [
-            Hit(
-                str(row[self._id]), similarity(row["_distance"], self._metric), str(row.get(fields.text) or ""),
-                str(row.get(fields.title) or ""),
-            )
-            for row in rows
-        ]  # fmt: skip
+        return [self._fields.hit(row[self._id], similarity(row["_distance"], self._metric), row) for row in rows]
 
     async def entries(self, collection: str) -> AsyncIterator[Hit]:
-        table, fields = await self._table(collection), self._fields
+        table = await self._table(collection)
         async for batch in await table.query().select(self._shown).to_batches(max_batch_length=_ROWS):
             for row in batch.to_pylist():
-                yield Hit(str(row[self._id]), 0.0, str(row.get(fields.text) or ""), str(row.get(fields.title) or ""))
+                yield self._fields.hit(row[self._id], 0.0, row)
 
 
 @contextlib.asynccontextmanager

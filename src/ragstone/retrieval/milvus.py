@@ -122,10 +122,9 @@ class _Milvus:
         return [field for field in wanted if field in present or described.get("enable_dynamic_field")]
 
     def _hit(self, row: Any, primary: str, metric: str) -> Hit:
-        values, fields = row["entity"], self._fields
-        key = values.get(fields.id or "ragstone_id", row.get(primary, row.get("id", values.get(primary))))
-        score = similarity(row["distance"], "l2") if metric == "L2" else float(row["distance"])
-        return Hit(str(key), score, str(values.get(fields.text) or ""), str(values.get(fields.title) or ""))
+        values = row["entity"]
+        key = values.get(self._fields.id or "ragstone_id", row.get(primary, row.get("id", values.get(primary))))
+        return self._fields.hit(key, similarity(row["distance"], "l2") if metric == "L2" else row["distance"], values)
 
 
 @contextlib.asynccontextmanager

@@ -117,7 +117,7 @@ class _Postgres:
 
     def _hit(self, row: dict[str, Any], distance: float) -> Hit:
         score = -distance if self._metric == "dot" else similarity(distance, self._metric)
-        return Hit(str(row["id"]), score, str(row.get(self._fields.text) or ""), str(row.get(self._fields.title) or ""))
+        return self._fields.hit(row["id"], score, row)
 
 
 def _text_of(vector: Any) -> str:

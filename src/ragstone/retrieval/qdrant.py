@@ -84,8 +84,7 @@ class _Qdrant:
         key = value_at(payload, fields.id) if fields.id else own
         found = getattr(point, "score", 0.0)
         score = 1.0 / (1.0 + found) if self._by_distance else found
-        text, title = value_at(payload, fields.text), value_at(payload, fields.title)
-        return Hit(str(own if key is None else key), float(score), str(text or ""), str(title or ""))
+        return fields.hit(own if key is None else key, score, payload)
 
 
 @contextlib.asynccontextmanager
