@@ -13,7 +13,7 @@ from ragstone.comparison.compare_figures import Side, compare_runs
 from ragstone.comparison.compare_verdict import comparison_verdict, verdict_of
 from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.errors import UsageError
-from ragstone.experts.agreement_figures import agreement, gap
+from ragstone.experts.agreement import agreement, gap
 from ragstone.types import Score
 
 A, B = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.experts.agreement_figures import agreement, gap, verdicts_of
+from ragstone.experts.agreement import agreement, gap, verdicts_of
 from ragstone.metrics.judge import AnswerClaim, Judged, PassageVerdict, ReferenceClaim
 from ragstone.stats import cohen_kappa
 

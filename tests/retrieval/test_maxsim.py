@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.retrieval.maxsim import MaxSim
+from ragstone.retrieval.multivector import MaxSim
 
 Array = np.ndarray[Any, Any]
 
