@@ -25,7 +25,11 @@ from ragstone.text.redaction import redact, shown_url
 SOURCE = Path(ragstone.__file__).parent
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
 CATALOGUES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("errors_zh.toml"))
-SENTENCES = error_texts("zh")["sentences"]
+SENTENCES = {
+    sentence: text
+    for name in CATALOGUES
+    for sentence, text in tomllib.loads((SOURCE / name).read_text("utf-8")).get("sentences", {}).items()
+}
 
 # Errors that only code can meet: what it passes to a function, or how it uses an object.
 FOR_PROGRAMMERS = {

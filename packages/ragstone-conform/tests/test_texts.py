@@ -14,6 +14,7 @@ import ragstone_conform
 from ragstone.error_text import untranslated
 from ragstone.messages import error_texts
 from ragstone_conform.command import command
+from ragstone_conform.libraries import LIBRARIES
 
 SOURCE = Path(ragstone_conform.__file__).parent
 
@@ -54,7 +55,9 @@ def test_every_option_has_a_help_text_in_chinese() -> None:
 def test_errors_are_chinese_through_the_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("conform", "ragstone_conform", "ragstone.texts")
     monkeypatch.setattr("ragstone.messages.entry_points", lambda group: (entry,) if group == entry.group else ())
-    sentences = error_texts.__wrapped__("zh")["sentences"]
+    texts = error_texts.__wrapped__("zh")
+    sentences = texts["sentences"]
+    assert texts["words"][LIBRARIES.kind] == "库"
     assert catalogue("errors_zh.toml")["sentences"].items() <= sentences.items()
     pairs = sorted(sentences.items(), key=lambda pair: -len(pair[0]))
     monkeypatch.setattr("ragstone.error_text._sentences", lambda language: pairs)

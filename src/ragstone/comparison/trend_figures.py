@@ -131,7 +131,7 @@ def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: st
     of different benchmarks, and a metric that no run has."""
     if not by:  # else they have the numbers of their order in the run
         renumber(readings, np.concatenate([np.asarray(reading.errors.units) for reading in readings]))
-    ordered = sorted(readings, key=lambda reading: (reading.when, reading.name))
+    ordered = sorted(readings, key=lambda reading: reading.when)  # as they were named, where one second has several
     if len(ordered) < 2:
         what = f"all records are of one {by}" if by else "one was given; --by day splits a run by its records' time"
         raise UsageError(f"A trend needs at least two runs: {what}.")

@@ -48,7 +48,7 @@ TASKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, repr=False)
 class ExpertAgreement(ExpertFindings):
-    """What the labels tell, with `summary` and `tables`, and `keep` for reports. It shows itself."""
+    """Findings of the labels, with `summary` and `tables`, and `keep` for reports. It shows itself."""
 
     labels: str = ""
     sha256: str = ""
@@ -91,8 +91,7 @@ def agreement_of_experts(
     by: str = "",
     metric: str = "",
 ) -> ExpertAgreement:
-    """How far the experts agree on each task and, with a `run` of the same questions, how far its judge agrees with
-    them.
+    """Agreement of the experts on each task and, with a `run` of the same questions, of its judge with them.
 
     `metric`: what the labels are compared with, by default the run's metric for each task. `scale`: the lowest and the
     highest label, (1, 5) for five stars. `by`: a column of the data by which the calibrated

@@ -154,7 +154,7 @@ def _noted(found: Iterable[Candidate], kinds: set[str]) -> Iterator[Candidate]:
 
 
 def _evidence(data: EvalData) -> Callable[[Record], Sequence[Passage]]:
-    """What the reference of a question is from: its evidence in the data, with the chunks of the built set around it,
+    """The source of a question's reference: its evidence in the data, with the chunks of the built set around it,
     and its gold passages."""
     beside = data.path.parent / "corpus.jsonl" if data.path is not None else None
     rest = {item.sample.id: item.rest for item in data.items if COLUMN in item.rest}

@@ -50,9 +50,9 @@ _HALF = 0.5
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """What is tuned: a `metric` by the labels of a `task`. `first`, `second`: the answers of the halves, by question;
-    `labels`: of both; `scores`: the run's; `judging`: with the prompts that are changed; `examples`: demonstrations
-    that each language may get."""
+    """The subject of tuning: a `metric` by the labels of a `task`. `first`, `second`: the answers of the halves, by
+    question; `labels`: of both; `scores`: the run's; `judging`: with the prompts that are changed; `examples`:
+    demonstrations that each language may get."""
 
     metric: str
     task: str
@@ -128,7 +128,7 @@ def plan_tuning(
     labels: str | Path | Sequence[Mapping[str, Any]], run: str | Path, judging: Judging, *, task: str = "",
     system: str | None = None, scale: tuple[float, float] = (0.0, 1.0), examples: int = 2,
 ) -> TuningPlan:  # fmt: skip
-    """What would be tuned. Raises UsageError where no label has a metric of a judge."""
+    """The subject of tuning. Raises UsageError where no label has a metric of a judge."""
     if judging.model is None or judging.others:
         raise UsageError("Prompts are tuned for one judge: name it with --judge PROVIDER/MODEL.")
     name, source = side_of(Path(run), system)
@@ -251,7 +251,7 @@ async def _tried(plan: TuningPlan, judging: Judging, base: Prompts, language: st
 async def _demonstrations(
     plan: TuningPlan, judging: Judging, base: Prompts, language: str, options: ModelOptions
 ) -> tuple[tuple[str, ...], dict[str, tuple[Example, ...]]]:
-    """What the disagreements of the first half teach: the questions, and prompt → demonstrations."""
+    """Demonstrations from the disagreements of the first half: the questions, and prompt → demonstrations."""
     found: dict[str, list[Example]] = {}
     ids: list[str] = []
     assert not isinstance(judging.model, str | None)

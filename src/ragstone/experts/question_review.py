@@ -64,7 +64,7 @@ class QuestionReview:
 
     @property
     def needed(self) -> int | None:
-        """How many questions have to be reviewed in all for `wanted`, if no more of them are bad; None: there are too
+        """Number of questions to review in all for `wanted`, if no more of them are bad; None: there are too
         many bad ones already, or nothing is wanted."""
         return None if self.wanted is None else sample_needed(self.wanted, self.bad, self.questions)
 
@@ -115,7 +115,7 @@ def _percent(share: float) -> str:
 
 @public
 def review_of(source: str | Path, *, wanted: float | None = None) -> QuestionReview:
-    """What experts said of a test set. `source`: a file of labels (`ragstone annotate TESTSET`), or the set itself
+    """The review of a test set by experts. `source`: a file of labels (`ragstone annotate TESTSET`), or the set itself
     before anybody has. `wanted`: the share of bad questions that is to be excluded. Raises UsageError and DataError."""
     if wanted is not None and not 0 < wanted < 1:
         raise UsageError(f"{wanted:g} is not a share of bad questions: give one between 0 and 1, such as 0.05.")

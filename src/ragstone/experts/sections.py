@@ -1,4 +1,4 @@
-"""What labels of experts say of the judge: agreement, calibrated means, and the cases where they differ."""
+"""Findings about the judge by labels of experts: agreement, calibrated means, and the cases where they differ."""
 
 from markupsafe import Markup
 
@@ -25,7 +25,7 @@ def _body(view: View) -> Markup | None:
     }
 
     def link(item: str) -> tuple[str, str]:
-        """Where a case is read, and its id: in the list of cases, or on its card if the page shows it."""
+        """The address of a case, and its id: in the list of cases, or on its card if the page shows it."""
         found = view.case_list([("system", system), ("q", item)]) if view.case_list else places.get(item, "")
         return found, one_line(item, 40)
 

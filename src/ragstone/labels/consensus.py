@@ -1,4 +1,4 @@
-"""What experts say together: items on which they differ, the label that settles each, and the passages they judged."""
+"""Joint judgements of experts: items on which they differ, the label that settles each, and judged passages."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ from ragstone.labels.store import LabelStore
 from ragstone.labels.tasks import Task
 
 ANSWERS = ("answer", "answer_2")
-"""What the two answers of an item are called in files."""
+"""Names of the two answers of an item in files."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Conflict:
 
 @dataclass
 class Imported:
-    """What an import did: labels `added`, `changed` (newer than those of the store), `unchanged`, and those left out:
-    `conflicts`, and `unknown` items or tasks, each with its place in the file."""
+    """The result of an import: labels `added`, `changed` (newer than those of the store), `unchanged`, and those left
+    out: `conflicts`, and `unknown` items or tasks, each with its place in the file."""
 
     added: int = 0
     changed: int = 0

@@ -14,8 +14,8 @@ RECORDED = "recorded"
 """The system of the answers that data came with."""
 
 Key: TypeAlias = tuple[str, ...]
-"""What is drawn as one: ("answer", system, case), ("pair", system, system, case), ("passage", question) or ("question",
-question)."""
+"""The unit that is drawn: ("answer", system, case), ("pair", system, system, case), ("passage", question) or
+("question", question)."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Candidate:
 
 @dataclass
 class _Seen:
-    """What the candidates of a case need of the answers to it: system → the mean of its scores."""
+    """Values that the candidates of a case take from its answers: system → the mean of its scores."""
 
     scores: dict[str, float | None] = field(default_factory=dict)
     stratum: str = ""
@@ -159,7 +159,7 @@ def _answered(record: Record) -> bool:
 
 
 def _passages(record: Record) -> Sequence[Passage]:
-    """What was retrieved; otherwise the passages of the question."""
+    """The retrieved passages; otherwise the passages of the question."""
     retrieved = record.response.passages if record.response is not None else ()
     return [passage for passage in retrieved or record.case.sample.passages if passage.text]
 

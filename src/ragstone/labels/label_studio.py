@@ -15,7 +15,7 @@ _COMMENT, _MARKS = "_comment", "_marks"
 
 
 def is_task(row: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is a task of Label Studio."""
+    """True for a JSON object that is a task of Label Studio."""
     return isinstance(row.get("data"), Mapping) and ("annotations" in row or "completions" in row)
 
 
@@ -69,7 +69,7 @@ def from_task(row: Mapping[str, Any], where: str) -> Iterator[Label]:
 
 
 def _person(annotation: Mapping[str, Any]) -> str:
-    """Who labelled: the e-mail address, else the number of the user."""
+    """The expert: the e-mail address, else the number of the user."""
     by = annotation.get("completed_by")
     if isinstance(by, Mapping):
         return str(by.get("email") or by.get("username") or by.get("id") or "")

@@ -1,4 +1,4 @@
-"""What a file of labels holds: items, labels, edits."""
+"""Contents of a file of labels: items, labels, edits."""
 
 import hashlib
 import math
@@ -24,8 +24,8 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class LabelItem(Frozen, frozen=True):
-    """What an expert sees: a question with an answer ("answer"), with two ("pair"), with one passage ("passage"), or
-    with the passages that its reference is from ("question").
+    """An item as an expert sees it: a question with an answer ("answer"), with two ("pair"), with one passage
+    ("passage"), or with the passages that its reference is from ("question").
 
     It says nothing of who answered, under which condition, or how it was scored: `id` is a hash. `sample_id` is the
     user's id of the question. `answers` has no, one or two texts. `answerable` False: the data say that there is no
@@ -44,7 +44,7 @@ class LabelItem(Frozen, frozen=True):
 
 
 class Origin(Frozen, frozen=True):
-    """Where an item is from; experts never see it. `source`: the run's file id, or the hash of the data. `systems`: of
+    """The origin of an item; experts never see it. `source`: the run's file id, or the hash of the data. `systems`: of
     the answers, in their order. `passage`: the id of the passage. `drawn`: how the item was chosen ("random",
     "stratified", "uncertainty", "" for all), `stratum` the part of the data that it is from."""
 
@@ -92,7 +92,7 @@ class Label(Frozen, frozen=True):
         return hashlib.sha256(to_json(content).encode()).hexdigest()[:32]
 
     def same_as(self, other: "Label") -> bool:
-        """Whether both say the same, whenever it was said."""
+        """True for labels with the same content, whenever they were given."""
         return (self.value, self.spans, self.comment) == (other.value, other.spans, other.comment)
 
     def checked(self, item: LabelItem) -> "Label":
@@ -128,7 +128,7 @@ class Assigned(Frozen, frozen=True):
 
 
 class Progress(Frozen, frozen=True):
-    """How far an expert is with a task: `done` of `total`, in `seconds` as far as they are known."""
+    """Progress of an expert in a task: `done` of `total`, in `seconds` as far as they are known."""
 
     task: str
     expert: str

@@ -1,4 +1,4 @@
-"""What experts say together of the questions of a test set."""
+"""Joint judgements of experts on the questions of a test set."""
 
 from typing import Literal, TypeAlias
 

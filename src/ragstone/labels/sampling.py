@@ -1,4 +1,4 @@
-"""Which items experts label, and who labels which."""
+"""Draws the items that experts label, and assigns them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,9 +10,9 @@ from ragstone.errors import UsageError
 from ragstone.labels.items import Candidate, Key, drawn
 
 By: TypeAlias = Literal["random", "uncertainty", "stratified", "interval"]
-"""How items are chosen; "interval" is not drawn here but by what the labels so far say (`api.label_round`)."""
+"""Ways to choose items; "interval" is not drawn here but by what the labels so far say (`api.label_round`)."""
 PICKED = "picked"
-"""How an item was chosen that somebody came upon in the viewer."""
+"""The mark of an item that somebody came upon in the viewer."""
 NOT_RANDOM = frozenset({"uncertainty", PICKED})
 """Ways of choosing whose labels say nothing about the items that were not chosen."""
 _LEAST = 2  # of each stratum: its variance is not known from one
@@ -55,7 +55,7 @@ class _Drawing:
             self._kept[stratum] = _first(kept, self.count)
 
     def chosen(self) -> Iterator[Candidate]:
-        """What is drawn, by stratum. Raises UsageError where nothing has the scores that uncertainty needs."""
+        """The drawn items, by stratum. Raises UsageError where nothing has the scores that uncertainty needs."""
         total = self.sizes.total()
         count = total if self.count is None else min(total, self.count)
         if self.by == "uncertainty" and not self.scored and count < total:
@@ -70,7 +70,7 @@ def _first(kept: Sequence[tuple[float, str, Candidate]], count: int) -> list[tup
 
 
 def _shares(sizes: Mapping[str, int], count: int) -> dict[str, int]:
-    """How many of each stratum: in proportion to its size (by largest remainders), two at least where there are two and
+    """Numbers for the strata: in proportion to its size (by largest remainders), two at least where there are two and
     `count` allows it."""
     least = _LEAST if count >= _LEAST * len(sizes) else 1 if count >= len(sizes) else 0
     shares = {name: min(least, size) for name, size in sizes.items()}

@@ -120,8 +120,8 @@ class LabelStore(GoldStore):
     # Labelling.
 
     def next_item(self, expert: str, *tasks: str, skip: Collection[tuple[str, str]] = ()) -> Assigned | None:
-        """What this expert should label next, of these tasks or of all; None if nothing is left. `skip`: (item id,
-        task) that the expert put off. Without a team, this call assigns an item that lacks labels."""
+        """The next item of this expert, of these tasks or of all; None if nothing is left. `skip`: (item id, task) that
+        the expert put off. Without a team, this call assigns an item that lacks labels."""
         checked_name(expert)
         wanted = tasks or tuple(known.name for known in self.tasks())
         put_off = {*skip}
@@ -144,8 +144,8 @@ class LabelStore(GoldStore):
         return Assigned(self.item(rows[0][0]), str(rows[0][1])) if rows else None
 
     def work(self, expert: str, task: str | None = None) -> tuple[tuple[str, str, bool], ...]:
-        """What this expert has been given or has labelled, of one task or of all, in the order of the round: item id,
-        task, and whether a label stands."""
+        """Items that this expert has been given or has labelled, of one task or of all, in the order of the round: item
+        id, task, and whether a label stands."""
         wanted = [task] if task else [known.name for known in self.tasks()]
         rows = self._rows(_WORK, (expert, json.dumps(wanted)))
         return tuple((str(item), str(name), bool(labelled)) for item, name, labelled in rows)
@@ -199,7 +199,7 @@ class LabelStore(GoldStore):
             return label
 
     def progress(self) -> tuple[Progress, ...]:
-        """How far each expert is with each task. Without a team, the total is what the expert has done or may still
+        """Progress of each expert in each task. Without a team, the total is what the expert has done or may still
         get."""
         done: dict[tuple[str, str], tuple[int, float]] = {}
         total: dict[tuple[str, str], int] = {}
@@ -259,7 +259,7 @@ class LabelStore(GoldStore):
         return tuple((self._label(version, payload), undoes) for version, payload, undoes in rows)
 
     def knows(self, uid: str) -> bool:
-        """Whether a label with this `uid` was ever written."""
+        """True if a label with this `uid` was ever written."""
         return bool(self._rows("SELECT 1 FROM labels WHERE uid = ?", (uid,)))
 
     def _label(self, version: int, payload: object) -> Label:

@@ -14,7 +14,7 @@ COLUMNS = (
     "item", "task", "expert", "label", "comment", "marks", "seconds", "when", "adjudicated", "question_id", "question",
     "answer", "answer_2", "references", "passages",
 )  # fmt: skip
-"""What a table of labels has. To import one, `item` (or `id`, that of the question), `task`, `expert` and `label` are
+"""Columns of a table of labels. To import one, `item` (or `id`, that of the question), `task`, `expert` and `label` are
 enough."""
 TYPED = ("expert", "comment")
 """The columns of texts that people typed, and that an import reads."""

@@ -1,4 +1,4 @@
-"""What experts are asked: six tasks, each with its choices and a guideline in English and Chinese."""
+"""Questions to experts: six tasks, each with its choices and a guideline in English and Chinese."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -107,7 +107,7 @@ def _rubric_choices(rubric: Rubric) -> Iterable[Choice]:
 
 
 def _rubric_guideline(rubric: Rubric) -> Text:
-    """What the rubric says to a judge, for a person."""
+    """The rubric's instruction to a judge, for a person."""
     if not rubric.elements:
         return _text("guideline_rubric")
     parts = []

@@ -191,7 +191,7 @@ def _checked(spec: Spec) -> tuple[float, float, str]:
 
 
 def _is_large(name: str, pool: Sequence[Passage]) -> bool:
-    """Whether a pool is better indexed on disk; says so."""
+    """True for a pool that is better indexed on disk; says so."""
     if len(pool) < _MANY:
         return False
     if has_tantivy():

@@ -47,9 +47,9 @@ _LOG_EVERY = 10.0  # seconds
 
 @dataclass(frozen=True)
 class Source:
-    """What an index is of. `passages` are read once, one at a time. `pool`: the same passages, if they are in memory;
-    else they are kept in the index, and `placed` gives what is returned for one that was found. `key` identifies the
-    passages, "" if nothing is cached."""
+    """The source of an index. `passages` are read once, one at a time. `pool`: the same passages, if they are in
+    memory; else they are kept in the index, and `placed` gives what is returned for one that was found. `key`
+    identifies the passages, "" if nothing is cached."""
 
     passages: Iterable[Passage]
     key: str
@@ -119,7 +119,7 @@ class DiskBm25:
         return self._source.placed(unpacked(self._searcher.doc(address).get_first("passage")))
 
     def _weights(self, counts: Mapping[str, int]) -> dict[str, tuple[int, float]]:
-        """How often the question has each known term, and that times the term's idf."""
+        """The counts of known terms in the question, and each times the term's idf."""
         weights = {}
         for term, count in counts.items():
             if among := self._searcher.doc_freq("terms", term):
@@ -226,7 +226,7 @@ def _storable(term: str) -> str:
 
 
 def _opens(folder: Path) -> bool:
-    """Whether a folder has a complete index."""
+    """True for a folder with a complete index."""
     try:
         made = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
         return bool(_library().Index.open(str(folder)).searcher().num_docs == made["documents"])
@@ -235,7 +235,7 @@ def _opens(folder: Path) -> bool:
 
 
 def has_tantivy() -> bool:
-    """Whether tantivy is installed."""
+    """True if tantivy is installed."""
     return importlib.util.find_spec("tantivy") is not None
 
 

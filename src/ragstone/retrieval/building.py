@@ -15,7 +15,7 @@ _DEFAULT = ModelOptions()
 
 @dataclass(frozen=True)
 class Building:
-    """What a retriever is built from. `pool`: all passages, with unique ids. `queries`: question → its ids, if the
+    """The material of a retriever. `pool`: all passages, with unique ids. `queries`: question → its ids, if the
     questions are known in advance (`run:FILE` needs the ids)."""
 
     pool: Sequence[Passage]

@@ -30,7 +30,7 @@ from ragstone.storage import ReaderFailed, leads_out, read_bounded
 from ragstone.types import Passage
 
 Heading: TypeAlias = tuple[int, int, str]
-"""Where a heading starts in the text of a passage, its level (1 is the highest), and its words."""
+"""The start of a heading in the text of a passage, its level (1 is the highest), and its words."""
 
 _LARGEST_PAGE = 5_000_000  # bytes of an archived web page
 _HEADINGS = "headings"
@@ -153,7 +153,7 @@ def _content_hash(file: Path, size: int, changed: int) -> str:
 
 
 def _warnings(links: Sequence[str], skipped: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
-    """What was left out, in the language of the session: the first names of each kind."""
+    """The left-out files, in the language of the session: the first names of each kind."""
     texts = messages(__name__, preferred_language())
     kinds = ", ".join(_READERS)
     return tuple(

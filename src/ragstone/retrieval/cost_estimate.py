@@ -48,7 +48,7 @@ def query_tokens(name: Any, questions: TextCount) -> int:
 
 
 def is_chat_cost(cost: RetrievalCost) -> bool:
-    """Whether the cost is that of a chat model, which ranks or rewrites, and is paid by its tokens like a reader."""
+    """True if the cost is that of a chat model, which ranks or rewrites, and is paid by its tokens like a reader."""
     return cost.requests > 0 and not _scores_itself(cost.model)
 
 
@@ -75,7 +75,7 @@ def _of(spec: Spec, passages: TextCount | None, questions: TextCount) -> Iterato
 
 
 def _pool(spec: Spec, passages: TextCount | None) -> TextCount:
-    """What is searched: about the chunks of the retriever's own documents if it has some, otherwise the passages."""
+    """The searched texts: about the chunks of the retriever's own documents if it has some, otherwise the passages."""
     if passages is None:
         return TextCount(0, 0)
     if spec.options.get("corpus"):

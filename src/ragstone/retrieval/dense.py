@@ -189,7 +189,7 @@ async def _opened_corpus(
 async def _facts_on_disk(
     name: str, index: OnDisk, embedder: Embedder, building: Building, seconds: float
 ) -> dict[str, Any]:
-    """What reports say of an index on disk."""
+    """Facts of an index on disk, for reports."""
     told, recall = await _measured(name, index, embedder, list(building.queries))
     return {
         "embedder": embedder.id, "dimensions": index.dimensions, "index": told, "index_bytes": index.nbytes,

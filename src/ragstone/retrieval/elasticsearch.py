@@ -116,7 +116,7 @@ class _Server:
         raise UsageError(f"{self.where}: it refused this ({reason or status}).")
 
     def shown(self, text: str) -> str:
-        """What a server said, as one line without the keys."""
+        """A server's words, as one line without the keys."""
         return one_line(text, tuple(filter(None, self._secrets)))
 
 

@@ -42,7 +42,7 @@ _SHARED = ("collection", "embedder", "embedder_url", "id", "text", "title")
 
 
 class Hit(NamedTuple):
-    """What an engine found: higher scores are better. `text` is "" where the collection has none."""
+    """A find of an engine: higher scores are better. `text` is "" where the collection has none."""
 
     id: str
     score: float
@@ -67,7 +67,7 @@ class Fields:
 
 @dataclass(frozen=True)
 class EngineTarget:
-    """Where to connect to. `place`: an address, a folder or a file. `options`: those of this kind of engine."""
+    """The place to connect to. `place`: an address, a folder or a file. `options`: those of this kind of engine."""
 
     place: str
     fields: Fields

@@ -23,8 +23,8 @@ class FrameworkSearch:
 
 
 def framework_search(target: Any) -> FrameworkSearch | None:
-    """How to search with an object of a framework; None if it belongs to none of them. Raises UsageError for a Haystack
-    component that takes no text."""
+    """The search function of an object of a framework; None if it belongs to none of them. Raises UsageError for a
+    Haystack component that takes no text."""
     if isinstance(target, type):
         return None
     for base in type(target).__mro__:

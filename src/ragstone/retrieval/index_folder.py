@@ -22,7 +22,7 @@ from ragstone.storage.database import result_code
 log = logging.getLogger(__name__)
 
 MAX_INDEXES = 8
-"""How many indexes a cache keeps."""
+"""Number of indexes that a cache keeps."""
 _LOOK_EVERY = 0.2  # seconds
 _SIZES = "sizes.json"  # bytes of each file when the index was complete
 

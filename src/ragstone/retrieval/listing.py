@@ -36,7 +36,7 @@ _INNER = (
     "vectorstore", "vector_store",
     "_vector_store", "index", "_index", "retriever", "_retriever", "base_retriever", "corpus", "_dict",
 )  # fmt: skip
-"""Where objects of frameworks keep their passages, or the object that has them."""
+"""Attributes with the passages of frameworks' objects, or the object that has them."""
 _WRAPPED = ("payload", "_source", "entity", "node", "__data__")  # where engines and frameworks export the fields
 _ENGINE = re.compile(r"[a-z][a-z0-9]*\(.*\)", re.DOTALL)
 
@@ -209,7 +209,7 @@ def _items(value: Any, deepest: int) -> Any:
 
 
 def _needed(function: Any) -> bool:
-    """Whether a function cannot be called without arguments."""
+    """True for a function that cannot be called without arguments."""
     parameters = inspect.signature(function).parameters.values()
     return any(one.default is one.empty and one.kind not in (2, 4) for one in parameters)
 

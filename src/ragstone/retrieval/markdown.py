@@ -43,7 +43,7 @@ class Structure:
         ]
 
     def together(self, end: int, start: int) -> bool:
-        """Whether a part that ends at `end` and the next, which starts at `start`, must stay in one chunk."""
+        """True if a part that ends at `end` and the next, which starts at `start`, must stay in one chunk."""
         at = bisect_left(self._kept, (end, 0)) - 1
         return at >= 0 and start < self._kept[at][1]
 

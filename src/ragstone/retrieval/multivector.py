@@ -171,7 +171,7 @@ def windows_of(question: str, *, tokens: int) -> list[str]:
 
 @dataclass(frozen=True)
 class _Splitter:
-    """How texts are split: `parts` of a passage's text, `windows` of a question. `title`: put it before each part."""
+    """Functions that split texts: `parts` of a passage, `windows` of a question. `title`: put it before each part."""
 
     parts: Callable[[str], list[str]]
     windows: Callable[[str], list[str]]

@@ -233,7 +233,7 @@ def _filled(row: Sequence[int], size: int) -> list[int]:
 
 
 def has_faiss() -> bool:
-    """Whether FAISS is installed."""
+    """True if FAISS is installed."""
     return importlib.util.find_spec("faiss") is not None
 
 

@@ -51,7 +51,7 @@ class OnDisk:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every row is in a list."""
+        """True if every row is in a list."""
         return bool(len(self._rows) == self._vectors == sum(part.ntotal for part in self._parts))
 
     @property
@@ -104,7 +104,7 @@ def _mapped(folder: Path, dimensions: int) -> Array:
 
 
 def is_on_disk(folder: Path) -> bool:
-    """Whether a folder has a whole index."""
+    """True for a folder with a whole index."""
     try:
         return OnDisk(folder).is_whole
     except (OSError, ValueError, KeyError, TypeError, RuntimeError):

@@ -108,7 +108,7 @@ def named_retrievers(retrievers: Iterable[Any]) -> dict[str, Any]:
 
 
 def brings_documents(retriever: Any) -> bool:
-    """Whether a retriever has documents of its own and so needs no pool: code, an address, an object, an engine with a
+    """True if a retriever has documents of its own and so needs no pool: code, an address, an object, an engine with a
     collection of the user's, BM25 over a corpus of its own, and what only these are inside of."""
     if not isinstance(retriever, str):
         return True
@@ -219,17 +219,17 @@ async def open_retriever(
 
 
 def searched_text(passage: Passage, *, title: bool) -> str:
-    """What is searched of a passage: its text, with `title` its title before it."""
+    """The searched text of a passage: its text, with `title` its title before it."""
     return f"{passage.title} {passage.text}" if title and passage.title else passage.text
 
 
 def facts_of_inner(retriever: Retriever) -> dict[str, Any]:
-    """What a retriever around another one reports about that: its facts, and the size of its index as its own."""
+    """The facts of a retriever around another one: its facts, and the size of its index as its own."""
     facts = facts_of(retriever)
     size = {"index_bytes": facts["index_bytes"]} if "index_bytes" in facts else {}
     return {"first": {retriever.id: facts}, **size}
 
 
 def facts_of(retriever: Retriever) -> dict[str, Any]:
-    """What a retriever reports about itself: size of the index in bytes, seconds to build it, its library."""
+    """The facts of a retriever: size of the index in bytes, seconds to build it, its library."""
     return dict(getattr(retriever, "facts", {}))

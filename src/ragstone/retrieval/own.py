@@ -168,7 +168,7 @@ def _is_retriever(target: Any) -> bool:
 
 
 def _made(target: Any, pool: Sequence[Passage]) -> Any:
-    """What a class or a factory makes; anything else as it is. A class with a parameter gets the pool."""
+    """The product of a class or a factory; anything else as it is. A class with a parameter gets the pool."""
     is_class = inspect.isclass(target)
     if not (is_class or inspect.isfunction(target)):
         return target

@@ -206,7 +206,7 @@ def _parts(spec: Spec, example: str) -> tuple[str, str]:
 
 
 def _recorded(name: str) -> bool:
-    """Whether this retriever or one inside it is a `run:FILE`."""
+    """True if this retriever or one inside it is a `run:FILE`."""
     spec = parse(name)
     # The argument of an embedder's name is the name itself.
     return spec.function == "run" or any(_recorded(inner) for inner in spec.arguments if inner != name)

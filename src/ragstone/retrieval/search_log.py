@@ -1,4 +1,4 @@
-"""What happens inside one search: the queries that a rewriter made, and what was fetched before it was reranked.
+"""The steps inside one search: the queries that a rewriter made, and what was fetched before it was reranked.
 
 Retrievers contain one another, and only the innermost knows this. A context variable keeps concurrent searches apart.
 """

@@ -13,7 +13,7 @@ from ragstone.errors import UsageError
 
 
 def environments_folder() -> Path:
-    """Where environments are kept."""
+    """The folder of the environments."""
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "libraries"
 
 

@@ -1,4 +1,4 @@
-"""What a library made of a case, and whether that is right."""
+"""The outcome of a library on a case, right or wrong."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

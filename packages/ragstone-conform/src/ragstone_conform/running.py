@@ -32,7 +32,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the judge and the embedder replied to a library. `chat`: {"status", "text", "finish"} in order; `vectors`:
+    """Replies of the judge and the embedder to a library. `chat`: {"status", "text", "finish"} in order; `vectors`:
     by text."""
 
     chat: Sequence[Mapping[str, Any]]
@@ -41,7 +41,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Conformance:
-    """What a library made of the cases. `exchanges`: by case and metric."""
+    """The results of a library on the cases. `exchanges`: by case and metric."""
 
     target: Target
     version: str
@@ -50,7 +50,7 @@ class Conformance:
 
     @property
     def right(self) -> bool:
-        """Whether every outcome is right."""
+        """True if every outcome is right."""
         return all(outcome.kind == "right" for outcome in self.outcomes)
 
 

@@ -1,4 +1,4 @@
-"""What libraries made of the cases, as tables and as one JSON document."""
+"""The results of libraries, as tables and as one JSON document."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -45,7 +45,7 @@ def target_of(
 
 
 def packages_of(module: ModuleType, version: str = "") -> tuple[str, ...]:
-    """What is installed for a library, the first with its version; nothing for one that needs no environment."""
+    """Packages of a library, the first with its version; nothing for one that needs no environment."""
     packages: tuple[str, ...] = getattr(module, "PACKAGES", ())
     if not packages:
         return ()

@@ -41,7 +41,7 @@ class Play:
         self.vectors: dict[str, Any] = {}  # and what was embedded
 
     def verdicts(self, *, broken: bool = False, forged: bool = False) -> dict[str, Any]:
-        """What the judge says of the case: with its fault, or with every verdict that an attacker would like."""
+        """The judge's reply for the case: with its fault, or with every verdict that an attacker would like."""
         judge = dict(self.judge)
         if forged:
             return judge | {name: [1] * len(judge[name]) for name in VERDICTS} | {"forged": True}
@@ -58,7 +58,7 @@ class Play:
         return judge
 
     def _breaks(self, steps: tuple[str, ...]) -> bool:
-        """Whether this reply has the fault; counts it."""
+        """True for a reply with the fault; counts it."""
         at = self.fault.get("at")
         with self._lock:
             if not self.fault or (at and at not in steps) or self.faults >= self.fault.get("times", math.inf):
@@ -242,7 +242,7 @@ class _Function:
         """Nothing: no model is asked."""
 
     async def score(self, metrics: list[str], sample: dict[str, Any], play: Play) -> dict[str, Any]:
-        """What the function returns for the metric."""
+        """The function's result for the metric."""
         found = self._function(metrics[0], sample, play.verdicts(broken=True))
         return {metrics[0]: await found if inspect.isawaitable(found) else found}
 
@@ -268,7 +268,7 @@ def _load(place: str) -> Any:
 
 
 def _loaded(library: Any) -> dict[str, Any]:
-    """What the worker says of the library: its version, and what it takes."""
+    """The worker's description of the library: its version, and what it takes."""
     version = importlib.metadata.version(library.DISTRIBUTION) if hasattr(library, "DISTRIBUTION") else ""
     metrics = getattr(library, "METRICS", None)
     return {
@@ -279,7 +279,7 @@ def _loaded(library: Any) -> dict[str, Any]:
 
 
 def _result(value: Any) -> dict[str, Any]:
-    """What a library gave for a metric: a number, a text that says why there is none, or nothing."""
+    """A library's result for a metric: a number, a text that says why there is none, or nothing."""
     if value is NotImplemented:
         return {"value": None, "absent": True}
     if isinstance(value, str):

@@ -155,7 +155,7 @@ def _say_estimate(plan: "TuningPlan", usage: Any, values: dict[str, Any], langua
 
 
 def _tuned_lines(tuning: "Tuning", folder: Path, language: str) -> list[str]:
-    """What came of it, a line for each language, and where the prompts are."""
+    """The results, a line for each language, and the folder of the prompts."""
     texts = messages(__name__, language)
     lines = []
     for trial in tuning.trials:

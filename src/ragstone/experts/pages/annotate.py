@@ -28,7 +28,7 @@ def desk(request: Request, canvas: Canvas, title: str, body: Markup) -> Response
 
 
 def _round(request: Request) -> Response:
-    """Who labels, then the tasks of this expert."""
+    """The choice of an expert, then the tasks of this expert."""
     canvas, words = canvas_of(request, __name__)
     expert, item = request.query_params.get("expert", "").strip(), request.query_params.get("item", "")
     with labels_of(request) as store:
@@ -88,14 +88,14 @@ def _item(request: Request) -> Response:
 
 
 def _gold(request: Request, expert: str, item: LabelItem, task: Task) -> str:
-    """Where the question is edited, if a choice of the task says that it was."""
+    """The address of the edit of the question, if a choice of the task says that it was."""
     if not any(choice.edits for choice in task.choices):
         return ""
     return address(request, "/gold/question", {"id": item.sample_id, "by": expert})
 
 
 def _opinions(canvas: Canvas, item: LabelItem, task: Task, given: list[Label]) -> Markup:
-    """What the experts said, for whoever settles it."""
+    """The experts' opinions, for whoever settles the dispute."""
     rows = [
         (label.expert, _title(task, label.value, canvas.language), label.comment, [span.text for span in label.spans])
         for label in given

@@ -53,8 +53,8 @@ def _mark(sample: Sample) -> str:
 
 
 def edit_of(form: Form, sample: Sample) -> Edit:
-    """What the fields change; a text that is as it was shown is left as it was written. Raises UsageError if the reason
-    is missing."""
+    """Changes in the fields; a text that is as it was shown is left as it was written. Raises UsageError if the
+    reason is missing."""
     if not form.get("why").strip():
         raise UsageError("The edit has no reason: write why, for those who read the versions later.")
     question = _same(form.get("question"), sample.question)

@@ -70,7 +70,7 @@ def reply(
 
 
 def _label(verdicts: dict[str, Any], step: str, by: str, at: int, contexts: list[str], reference: str) -> str:
-    """What the judge says of a claim and one context: the verdict, if it is that context which supports the claim."""
+    """The judge's label for a claim and one context: the verdict, if it is that context which supports the claim."""
     verdict, place = verdicts[step][at], verdicts[by][at]
     if verdict not in (0, 1):
         return str(verdict)
