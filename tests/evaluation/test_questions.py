@@ -3,6 +3,7 @@
 import sys
 import threading
 import types
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.runs import open_run
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
+from tests.servers.threaded import ThreadedServer, serving
 
 QUESTIONS = [
     {"id": "a", "question": "What is the capital of France?", "reference": "Paris", "topic": "geo"},
@@ -165,14 +167,15 @@ def read(question: str, passages: list[str]) -> str:
 def test_a_benchmark_asks_functions_addresses_and_names(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def ask(question, passages):\n    return passages[0]\n", "utf-8")
     (tmp_path / "ragstone.toml").write_text('[systems.mine]\npython = "app.py:ask"\n', "utf-8")
-    gone = HttpTarget("http://127.0.0.1:9/x", body='{"p": "{passages}"}', name="gone")
-    result = ragstone.bench(
-        "rgb", model="local/extractive", system=[read, "mine", gone], timeout=5, run="b.run", **SMALL
-    )
+    with serving(ThreadedServer(("127.0.0.1", 0), BaseHTTPRequestHandler)) as address:  # 501 to every request
+        broken = HttpTarget(f"{address}/x", body='{"p": "{passages}"}', name="broken")
+        result = ragstone.bench(
+            "rgb", model="local/extractive", system=[read, "mine", broken], timeout=5, run="b.run", **SMALL
+        )
     with open_run("b.run") as run:
         counts = run.counts()
     assert {name: count.answered for name, count in counts.items()} == {
-        "local/extractive": 2, "read": 2, "app.py:ask": 2, "gone": 0,
+        "local/extractive": 2, "read": 2, "app.py:ask": 2, "broken": 0,
     }  # fmt: skip
     assert len(CALLS) == 2
     assert not result.outcome.complete

@@ -13,7 +13,7 @@ from tests.datasets.tabular.traces.test_files import request
 
 from ragstone.runs import open_run
 
-RECORDED = ROOT / "tests" / "datasets" / "traces" / "recorded"
+RECORDED = ROOT / "tests" / "datasets" / "tabular" / "traces" / "recorded"
 
 
 def test_eval_of_traces_without_references_counts_refusals_and_says_what_is_missing(

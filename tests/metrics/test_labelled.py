@@ -14,8 +14,8 @@ OWN = {"refusals": (0.95, 0.95), "matches": (0.97, 0.97)}
 REACHED = {
     "refusals.en": (0.72, 0.77),
     "refusals.zh": (0.81, 0.79),
-    "matches.en": (0.59, 0.61),
-    "matches.zh": (0.64, 0.64),
+    "matches.en": (0.58, 0.64),
+    "matches.zh": (0.57, 0.66),
 }
 """Precision and recall on the measured half, rounded down. The goals are missed: 0.90 and 0.93 for refusals, 0.85 and
 0.95 for matches. docs/what-the-numbers-mean.md says so."""
@@ -206,10 +206,13 @@ def test_figures_count_false_alarms_against_precision_and_misses_against_recall(
 )
 def test_the_time_of_a_long_answer_grows_with_its_length_and_not_its_square(unit: str) -> None:
     def seconds(size: int) -> float:
-        row = Labelled(("12 km",), unit * (size // len(unit)), False, True)
-        begin = time.process_time()
-        row.judged()
-        return time.process_time() - begin
+        """The least of three: another process on this core makes one of them slow, not all."""
+        took = []
+        for number in range(3):
+            row = Labelled(("12 km",), f"{number} {unit * (size // len(unit))}", False, True)
+            begin = time.process_time()
+            row.judged()
+            took.append(time.process_time() - begin)
+        return min(took)
 
-    seconds(1000)
     assert seconds(400_000) < 9 * seconds(100_000) + 0.05  # a square would be 16 times as long

@@ -50,7 +50,7 @@ def test_a_worst_answer_shows_question_answer_reason_expected_and_labelled_passa
     for told in ("Who won the Lantern Prize in 2031?", "Expected", "The documents state the answer; the model refused.",
                  "positive:0 contains the answer plain", "negative:1 does not contain the answer rumour",
                  "answer_match 0",
-                 "noise_ratio 0.0"):  # fmt: skip
+                 "noise ratio 0.0"):  # fmt: skip
         assert told in text
     assert re.search(r'<mark class="refusal" title="refusal">I cannot answer', case)
     assert '<mark class="match" title="answer">' in case

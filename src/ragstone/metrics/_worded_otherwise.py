@@ -18,7 +18,7 @@ from ragstone.text import find_answer
 from ragstone.text.characters import HAN
 from ragstone.text.folding import fold, fold_characters
 from ragstone.text.measures import FACTORS, measures_in
-from ragstone.text.notation import beside_quantities, find_value
+from ragstone.text.notation import beside_quantities, find_value, names_unit
 
 Spans: TypeAlias = list[tuple[int, int]]
 _YES = frozenset(("yes", "true", "是", "是的", "能", "可以", "会", "有", "对"))
@@ -44,6 +44,7 @@ _KEYED = re.compile(
     r"(?P<value>[$€£¥]?\s?\d.*|(?<=[:：]).+?|(?<=[:：] ).+?)\s*"
 )
 _VALUED = re.compile(rf"\s*(?P<value>\d[\d.,]*)\s*(?P<key>[a-z]{{3,}}|[{HAN}])\s*")
+_COUNTED = re.compile(rf"\d[\d.,]*(?: ?[a-zA-Z]+| ?[{HAN}])")
 _PARTS = re.compile(r"[,，;；、]\s*|\s+and\s+|(?<=[\d个枚球金银铜])(?=\d)")
 
 
@@ -56,7 +57,7 @@ def otherwise(alias: str, answer: str, question: str) -> Spans:
     return (
         _rewritten(alias, answer)
         or _spelled(alias, answer)
-        or _measured(alias, answer)
+        or _measured(alias, answer, question)
         or _named(alias, answer, question)
         or _phrased(alias, answer)
     )
@@ -177,15 +178,16 @@ def _spelled(alias: str, answer: str) -> Spans:
     return [(0, len(answer))] if len(bare) > 3 and find_answer(bare, _american(re.sub(r"[^\w\s-]", " ", text))) else []
 
 
-def _measured(alias: str, answer: str) -> Spans:
-    """The same time or quantity with a known unit in another notation."""
+def _measured(alias: str, answer: str, question: str = "") -> Spans:
+    """The same time or quantity with a known unit in another notation; where the question asks for this unit, in it."""
     folded = fold(alias).text
     if len(alias) > 40 or not any(map(str.isdigit, folded)):
         return []
     known = [measure for measure in measures_in(folded) if measure.unit in FACTORS]
     if not (known or _CLOCK.fullmatch(folded.strip())) or beside_quantities(alias).strip(" .,"):
         return []
-    text, found = find_value(alias, answer)
+    asked = names_unit(question, {measure.unit for measure in known})
+    text, found = find_value(alias, answer, same_unit=asked)
     return found if text == answer else [(0, len(answer))] if found else []
 
 
@@ -232,10 +234,15 @@ def _phrased(alias: str, answer: str) -> Spans:
     cuts = _CLAUSE if re.search(r"\d", fold(alias).text) else _SENTENCE
     for end in [*(match.end() for match in cuts.finditer(answer)), len(answer)][:_MOST_SENTENCES]:
         sentence = answer[start:end]
-        if len(sentence) < 600 and sought <= _content(sentence):
+        if len(sentence) < 600 and sought <= _content(sentence) and _has_quantities(alias, sentence):
             found.append((start, end))
         start = end
     return found
+
+
+def _has_quantities(alias: str, sentence: str) -> bool:
+    """Whether each number of an alias stands in a sentence with the word that it counts."""
+    return all(find_answer(counted[0], sentence) for counted in _COUNTED.finditer(alias))
 
 
 def _is_phrase(alias: str) -> bool:

@@ -7,7 +7,7 @@ to be two. Months and years are counted by the calendar, in months of 30 days, o
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 
 from ragstone.text.dates import MONTHS
@@ -60,6 +60,14 @@ def beside_quantities(value: str) -> str:
     if any(read(value, alone=True) for read in (_clocks, _dates, _codes)):
         return ""
     return _quantity().sub(" ", spelled_out(value))
+
+
+def names_unit(question: str, units: Set[str]) -> bool:
+    """Whether a question asks for one of these units: how many days, in km, 多少天."""
+    names = [re.escape(name) for name, unit in spellings().items() if unit in units - {""}]
+    folded = fold_characters(question).text
+    pattern = rf"(?:\b(?:how many|number of|in)\s(?:\w+\s)?|多少个?|几个?|以)(?:{'|'.join(names)})(?![a-z])"
+    return bool(names) and re.search(pattern, folded) is not None
 
 
 @lru_cache(maxsize=1)

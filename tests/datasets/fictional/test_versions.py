@@ -14,9 +14,9 @@ SETS = ("en", "en_int", "en_fact", "zh", "zh_int", "zh_fact")
 @pytest.mark.parametrize(
     ("difficulty", "version", "digest"),
     [
-        ("easy", 1, "b22b9f8379262e5bb7c6a83de12ac16e64da2808f4c0f4f342b24c12b2017469"),
-        ("news", 1, "a81c28188bfe98b26e1dbe386261ebd7f18338f56a5e10e6a6ef45fcf3fb090d"),
-        ("adversarial", 1, "6c006264d72e17a46852d607073743a64c2770e0bf2282cbfc1ba83b3f5508a5"),
+        ("easy", 2, "aa831b5aa992caaf90fcb5019a0220cf37867e7f5ddf86c57f9199815337e702"),
+        ("news", 2, "554f9842b2961b10b40ff50cb67bc550c6ac5d905e25536b84817b2636062cc8"),
+        ("adversarial", 2, "5bb8113f22f1066cd3ca836177d4a76db9dde5124897f8e0d16df42f8368cfd2"),
     ],
 )
 def test_rows_that_change_are_a_new_version(difficulty: str, version: int, digest: str) -> None:
@@ -30,6 +30,6 @@ def test_rows_that_change_are_a_new_version(difficulty: str, version: int, diges
 
 
 def test_a_run_names_the_version_of_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_rgb(languages=["zh"], size=1)[0] == "fictional-news"
-    monkeypatch.setattr("ragstone.benchmarks.rgb.data.VERSIONS", {**VERSIONS, "news": 2})
-    assert load_rgb(languages=["zh"], size=1, seed=3)[0] == "fictional-news-v2:3"
+    assert load_rgb(languages=["zh"], size=1)[0] == "fictional-news-v2"
+    monkeypatch.setattr("ragstone.benchmarks.rgb.data.VERSIONS", {**VERSIONS, "news": 3})
+    assert load_rgb(languages=["zh"], size=1, seed=3)[0] == "fictional-news-v3:3"

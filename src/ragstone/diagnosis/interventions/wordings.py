@@ -11,8 +11,8 @@ from ragstone.text import detect, find_answer, words
 from ragstone.text.characters import HAN
 from ragstone.text.equivalents import equivalents
 from ragstone.text.folding import fold_characters, letters_of
-from ragstone.text.measures import measures, spellings
-from ragstone.text.notation import beside_quantities, find_value, unabbreviated
+from ragstone.text.measures import measures
+from ragstone.text.notation import beside_quantities, find_value, names_unit, unabbreviated
 
 _LONGEST_NAME = 8  # words of a reference whose order does not matter
 _SMALL_WORDS = frozenset(("the", "a", "an", "of", "的", "之"))
@@ -63,16 +63,8 @@ def _has_value(alias: str, answer: str, question: str) -> bool:
     units = {one.unit for one in measures(alias)}
     if units and not set(_content(beside_quantities(alias))) <= {*words(question), *words(answer)} | stop_words():
         return False
-    text, places = find_value(alias, answer, same_unit=_names_unit(question, units))
+    text, places = find_value(alias, answer, same_unit=names_unit(question, units))
     return any(not is_denied(text, *span) for span in places)
-
-
-def _names_unit(question: str, units: set[str]) -> bool:
-    """Whether a question asks for one of these units: how many days, in km, 多少天."""
-    names = [re.escape(name) for name, unit in spellings().items() if unit in units - {""}]
-    folded = fold_characters(question).text
-    pattern = rf"(?:\b(?:how many|number of|in)\s(?:\w+\s)?|多少个?|几个?|以)(?:{'|'.join(names)})(?![a-z])"
-    return bool(names) and re.search(pattern, folded) is not None
 
 
 def _person(alias: str, answer: str, question: str, known: Sequence[str]) -> list[tuple[int, int]]:
