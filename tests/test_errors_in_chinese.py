@@ -33,6 +33,7 @@ SENTENCES = {
 
 # Errors that only code can meet: what it passes to a function, or how it uses an object.
 FOR_PROGRAMMERS = {
+    "datasets/tabular/traces/receiver.py": "the reply to an exporter of OTLP, which logs it",
     "engine/blocking.py": "how to call a function of the API from a running event loop",
     "pytest_plugin/runs.py": "printed by pytest, as everything else in English",
     "pytest_plugin/support.py": "printed by pytest",

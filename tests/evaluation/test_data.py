@@ -18,9 +18,9 @@ official_files = pytest.mark.skipif(not RGB_DATA.is_dir(), reason="the authors' 
 
 def test_only_what_is_asked_for_is_generated() -> None:
     name, sets = load_rgb(languages=["zh"], size=1)
-    assert (name, sorted(sets)) == ("fictional-news", ["zh_fact", "zh_int", "zh_refine"])
+    assert (name, sorted(sets)) == ("fictional-news-v2", ["zh_fact", "zh_int", "zh_refine"])
     name, sets = load_rgb(dataset="en_int", size=1, seed=3)
-    assert (name, sorted(sets)) == ("fictional-news:3", ["en_int"])
+    assert (name, sorted(sets)) == ("fictional-news-v2:3", ["en_int"])
 
 
 @official_files

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.servers.threaded import ThreadedServer, serving
 
 import ragstone
 from ragstone.errors import UnknownName, UsageError
 from ragstone.runs import open_run
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
-from tests.servers.threaded import ThreadedServer, serving
 
 QUESTIONS = [
     {"id": "a", "question": "What is the capital of France?", "reference": "Paris", "topic": "geo"},
@@ -167,7 +167,7 @@ def read(question: str, passages: list[str]) -> str:
 def test_a_benchmark_asks_functions_addresses_and_names(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def ask(question, passages):\n    return passages[0]\n", "utf-8")
     (tmp_path / "ragstone.toml").write_text('[systems.mine]\npython = "app.py:ask"\n', "utf-8")
-    with serving(ThreadedServer(("127.0.0.1", 0), BaseHTTPRequestHandler)) as address:  # 501 to every request
+    with serving(ThreadedServer(BaseHTTPRequestHandler)) as address:  # 501 to every request
         broken = HttpTarget(f"{address}/x", body='{"p": "{passages}"}', name="broken")
         result = ragstone.bench(
             "rgb", model="local/extractive", system=[read, "mine", broken], timeout=5, run="b.run", **SMALL

@@ -172,8 +172,9 @@ def _changed(a: Measure, b: Measure) -> bool:
         return {a.unit, b.unit} <= {"%", ""} and math.isclose(a.value, b.value, rel_tol=_EXACT)
     if a.digits == b.digits:
         scaled = not math.isclose(a.value, b.value, rel_tol=_EXACT)
-        # Of one digit too many numbers have the same.
-        return (scaled and len(a.digits) > 1) or bool(a.unit != b.unit and a.unit and b.unit)
+        if scaled and len(a.digits) < 2:  # of one digit too many numbers have the same
+            return False
+        return scaled or bool(a.unit != b.unit and a.unit and b.unit)
     return (known and a.unit != b.unit and _converted(a, b)) or (comparable and _without_unit(a, b))
 
 

@@ -18,7 +18,8 @@ TAKES = frozenset({"repeat", "passages", "k", "retrieve"})
 GOLD = Passage("gold", "The Belka pump weighs 317 kg, as its plate in hall 3 of the north works says.", relevant=True)
 LONG = f"{GOLD.text} The gate of the south works is open until nine."
 OTHERS = tuple(Passage(f"other{n}", f"A note on hall {n} of the south works, and on its doors.") for n in range(12))
-ANSWERS = ("It weighs 317 kg.", "It weighs 450 kg.", "I do not know.", "It weighs 699 pounds.")
+ANSWERS = ("It weighs 317 kg.", "It weighs 450 kg.", "I do not know.", "It weighs 699 pounds.",
+           "It weighs 317 pounds.")  # fmt: skip
 SAMPLE = Sample("q", "How much does the Belka pump weigh?", (("317 kg",),), (GOLD,), language="en")
 
 
@@ -29,7 +30,7 @@ class Random:
     def __init__(self, seed: int) -> None:
         rng = random.Random(seed)
         right = rng.random()
-        self.answers = {name: rng.choices(ANSWERS, [right, 1, 0.4, 0.1])[0] for name in CONDITIONS}
+        self.answers = {name: rng.choices(ANSWERS, [right, 1, 0.4, 0.1, 0.05])[0] for name in CONDITIONS}
         self.flaky = rng.random() < 0.3
         if not self.flaky:
             self.answers |= dict.fromkeys(REPEATS, self.answers["as_is"])

@@ -151,6 +151,9 @@ _LEAD = "the kilns are loaded by Ines Harrow, the safety lead is Dilwyn Moss"
         (_KILNS, _LEAD, "It is Ines Harrow and Bob Moss.", "reading"),
         ("Where may machines run at lunch?", "only in the metal shed", "They run in a metal shed.", "metric"),
         ("How long may a drill be borrowed?", "at most for 5 days", "At least 5 days.", "reading"),
+        ("How many years does it last?", "four years", "It lasts four.", "metric"),
+        ("How many years does it last?", "four years", "The meeting point is behind hall 4.", "reading"),
+        ("每年最多可在国外办公多少天？", "20 天", "水位传感器每两年校准一次。", "reading"),
         ("When is the shed closed?", "closed, but not on Sundays", "On Sundays.", "reading"),
     ],
 )

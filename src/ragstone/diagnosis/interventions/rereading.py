@@ -10,12 +10,14 @@ from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.diagnosis.interventions.parts import items_of, parts_of
 from ragstone.diagnosis.interventions.prompts import mask_in
 from ragstone.diagnosis.interventions.wordings import is_said
+from ragstone.metrics._open_questions import stems
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words
 from ragstone.text import find_answer, words
-from ragstone.text.folding import fold_characters
+from ragstone.text.folding import fold, fold_characters
 from ragstone.text.measures import same_in_other_form
+from ragstone.text.notation import beside_quantities
 from ragstone.text.quoting import find_quote
 from ragstone.types import NO_ANSWER, Passage, Record
 
@@ -113,7 +115,12 @@ def _has_core(alias: str, answer: str, question: str, known: tuple[str, ...]) ->
     sides = [
         {n for n, side in enumerate(_SIDES[:2]) if side.search(fold_characters(one).text)} for one in (alias, answer)
     ]
-    return not (sides[0] and sides[1] and sides[0].isdisjoint(sides[1])) and is_said(found, answer, question, known)
+    if sides[0] and sides[1] and sides[0].isdisjoint(sides[1]):
+        return False
+    # Of "four years" the four: any other count has it, so nothing but the question's words may stand beside it.
+    if fold(found).text.isdecimal() and not stems(beside_quantities(answer)) <= stems(question) | stop_words():
+        return False
+    return is_said(found, answer, question, known)
 
 
 def _in_other_form(evidence: "Evidence", condition: str) -> bool:
