@@ -123,7 +123,7 @@ NOBODY = {
     "embedder": ["--model", "local/extractive", "--judge", "local/smollm2", "--metrics", "answer_relevancy",
                  "--embedder", "compat/e", "--embedder-base-url", "http://{}/v1"],
     "system": ["--system", "http://{}/ask", "--body", '{{"q": "{{question}}", "p": "{{passages}}"}}'],
-    "header": ["--system", "http://{}/ask", "--header", "X=1"],
+    "header": ["--system", "http://{}/ask", "--body", '{{"p": "{{passages}}"}}', "--header", "X=1"],
 }  # fmt: skip
 
 

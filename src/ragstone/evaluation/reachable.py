@@ -18,7 +18,6 @@ from ragstone.models.cache import has_replies
 from ragstone.models.http_errors import transport_error, unknown_name
 from ragstone.models.nested_names import is_address
 from ragstone.models.network import is_loopback, normal_base_url, proxy_for
-from ragstone.systems import texts_of
 from ragstone.systems.http import HttpTarget
 from ragstone.text.redaction import shown_url
 from ragstone.types import System
@@ -56,9 +55,7 @@ def _kept(run: str | Path | None, name: str, cache: Path | None) -> tuple[bool, 
 def _systems(models: Iterable[str | System]) -> Iterator[str]:
     """The addresses of systems; one that takes no passages is refused in better words where it is asked for them."""
     for model in models:
-        if not isinstance(model, HttpTarget):
-            yield from (text for text in texts_of(model) if is_address(text))
-        elif "{passages}" in f"{model.url}{model.body}":
+        if isinstance(model, HttpTarget) and "{passages}" in f"{model.url}{model.body}":
             yield model.url
 
 
