@@ -50,7 +50,7 @@ def test_a_case_is_shown_by_the_id_of_its_user(case: str, sample: str, shown: st
         ("rgb", "wrong:2", "passage 3 with a false answer", "含错误答案的段落 3"),
         ("mirage", "q7#3", "passage 4 of question q7", "问题 q7 的段落 4"),
         ("mirage", "q7#oracle", "right passage 1 of question q7", "问题 q7 的正确段落 1"),
-        ("niah", "chunk-00012", "chunk 13 of the haystack", "草堆的第 13 块"),
+        ("niah", "chunk-00012", "chunk 13 of the haystack", "草堆的第 13 段"),
         ("recorded", "c-0123456789", "", ""),
         ("recorded", "text-0123456789ab", "", ""),
         *(("recorded", own, own, own) for own in ("positive:0", "negative:3", "chunk-12", "doc.md#3", "人事/假期", "")),

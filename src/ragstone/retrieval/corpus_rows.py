@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError
+from ragstone.text.csv_fields import fields_up_to
 from ragstone.types import Passage
 
 LARGEST = 200_000_000
@@ -71,13 +72,14 @@ def read_lines(path: Path, name: str) -> Iterator[Passage]:
 def read_table(path: Path, name: str) -> Iterator[Passage]:
     """A document per row of a CSV or TSV file, whose first row has the columns' names. Raises DataError."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    before = csv.field_size_limit(LARGEST)  # of the whole process
-    try:
-        with path.open(encoding=_encoding_of(path), newline="") as lines:
-            for number, row in enumerate(csv.DictReader(lines, delimiter=delimiter), 2):
-                yield _row(path, name, number, row)
-    finally:
-        csv.field_size_limit(before)
+    with path.open(encoding=_encoding_of(path), newline="") as lines:
+        rows = csv.DictReader(lines, delimiter=delimiter)
+        for number in itertools.count(2):
+            with fields_up_to(LARGEST):
+                row = next(rows, None)
+            if row is None:
+                return
+            yield _row(path, name, number, row)
 
 
 def _row(path: Path, name: str, number: int, row: Any) -> Passage:

@@ -10,9 +10,11 @@ import pytest
 from tests.datasets.tabular.samples import answer, texts
 
 from ragstone.datasets.tabular import read_eval_data
+from ragstone.datasets.tabular.csvfiles import csv_rows
 from ragstone.datasets.tabular.rows import repeated
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.errors import DataError
+from ragstone.retrieval.corpus_rows import read_table
 
 CHINESE = "问题,答案\n图书馆周一开放吗？,不开放，周一闭馆。\n"
 
@@ -97,6 +99,15 @@ def test_a_cell_may_be_larger_than_pythons_reader_allows(tmp_path: Path) -> None
     before = csv.field_size_limit()
     (tmp_path / "a.csv").write_text(f"question,answer\nQ?,{'x' * 300_000}\n")
     assert len(answer(read_eval_data(tmp_path / "a.csv")).answer) == 300_000
+    assert csv.field_size_limit() == before
+
+
+def test_readers_that_nobody_reads_to_the_end_leave_the_limit_of_the_process(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    (tmp_path / "a.csv").write_text(f"id,text\n1,{'x' * 300_000}\n2,y\n")
+    documents, rows = read_table(tmp_path / "a.csv", "a.csv"), iter(csv_rows(tmp_path / "a.csv").rows)
+    assert len(next(documents).text) == 300_000
+    assert len(next(rows).cells["text"]) == 300_000
     assert csv.field_size_limit() == before
 
 

@@ -13,6 +13,7 @@ from ragstone.datasets.tabular.words import is_known
 from ragstone.errors import DataError
 from ragstone.messages import preferred_language
 from ragstone.storage import reading
+from ragstone.text.csv_fields import fields_up_to
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 1 << 16
@@ -44,7 +45,7 @@ def _sniff(head: str, delimiters: Sequence[str], known: Sequence[str]) -> tuple[
     names: list[str] = []
     for delimiter in delimiters:
         reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
-        with _large_fields(), contextlib.suppress(csv.Error, StopIteration):
+        with fields_up_to(_LARGEST), contextlib.suppress(csv.Error, StopIteration):
             header = next(row for row in reader if not _is_blank(row))
             count = sum(1 for name in header if name.strip() in known or is_known(name))
             if (count, len(header)) > score:
@@ -56,14 +57,15 @@ def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, 
     header: list[str] = []
     short: list[str] = []
     few = 0
-    with _large_fields(), path.open(encoding=encoding, newline="") as stream:
+    with path.open(encoding=encoding, newline="") as stream:
         for _ in range(skipped):
             stream.readline()
         reader = csv.reader(stream, delimiter=delimiter, skipinitialspace=spaced, strict=True)
         while True:
             line = skipped + reader.line_num + 1
             try:
-                fields = next(reader)
+                with fields_up_to(_LARGEST):
+                    fields = next(reader)
             except StopIteration:
                 break
             except csv.Error as error:
@@ -110,13 +112,3 @@ def _quoting(error: csv.Error) -> str:
     if "expected after" in str(error):
         return 'a quotation mark stands inside a quoted field; expected it written twice ("").'
     return f"cannot be read as CSV ({error})."
-
-
-@contextlib.contextmanager
-def _large_fields() -> Iterator[None]:
-    """Raises the field size limit of Python's `csv`, which is 131,072 characters."""
-    before = csv.field_size_limit(_LARGEST)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
