@@ -166,21 +166,20 @@ def test_every_file_that_a_command_of_a_readme_reads_is_in_the_clone_or_was_writ
     assert file_arguments(["eval", "no.csv", "--run", "a.run"]) == ({"no.csv"}, {"a.run"})
 
 
-def viewed_until_interrupted(arguments: list[str], folder: Path, environment: dict[str, str]) -> int:
-    """The exit code of a viewer that is interrupted once its first page has come, with the runs of its folder."""
+def page_until_interrupted(arguments: list[str], folder: Path, environment: dict[str, str]) -> str:
+    """The first page of a command that serves the browser; once it has come, the command is interrupted, and ends with
+    0."""
     words = [sys.executable, "-m", "ragstone", *arguments, "--port", "0"]
-    with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as viewer:
+    with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as server:
         try:
-            assert viewer.stdout is not None
-            address = next(found[0] for line in viewer.stdout if (found := re.search(r"http://127[\d.:]+/", line)))
+            assert server.stdout is not None
+            address = next(found[0] for line in server.stdout if (found := re.search(r"http://127[\d.:]+/\S*", line)))
             with urllib.request.urlopen(address, timeout=60) as page:
-                text = page.read().decode()
+                text: str = page.read().decode()
         finally:
-            viewer.send_signal(signal.SIGINT)
-    runs = [path.name for path in folder.glob("*.run")]
-    assert runs
-    assert [name for name in runs if name not in text] == []
-    return viewer.returncode
+            server.send_signal(signal.SIGINT)
+    assert server.returncode == 0, arguments
+    return text
 
 
 @pytest.mark.slow
@@ -195,8 +194,11 @@ def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp
             continue
         # Fewer documents to embed: what is tested is that the command runs.
         small = ["--fictional-size", "10"] if arguments[:2] == ["bench", "mirage"] else []
-        if arguments[0] == "view":  # the runs of the command before it
-            assert viewed_until_interrupted(arguments, folder, environment) == 0, line
+        if arguments[0] in ("view", "annotate"):  # the runs of the commands before it, and the first answer to label
+            page = page_until_interrupted(arguments, folder, environment)
+            shown = [path.name for path in folder.glob("*.run")] if arguments[0] == "view" else ["<form", "Ida"]
+            assert shown
+            assert [text for text in shown if text not in page] == [], line
             continue
         # Each `init` begins a project of the user's own, whose ragstone.toml is not for the other commands.
         project = tmp_path / f"project{run}" if arguments == ["init"] else project
