@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from ragstone.benchmarks.rgb import extra_tables
-from ragstone.benchmarks.rgb.aggregate import RgbCounts, count_run, language_name, ratio_text
+from ragstone.benchmarks.rgb.aggregate import ABILITIES, RgbCounts, count_run, language_name, ratio_text
 from ragstone.benchmarks.rgb.tables import HasOptions
 from ragstone.benchmarks.verdicts import asked, percent
-from ragstone.display import Summary
+from ragstone.display import Figure, Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
@@ -20,14 +20,35 @@ def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str
     pairs = extra_tables.systems(counts)
     several = len({of for _, of in pairs}) > 1
     sentences: dict[str, list[str]] = {}
+    figures_of: dict[str, list[Figure]] = {}
     for system, of in pairs:
+        figures_of.setdefault(system, []).extend(_hardest(counts, system, of, words, several=several))
         if figures := list(_figures(counts, system, of, words))[:_FIGURES]:
             name = words["in_language"].format(language=language_name(of, words)) if several else ""
             sentence = words["verdict"].format(
                 system=system, figures=name + words["and"].join(figures), n=_asked(counts, system, of, language)
             )
             sentences.setdefault(system, []).append(sentence)
-    return {system: Summary("", "\n".join(found)) for system, found in sentences.items()}
+    return {
+        system: Summary("", "\n".join(found), figures=tuple(figures_of[system])) for system, found in sentences.items()
+    }
+
+
+def _hardest(counts: RgbCounts, system: str, of: str, words: Mapping[str, str], *, several: bool) -> Iterator[Figure]:
+    """What the system reaches in each ability with the most noise that it was asked with; nothing is pooled over
+    conditions, and answers without documents are no part of it."""
+    for ability in ABILITIES:
+        keys = [key for key in counts.keys(ability) if (key.system, key.language) == (system, of)]
+        if not keys:
+            continue
+        key = max(keys, key=lambda one: one.noise_ratio)
+        tally = counts.cells[key].tally(extra_tables.HEADLINE[ability], counts.scoring)
+        if tally is None or not tally.scored:
+            continue
+        share = tally.share()
+        label = words[f"figure_{ability}"].format(ratio=ratio_text(key.noise_ratio))
+        name = words["figure_of"].format(figure=label, language=language_name(of, words)) if several else label
+        yield Figure(name, percent(share), share.value, tally.scored)
 
 
 def _figures(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) -> Iterator[str]:
