@@ -83,11 +83,14 @@ def test_rgb_shows_a_figure_for_each_ability_and_pools_none(tmp_path: Path) -> N
     sizes = {"run": tmp_path / "a.run", "data_languages": ["en"], "fictional_size": 8, "noise_ratios": [0.0, 0.4]}
     run = bench("rgb", model="local/extractive", **sizes).run  # type: ignore[arg-type]
     shown = figures(run)["local/extractive"]
-    labels = ["noise 0.4", "rejection", "integration, noise 0.4", "false documents"]
+    labels = [
+        "right at noise 0.4", "refused where no document answers", "right over two documents at noise 0.4",
+        "right despite false documents",
+    ]  # fmt: skip
     assert [label for label, _, _ in shown] == labels
     assert all(n == 8 for _, _, n in shown)
     assert [label for label, _, _ in figures(run, "zh")["local/extractive"]] == [
-        "噪声 0.4", "应拒答", "信息整合，噪声 0.4", "错误文档",
+        "噪声比例 0.4 时答对", "文档都没有答案时拒答", "噪声比例 0.4 时整合两篇文档答对", "文档有误时仍答对",
     ]  # fmt: skip
     alone = bench(
         "rgb", model="local/extractive", abilities=["noise"], run=tmp_path / "b.run", data_languages=["en"],
@@ -122,4 +125,4 @@ def test_a_needle_run_shows_its_longest_context(tmp_path: Path) -> None:
 def test_the_list_says_of_how_many_answers_a_figure_is(tmp_path: Path, browse: Browse) -> None:
     bench("rgb", model="local/extractive", run=tmp_path / "a.run", abilities=["rejection"], data_languages=["en"],
           fictional_size=8)  # fmt: skip
-    assert "rejection (n 8)" in " ".join(browse(tmp_path).get("/").text.split())
+    assert "refused where no document answers (n 8)" in " ".join(browse(tmp_path).get("/").text.split())
