@@ -110,9 +110,12 @@ def rivals(question: Question, first: Response) -> list[Passage]:
     misled."""
     sample, language = question.sample, question.sample.language
     said = content_words(first.answer, language) - content_words(sample.question, language)
-    figures = frozenset(word for word in said if any(map(str.isdigit, word)))
     if not said or not question.gold:
         return []
+    # Of an answer with several parts those that are wrong: no gold passage states them.
+    known = frozenset[str]().union(*(words_in(f"{one.title}\n{one.text}", said, language) for one in question.gold))
+    said = said - known or said
+    figures = frozenset(word for word in said if any(map(str.isdigit, word)))
     asked = content_words(sample.question, language)
     shared = [words_in(f"{item.title}\n{item.text}", asked, language) for item in (*first.passages, *question.gold)]
     subject = frozenset[str]().union(*shared[len(first.passages) :])
