@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import holds, lacking, states
-from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.diagnosis.interventions.placing import between_fillers, kept, placed, with_evidence_at
 from ragstone.diagnosis.interventions.prompts import open_question
 from ragstone.diagnosis.interventions.question import (
@@ -31,6 +30,7 @@ from ragstone.diagnosis.interventions.searched import SEARCHED, swapped
 from ragstone.diagnosis.interventions.stand_ins import exchanged, number_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import fold
+from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage, Query, Response, Sample
 
 REPEATS = ("again", "again_2", "again_3")

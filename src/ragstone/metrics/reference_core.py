@@ -7,8 +7,8 @@ states a reference as it stands, its core is looked for.
 import re
 from collections.abc import Iterator, Sequence
 
-from ragstone.benchmarks.source_attribution import content_words
 from ragstone.text.characters import HAN
+from ragstone.text.content_words import content_words
 from ragstone.text.folding import fold_characters
 
 _TOKEN = re.compile(rf"(?P<han>[{HAN}]+)|[^\W_{HAN}]+(?:[.,:]\d+)*")
