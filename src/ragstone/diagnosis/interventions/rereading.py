@@ -1,7 +1,6 @@
 """A second reading of a wrong answer, which shares nothing with the metric that found it wrong: is it an error message,
 is it right in other words, or right in another unit?"""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,10 @@ from ragstone.diagnosis.interventions.prompts import mask_in
 from ragstone.diagnosis.interventions.wordings import is_said
 from ragstone.metrics._open_questions import stems
 from ragstone.metrics._phrases import phrases
-from ragstone.metrics.reference_core import core
+from ragstone.metrics.reference_core import beyond_question, is_bare, opposed
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words
 from ragstone.text import find_answer, words
-from ragstone.text.characters import HAN
 from ragstone.text.folding import fold, fold_characters
 from ragstone.text.measures import same_in_other_form
 from ragstone.text.notation import beside_quantities
@@ -28,27 +26,6 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 400  # characters; a longer answer says more than that something failed
 _NOTHING = ("none", "null", "nan", "undefined", "nil")
 _STRINGS = ("answer_match", "exact_match")
-_SIDES = (
-    re.compile(
-        r"\b(?:at most|no more than|not more than|up to|maximum|(?<!no )(?<!not )less than|under|below)\b"
-        r"|[至最]多|不超过|以[内下]|之内"
-    ),
-    re.compile(
-        r"\b(?:at least|no less than|not less than|minimum|(?<!no )(?<!not )more than|over|above)\b"
-        r"|[至最]少|不少于|不低于|(?<!不)超过|以上"
-    ),
-    re.compile(r"\b(?:not|no|never|without|except|n't)\b|[不没无未非]"),
-)
-"""Words that bound a quantity from above, from below, and that deny."""
-_BOUND = re.compile(
-    r"\b(?:(?:no|not) (?:more|later|earlier|less|fewer|longer|sooner) than|(?:more|less|fewer|later|earlier) than"
-    r"|at (?:most|least|the latest|the earliest)|up to|within|until|maximum|minimum|in advance|ahead|over|under"
-    r"|about)\b"
-    r"|不超过|不少于|不低于|不晚于|不早于|至少|至多|最少|最多|超过|以内|以上|以下|以前|之内|之前|提前"
-)
-_PLACES = frozenset(
-    ("beside", "besid", "behind", "near", "under", "above", "below", "between", "inside", "outsid", "before", "after")
-)
 _CLAUSE = 80  # characters of an answer that says nothing else
 _SURE = 0.8
 
@@ -108,7 +85,7 @@ def reads_right(evidence: "Evidence", record: Record) -> bool:
 def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
     """Whether an answer says a reference, or each part of one that lists several; of each what it says beyond the
     question is enough."""
-    if len(answer) < _CLAUSE and _on_the_other_side(alias, answer):
+    if len(answer) < _CLAUSE and opposed(alias, answer):
         return False
     if not alias.strip() or is_said(alias, answer, question, known):
         return bool(alias.strip())
@@ -117,7 +94,7 @@ def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> 
         return (
             is_said(item, answer, question, known)
             or _has_core(item, answer, question, known)
-            or _is_bare(item, answer, question)
+            or is_bare(item, answer, question)
         )
 
     lists = ((alias,), parts_of(alias), items_of(alias))
@@ -126,37 +103,14 @@ def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> 
 
 def _has_core(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
     """Whether an answer says what a reference says beyond its question: of "the kilns are loaded by Ines Harrow" the
-    name. Not where what is left out denies it, or the answer bounds it on the other side."""
-    found = core(alias, question, closely=True)
-    if not found or _SIDES[2].search(fold_characters(alias.replace(found, " ")).text):
-        return False
-    if _on_the_other_side(alias, answer):
+    name."""
+    found = beyond_question(alias, question)
+    if not found or opposed(alias, answer):
         return False
     # Of "four years" the four: any other count has it, so nothing but the question's words may stand beside it.
     if fold(found).text.isdecimal() and not stems(beside_quantities(answer)) <= stems(question) | stop_words():
         return False
     return is_said(found, answer, question, known)
-
-
-def _on_the_other_side(alias: str, answer: str) -> bool:
-    """Whether an answer bounds from below what a reference bounds from above, or the reverse."""
-    texts = [fold_characters(one).text for one in (alias, answer)]
-    sides = [{place for place, side in enumerate(_SIDES[:2]) if side.search(text)} for text in texts]
-    return bool(sides[0]) and bool(sides[1]) and sides[0].isdisjoint(sides[1])
-
-
-def _is_bare(alias: str, answer: str, question: str) -> bool:
-    """Whether an answer is nothing but what a reference says besides a bound, a preposition and its question: the 47 kg
-    of "no more than 47 kg", the café of "beside the café"."""
-    bare = answer.strip(" \n.。!！\"'“”")
-    whole, part = fold_characters(alias).text, fold_characters(bare).text
-    place = whole.find(part) if len(part) > 1 else -1
-    if place < 0 or not re.search(rf"(?<![^\W{HAN}]){re.escape(part)}(?![^\W{HAN}])", whole):
-        return False
-    rest = _BOUND.sub(" ", f"{whole[:place]} {whole[place + len(part) :]}")
-    if _SIDES[2].search(rest) or re.search(r"\d", rest):
-        return False
-    return stems(rest) <= stems(question) | stop_words() | _PLACES
 
 
 def _in_other_form(evidence: "Evidence", condition: str) -> bool:
