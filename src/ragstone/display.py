@@ -152,10 +152,21 @@ class Action(Frozen, frozen=True):
     cause: tuple[str, ...] | None = None
 
 
+class Figure(Frozen, frozen=True):
+    """A figure that stands for a system in a list of runs. `label` names the cells that it is of, so that two figures
+    of one label compare; `value` is in [0, 1], `text` has its interval, `n` is the number of answers."""
+
+    label: str
+    text: str
+    value: float | None
+    n: int
+
+
 class Summary(Frozen, frozen=True):
     """What a reader of a run sees first, of one system: the verdict, the waterfall or the metrics as dots, and what to
     do. `title`: of the page, by default the benchmark's name; `notes`: what limits the verdict; `alarms`: what in the
-    run contradicts itself, with what to do about it, before any advice."""
+    run contradicts itself, with what to do about it, before any advice; `figures`: what a list of runs shows, by
+    default the dots."""
 
     title: str
     verdict: str
@@ -164,6 +175,7 @@ class Summary(Frozen, frozen=True):
     notes: tuple[str, ...] = ()
     dots: tuple[Dot, ...] = ()
     alarms: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
 
 class Span(Frozen, frozen=True):

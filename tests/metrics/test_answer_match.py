@@ -244,3 +244,28 @@ def test_any_answer_gets_a_score_whose_evidence_lies_in_it(answer: str, slots: l
 )
 def test_to_a_reference_that_declines_a_refusal_is_the_right_answer(reference: str, answer: str, right: float) -> None:
     assert score(answer, (reference,)).value == right
+
+
+@pytest.mark.parametrize(("question", "reference", "answer", "value"), [
+    ("How much gas may a vehicle carry?", "no more than 47 kg", "47 kg", 1.0),
+    ("How much gas may a vehicle carry?", "no more than 47 kg", "more than 47 kg", 0.0),
+    ("When must drivers check in?", "no later than 45 minutes ahead", "45 minutes.", 1.0),
+    ("Where is the kiosk?", "beside the lighthouse café", "The lighthouse café.", 1.0),
+    ("Where is the kiosk?", "beside the lighthouse café", "Lighthouse café.", 1.0),
+    ("Where is the kiosk?", "beside the lighthouse café", "Behind the lighthouse café.", 0.0),
+    ("Who loads the kilns?", "the kilns are loaded by Ines Harrow", "It is Ines Harrow.", 1.0),
+    ("Who loads the kilns?", "the kilns are loaded by Ines Harrow", "It is not Ines Harrow.", 0.0),
+    ("Which war was it?", "World War I", "It was World War II.", 0.0),
+    ("How many years does it last?", "four years", "It lasts four hours.", 0.0),
+    ("Who is the chair?", "chair: Luis Ortega", "Petra Novak chairs; Luis Ortega is her deputy.", 0.0),
+    ("When is the shed closed?", "closed, but not on Sundays", "On Sundays.", 0.0),
+    ("一辆车最多可带多少瓶装气？", "不超过47公斤", "47公斤", 1.0),
+    ("一辆车最多可带多少瓶装气？", "不超过47公斤", "超过47公斤", 0.0),
+    ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽一叶。", 1.0),
+    ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽三叶。", 0.0),
+])  # fmt: skip
+def test_what_a_reference_says_beyond_its_question_is_enough(
+    question: str, reference: str, answer: str, value: float
+) -> None:
+    case = Case("c", Sample("s", question, ((reference,),)), {}, Query(question))
+    assert AnswerMatch().score(case, Response(answer)).value == value

@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.analysis.reference_core import readings
 from ragstone.analysis.statements import (
     UNKNOWN_SLOT,
     Part,
@@ -26,10 +25,11 @@ from ragstone.analysis.statements import (
     stated,
     statements_of,
 )
-from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.metrics.rank import document_of
+from ragstone.metrics.reference_core import readings
 from ragstone.structs import Itself
 from ragstone.text import find_answer
+from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage, Sample
 
 Found: TypeAlias = Literal["labels", "corpus", "judge", ""]

@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from ragstone.analysis.reference_core import readings
-from ragstone.benchmarks.source_attribution import content_words, words_in
+from ragstone.metrics.reference_core import readings
 from ragstone.retrieval.markdown import headings_of, tables_of
 from ragstone.structs import Frozen
 from ragstone.text import find_answer, sentences, words
 from ragstone.text.characters import HAN
+from ragstone.text.content_words import content_words, words_in
 from ragstone.text.folding import fold_characters
 from ragstone.text.quoting import find_quote
 

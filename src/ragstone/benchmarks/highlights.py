@@ -3,9 +3,9 @@
 from collections.abc import Container, Iterable
 from typing import Any, Literal
 
-from ragstone.benchmarks.source_attribution import places
 from ragstone.display import Span
 from ragstone.text import find_answer
+from ragstone.text.content_words import places
 from ragstone.types import Record
 
 _MOST_SPANS = 12  # spans shown for one alias in one text

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import CorpusIndex, labelled, with_evidence
-from ragstone.analysis.reference_core import readings
 from ragstone.analysis.statements import Subject, no_subject
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.benchmarks.row_names import row_name
@@ -23,6 +22,7 @@ from ragstone.engine.judging import Judging, open_tools
 from ragstone.engine.portion import Portion
 from ragstone.errors import Unfinished
 from ragstone.evaluation.gold_documents import column_documents
+from ragstone.metrics.reference_core import readings
 from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever
 from ragstone.runs.scoring import score as run_metric

@@ -10,15 +10,16 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragstone.metrics._chosen import Text, chosen
+from ragstone.metrics._chosen import LONGEST, Text, chosen
 from ragstone.metrics._clauses import clauses
 from ragstone.metrics._labelled_values import labelled_values
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics._worded_otherwise import keyed, otherwise, yes_or_no
 from ragstone.metrics.answerable import refusal_expected, refusal_score
+from ragstone.metrics.reference_core import beyond_question, is_bare, opposed
 from ragstone.metrics.refusal import declines_whole, refusal_spans
 from ragstone.text import find_answer, words
-from ragstone.text.folding import fold_characters
+from ragstone.text.folding import fold, fold_characters
 from ragstone.types import Case, Need, Response, Score
 
 _NEAR = 120
@@ -71,7 +72,7 @@ class AnswerMatch:
     """
 
     name: str = "answer_match"
-    version: int = 5
+    version: int = 6
     needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
     scores_refusals: ClassVar[bool] = True
 
@@ -128,8 +129,23 @@ def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
         sorted(found)
         or labelled_values(alias, answer, question)
         or _without_case_word(alias, answer)
-        or ([] if _other_case_word(alias, answer) else otherwise(alias, answer, question))
+        or ([] if _other_case_word(alias, answer) else _in_other_words(alias, answer, question))
     )
+
+
+def _in_other_words(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
+    return otherwise(alias, answer, question) or _beyond_question(alias, answer, question)
+
+
+def _beyond_question(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
+    """Where an answer states what an alias says beyond its question: of "no more than 47 kg" a bare 47 kg, of "the
+    kilns are loaded by Ines Harrow" the name. A number alone would be any count, and is not looked for."""
+    if len(answer) > LONGEST or opposed(alias, answer):
+        return []
+    if is_bare(alias, answer, question):
+        return [(0, len(answer))]
+    found = beyond_question(alias, question)
+    return find_answer(found, answer) if found and not fold(found).text.isdecimal() else []
 
 
 def _other_case_word(alias: str, answer: str) -> bool:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from ragstone.display import short_names
+from msgspec import to_builtins
+
+from ragstone.display import Summary, short_names
 from ragstone.engine.open_run import OpenRun
 from ragstone.report.digest import SystemDigest, digest
 from ragstone.report.page import CASE_BYTES, heading_of, parts_of
@@ -16,22 +18,23 @@ RUN_NAME = "@run@"
 
 _CASES_SHOWN = 30
 _SYSTEMS = 6
-_FIGURES = 3
+_METRICS, _DECLARED = 3, 8
 
 
 def figures_of(run: OpenRun, language: str) -> dict[str, Any]:
-    """The systems with their first metrics, or the share of right answers: {"benchmark", "started", "systems":
-    [{"name", "label", "figures": [{"label", "text", "value"}]}], "more"}. The label of a figure is "" for the share of
-    right answers; where no figure is known, it is the verdict."""
+    """The systems with the figures that their benchmark declares, else their first metrics, else the share of right
+    answers: {"benchmark", "started", "systems": [{"name", "label", "figures": [{"label", "text", "value", "n"}]}],
+    "more"}. The label of a figure is "" for the share of right answers; where no figure is known, it is the verdict.
+    `n` is None where the text says it."""
     counts = digest(run.benchmark.view(run.run), run.benchmark, language=language, cases_shown=0, by_sample=True)
     summaries, labels = run.benchmark.summary(run.run, language=language), short_names(counts.systems)
     systems = []
     for name, system in list(counts.systems.items())[:_SYSTEMS]:
-        dots = summaries[name].dots[:_FIGURES] if name in summaries else ()
-        figures = [{"label": dot.label, "text": dot.text, "value": dot.value} for dot in dots] or _right(system)
+        figures = _declared(summaries[name]) if name in summaries else []
+        figures = figures or _right(system)
         verdict = next((summaries[key].verdict for key in (name, "") if key in summaries), "")
         if not figures and verdict:  # retrievers alone: no answer is right or wrong
-            figures = [{"label": verdict.partition("\n")[0], "text": "", "value": None}]
+            figures = [{"label": verdict.partition("\n")[0], "text": "", "value": None, "n": None}]
         systems.append({"name": name, "label": labels[name], "figures": figures})
     meta = run.run.meta
     return {
@@ -40,11 +43,17 @@ def figures_of(run: OpenRun, language: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _declared(summary: Summary) -> list[dict[str, Any]]:
+    if summary.figures:
+        return [to_builtins(figure) for figure in summary.figures[:_DECLARED]]
+    return [{"label": dot.label, "text": dot.text, "value": dot.value, "n": None} for dot in summary.dots[:_METRICS]]
+
+
 def _right(system: SystemDigest) -> list[dict[str, Any]]:
     known = Estimate.of_share(system.samples.values()).known if system.samples else None
     if known is None:
         return []
-    return [{"label": "", "text": percent(*known), "value": known[0]}]
+    return [{"label": "", "text": percent(*known), "value": known[0], "n": None}]
 
 
 def percent(value: float, low: float, high: float) -> str:

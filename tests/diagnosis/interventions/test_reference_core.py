@@ -3,8 +3,8 @@
 import pytest
 
 from ragstone.analysis.gold_passages import CorpusIndex
-from ragstone.analysis.reference_core import core, readings
 from ragstone.analysis.statements import statements_of
+from ragstone.metrics.reference_core import core, readings
 from ragstone.types import Passage, Sample
 
 CORES = [

@@ -145,19 +145,29 @@ _LEAD = "the kilns are loaded by Ines Harrow, the safety lead is Dilwyn Moss"
 @pytest.mark.parametrize(
     ("question", "reference", "answer", "named"),
     [
-        ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽一叶。", "metric"),
+        ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽一叶。", "right"),
         ("春茶采摘的标准是什么？", "只采一芽一叶", "一芽三叶。", "reading"),
-        (_KILNS, _LEAD, "It is Ines Harrow and Dilwyn Moss.", "metric"),
+        (_KILNS, _LEAD, "It is Ines Harrow and Dilwyn Moss.", "right"),
         (_KILNS, _LEAD, "It is Ines Harrow and Bob Moss.", "reading"),
-        ("Where may machines run at lunch?", "only in the metal shed", "They run in a metal shed.", "metric"),
+        ("Where may machines run at lunch?", "only in the metal shed", "They run in a metal shed.", "right"),
         ("How long may a drill be borrowed?", "at most for 5 days", "At least 5 days.", "reading"),
-        ("How many years does it last?", "four years", "It lasts four.", "metric"),
+        ("How many years does it last?", "four years", "It lasts four.", "right"),
         ("How many years does it last?", "four years", "The meeting point is behind hall 4.", "reading"),
         ("每年最多可在国外办公多少天？", "20 天", "水位传感器每两年校准一次。", "reading"),
+        ("How much gas may a vehicle carry?", "no more than 47 kg", "47 kg", "right"),
+        ("How much gas may a vehicle carry?", "no more than 47 kg", "more than 47 kg", "reading"),
+        ("When must drivers check in?", "no later than 45 minutes ahead", "45 minutes.", "right"),
+        ("When must drivers check in?", "not on Sundays", "Sundays", "reading"),
+        ("Where is the kiosk?", "beside the lighthouse café", "lighthouse café", "right"),
+        ("Where is the kiosk?", "beside the lighthouse café", "behind the lighthouse café", "reading"),
+        ("一辆车最多可带多少瓶装气？", "不超过47公斤", "47公斤", "right"),
+        ("一辆车最多可带多少瓶装气？", "不超过47公斤", "超过47公斤", "reading"),
+        ("售票亭在哪里？", "在灯塔咖啡馆旁", "北门旁", "reading"),
         ("When is the shed closed?", "closed, but not on Sundays", "On Sundays.", "reading"),
     ],
 )
 def test_what_a_reference_says_beyond_its_question_is_the_answer(
     question: str, reference: str, answer: str, named: str
 ) -> None:
-    assert cause(reference, answer, question=question, gold=f"# Notes\n\n{reference}.") == named
+    named_as = cause(reference, answer, question=question, gold=f"# Notes\n\n{reference}.")
+    assert named_as in (("metric", "healthy") if named == "right" else (named,))

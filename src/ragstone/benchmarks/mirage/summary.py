@@ -1,7 +1,7 @@
 """The verdict of a MIRAGE run: the best pair of a system and a retriever, and the best context of each system; without
 systems, what each retriever found."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ragstone.benchmarks.mirage.aggregate import BASE, ORACLE, Condition, MirageTally, tally_records
@@ -11,7 +11,7 @@ from ragstone.benchmarks.mirage.published import options_of
 from ragstone.benchmarks.mirage.retrieved import any_found, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
 from ragstone.benchmarks.verdicts import asked, percent
-from ragstone.display import Action, Summary
+from ragstone.display import Action, Figure, Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
@@ -25,7 +25,10 @@ def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
     writer = Verdicts(tally_records(run.records(texts=False), plans=run.plans()), run.meta, language)
     if not writer.right:
         return {"": writer.of_retrievers()} if writer.tally.found else {}
-    by_system = {system: Summary("", writer.of(system)) for system in dict.fromkeys(name for name, _ in writer.right)}
+    by_system = {
+        system: Summary("", writer.of(system), figures=tuple(writer.figures(system)))
+        for system in dict.fromkeys(name for name, _ in writer.right)
+    }
     return {"": Summary("", writer.best_pair()), **by_system} if len(by_system) > 1 else by_system
 
 
@@ -62,6 +65,13 @@ class Verdicts:
             if (system, at) in self.right:
                 text += self.words[name].format(figure=percent(self.right[system, at]))
         return text + self.words["stop"]
+
+    def figures(self, system: str) -> Iterator[Figure]:
+        """Its best context, the next best one, and the right passages: all of the same questions."""
+        for pair in (*self._ranked(system)[:2], (system, ORACLE)):
+            right = self.right.get(pair)
+            if right is not None and right.value is not None:
+                yield Figure(self.names.short(pair[1]), percent(right), right.value, right.n)
 
     def of_retrievers(self) -> Summary:
         """What each retriever found among its first k, the best one first, and what to do about what it did not."""

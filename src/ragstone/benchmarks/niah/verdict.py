@@ -7,7 +7,7 @@ from ragstone.benchmarks.niah.effective import ruler_bar
 from ragstone.benchmarks.niah.suite_scores import with_suites
 from ragstone.benchmarks.niah.tables import effective_text, name_of_length
 from ragstone.benchmarks.verdicts import percent
-from ragstone.display import Summary
+from ragstone.display import Figure, Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
@@ -21,7 +21,21 @@ def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
     for key, group in with_suites(tally_needles(run)).items():
         if group.main.values:
             by_system.setdefault(key.system, {})[key] = group
-    return {system: Summary("", _verdict(system, groups, words)) for system, groups in by_system.items()}
+    return {
+        system: Summary("", _verdict(system, groups, words), figures=tuple(_at_longest(groups, words)))
+        for system, groups in by_system.items()
+    }
+
+
+def _at_longest(groups: Mapping[NeedleKey, NeedleTally], words: Mapping[str, str]) -> Iterator[Figure]:
+    """What each of the first maps shows at its longest context."""
+    for key, group in list(groups.items())[:_MAPS]:
+        longest = max(length for length, _ in group.main.values)
+        mean = group.main.mean([longest])
+        n = sum(len(values) for (length, _), values in group.main.values.items() if length == longest)
+        name = f"{_name(key, list(groups), words)}{words['comma']}" if len(groups) > 1 else ""
+        label = words["figure"].format(map=name, length=name_of_length(longest))
+        yield Figure(label, percent(mean), mean.value, n)
 
 
 def _verdict(system: str, groups: Mapping[NeedleKey, NeedleTally], words: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ from ragstone.display import Cell, Table
 from ragstone.stats import Estimate, holm, paired_test
 
 ALPHA = 0.05  # the paper's level of significance
-_HEADLINE = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
+HEADLINE: Mapping[str, str] = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
 _KINDS = ("rejected", "guess", "rumour", "other_year", "other_category", "related")  # and any other, "" and "none"
 _RELEVANT = ("plain", "brief", "far")
 _OUTCOMES = ("bound", "misaligned", "unbound", "listed", "incomplete")
@@ -51,7 +51,7 @@ def pooled(counts: RgbCounts, system: str, language: str, ability: str) -> tuple
         return None
     merged: dict[str, tuple[int, int]] = {}
     for key in keys:
-        tally = counts.cells[key].tally(_HEADLINE[ability], counts.scoring)
+        tally = counts.cells[key].tally(HEADLINE[ability], counts.scoring)
         for sample, (won, tried) in (tally.samples if tally is not None else {}).items():
             before = merged.get(sample, (0, 0))
             merged[sample] = (before[0] + won, before[1] + tried)
@@ -61,7 +61,7 @@ def pooled(counts: RgbCounts, system: str, language: str, ability: str) -> tuple
 def any_failed(counts: RgbCounts) -> bool:
     """Whether any requested answer could not be scored."""
     for key, cell in counts.cells.items():
-        tally = cell.tally(_HEADLINE.get(key.ability, "Acc"), counts.scoring)
+        tally = cell.tally(HEADLINE.get(key.ability, "Acc"), counts.scoring)
         if tally is None or tally.scored < cell.total:
             return True
     return False

@@ -7,8 +7,9 @@ was asked stands far from what identifies it)."""
 import re
 from collections.abc import Sequence
 
-from ragstone.benchmarks.source_attribution import Source, content_words, places, words_in
+from ragstone.benchmarks.source_attribution import Source
 from ragstone.text import find_answer, sentences
+from ragstone.text.content_words import content_words, places, words_in
 from ragstone.types import Passage
 
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")

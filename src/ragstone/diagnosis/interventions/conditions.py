@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import holds, lacking, states
-from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.diagnosis.interventions.placing import between_fillers, kept, placed, with_evidence_at
 from ragstone.diagnosis.interventions.prompts import open_question
 from ragstone.diagnosis.interventions.question import (
@@ -31,6 +30,7 @@ from ragstone.diagnosis.interventions.searched import SEARCHED, swapped
 from ragstone.diagnosis.interventions.stand_ins import exchanged, number_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import fold
+from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage, Query, Response, Sample
 
 REPEATS = ("again", "again_2", "again_3")
@@ -110,9 +110,12 @@ def rivals(question: Question, first: Response) -> list[Passage]:
     misled."""
     sample, language = question.sample, question.sample.language
     said = content_words(first.answer, language) - content_words(sample.question, language)
-    figures = frozenset(word for word in said if any(map(str.isdigit, word)))
     if not said or not question.gold:
         return []
+    # Of an answer with several parts those that are wrong: no gold passage states them.
+    known = frozenset[str]().union(*(words_in(f"{one.title}\n{one.text}", said, language) for one in question.gold))
+    said = said - known or said
+    figures = frozenset(word for word in said if any(map(str.isdigit, word)))
     asked = content_words(sample.question, language)
     shared = [words_in(f"{item.title}\n{item.text}", asked, language) for item in (*first.passages, *question.gold)]
     subject = frozenset[str]().union(*shared[len(first.passages) :])

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.analysis.gold_passages import evidence_of
-from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.text import sentences
+from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from ragstone.analysis.statements import (
     is_another_version,
     letters,
 )
-from ragstone.benchmarks.source_attribution import content_words
 from ragstone.text import detect, sentences
+from ragstone.text.content_words import content_words
 from ragstone.types import Passage, Sample
 
 if TYPE_CHECKING:

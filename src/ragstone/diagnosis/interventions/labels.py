@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import holds, rank_of, states
-from ragstone.benchmarks.source_attribution import Source, content_words, words_in
+from ragstone.benchmarks.source_attribution import Source
 from ragstone.benchmarks.source_attribution import misleading as source_of
 from ragstone.diagnosis.interventions.causes import Cause
 from ragstone.diagnosis.interventions.evidence import Evidence
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.text import find_answer, sentences, words
+from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage
 
 LABELS = (

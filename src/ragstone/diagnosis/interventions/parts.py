@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragstone.analysis.gold_passages import states
-from ragstone.benchmarks.source_attribution import content_words
 from ragstone.diagnosis.interventions.doubting import belongs_elsewhere
 from ragstone.diagnosis.interventions.wordings import is_said
 from ragstone.text import sentences
+from ragstone.text.content_words import content_words
 from ragstone.text.measures import measures
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.analysis.statements import letters
-from ragstone.benchmarks.source_attribution import content_words
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.retrieval.markdown import headings_of
 from ragstone.text import detect, find_answer, words
+from ragstone.text.content_words import content_words
 from ragstone.text.folding import fold_characters
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Response

@@ -1,17 +1,16 @@
 """A second reading of a wrong answer, which shares nothing with the metric that found it wrong: is it an error message,
 is it right in other words, or right in another unit?"""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragstone.analysis.reference_core import core
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.diagnosis.interventions.parts import items_of, parts_of
 from ragstone.diagnosis.interventions.prompts import mask_in
 from ragstone.diagnosis.interventions.wordings import is_said
 from ragstone.metrics._open_questions import stems
 from ragstone.metrics._phrases import phrases
+from ragstone.metrics.reference_core import beyond_question, is_bare, opposed
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words
 from ragstone.text import find_answer, words
@@ -27,17 +26,7 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 400  # characters; a longer answer says more than that something failed
 _NOTHING = ("none", "null", "nan", "undefined", "nil")
 _STRINGS = ("answer_match", "exact_match")
-_SIDES = (
-    re.compile(
-        r"\b(?:at most|no more than|not more than|up to|maximum|less than|under|below)\b|[至最]多|不超过|以[内下]|之内"
-    ),
-    re.compile(
-        r"\b(?:at least|no less than|not less than|minimum|more than|over|above)\b"
-        r"|[至最]少|不少于|不低于|(?<!不)超过|以上"
-    ),
-    re.compile(r"\b(?:not|no|never|without|except|n't)\b|[不没无未非]"),
-)
-"""Words that bound a quantity from above, from below, and that deny."""
+_CLAUSE = 80  # characters of an answer that says nothing else
 _SURE = 0.8
 
 
@@ -96,11 +85,17 @@ def reads_right(evidence: "Evidence", record: Record) -> bool:
 def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
     """Whether an answer says a reference, or each part of one that lists several; of each what it says beyond the
     question is enough."""
+    if len(answer) < _CLAUSE and opposed(alias, answer):
+        return False
     if not alias.strip() or is_said(alias, answer, question, known):
         return bool(alias.strip())
 
     def said(item: str) -> bool:
-        return is_said(item, answer, question, known) or _has_core(item, answer, question, known)
+        return (
+            is_said(item, answer, question, known)
+            or _has_core(item, answer, question, known)
+            or is_bare(item, answer, question)
+        )
 
     lists = ((alias,), parts_of(alias), items_of(alias))
     return any(items and all(map(said, items)) for items in lists)
@@ -108,14 +103,9 @@ def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> 
 
 def _has_core(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
     """Whether an answer says what a reference says beyond its question: of "the kilns are loaded by Ines Harrow" the
-    name. Not where what is left out denies it, or the answer bounds it on the other side."""
-    found = core(alias, question, closely=True)
-    if not found or _SIDES[2].search(fold_characters(alias.replace(found, " ")).text):
-        return False
-    sides = [
-        {n for n, side in enumerate(_SIDES[:2]) if side.search(fold_characters(one).text)} for one in (alias, answer)
-    ]
-    if sides[0] and sides[1] and sides[0].isdisjoint(sides[1]):
+    name."""
+    found = beyond_question(alias, question)
+    if not found or opposed(alias, answer):
         return False
     # Of "four years" the four: any other count has it, so nothing but the question's words may stand beside it.
     if fold(found).text.isdecimal() and not stems(beside_quantities(answer)) <= stems(question) | stop_words():

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import cycle
 
-from ragstone.benchmarks.source_attribution import content_words, places
 from ragstone.diagnosis.interventions.question import (
     ASKED,
     FOUND_BY_ITSELF,
@@ -16,6 +15,7 @@ from ragstone.diagnosis.interventions.question import (
     statements_in,
 )
 from ragstone.text import detect
+from ragstone.text.content_words import content_words, places
 from ragstone.types import Passage, Query, Response
 
 _TRANSLATIONS = ("question_en", "question_zh", "question_translated")  # columns

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ragstone.analysis.gold_passages import holds, rank_of
 from ragstone.analysis.statements import letters
-from ragstone.benchmarks.source_attribution import content_words, words_in
 from ragstone.diagnosis.interventions.question import (
     ASKED,
     REFERENCE,
@@ -22,6 +21,7 @@ from ragstone.diagnosis.interventions.question import (
 from ragstone.diagnosis.interventions.searched import control_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, sentences
+from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage, Response
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ states a reference as it stands, its core is looked for.
 import re
 from collections.abc import Iterator, Sequence
 
-from ragstone.benchmarks.source_attribution import content_words
 from ragstone.text.characters import HAN
-from ragstone.text.folding import fold_characters
+from ragstone.text.content_words import content_words
+from ragstone.text.folding import fold, fold_characters
 
 _TOKEN = re.compile(rf"(?P<han>[{HAN}]+)|[^\W_{HAN}]+(?:[.,:]\d+)*")
 _JOINTS = re.compile(rf"\s+(?:and|&|as well as)\s+|[;；、]|,\s(?:and\s)?|(?<=[{HAN}\d%℃°])(?:以及|和|与|及|，)")
@@ -20,6 +20,43 @@ _ADVERBS = frozenset(
 )
 _HAN_BEFORE, _HAN_AFTER = frozenset("的用在由于向给到从为是约每共只须需要"), frozenset("的了着")
 _NUMERALS = frozenset("一二三四五六七八九十百千万亿两半零")
+_SIDES = (
+    re.compile(
+        r"\b(?:at most|no more than|not more than|up to|maximum|(?<!no )(?<!not )less than|under|below)\b"
+        r"|[至最]多|不超过|以[内下]|之内"
+    ),
+    re.compile(
+        r"\b(?:at least|no less than|not less than|minimum|(?<!no )(?<!not )more than|over|above)\b"
+        r"|[至最]少|不少于|不低于|(?<!不)超过|以上"
+    ),
+    re.compile(r"\b(?:not|no|never|without|except|n't)\b|[不没无未非]"),
+)
+"""Words that bound a quantity from above, from below, and that deny."""
+_BOUND = re.compile(
+    r"\b(?:(?:no|not) (?:more|later|earlier|less|fewer|longer|sooner) than|(?:more|less|fewer|later|earlier) than"
+    r"|at (?:most|least|the latest|the earliest)|up to|within|until|maximum|minimum|in advance|ahead|over|under"
+    r"|about)\b"
+    r"|不超过|不少于|不低于|不晚于|不早于|至少|至多|最少|最多|超过|以内|以上|以下|以前|之内|之前|提前"
+)
+_PLACES = frozenset(
+    (
+        "beside",
+        "behind",
+        "near",
+        "under",
+        "above",
+        "below",
+        "between",
+        "inside",
+        "outside",
+        "before",
+        "after",
+        "at",
+        "in",
+    )
+)
+_LIMIT = re.compile(r"\b(?:from|by|since)\b|[从自]|起")  # of a number
+_WORD = re.compile(r"[^\W\d_]+")
 _LONG = 3  # characters that are left of a run
 _FEWEST = 2  # characters of Chinese that are worth looking for
 
@@ -88,3 +125,41 @@ def _shared(word: str, question: str, *, begins: bool) -> int:
 def _stem(word: str) -> str:
     """The word without the endings that a question and its answer often differ by."""
     return re.sub(r"(?:ies|es|s|ed|ing|e)$", "", word) if word.isascii() and len(word) > len("cups") else word
+
+
+def beyond_question(reference: str, question: str) -> str:
+    """What a reference says beyond its question, if what is left out neither denies it, counts it, nor is a part of its
+    name or its role ("World War I", "chair: Luis Ortega"); else ""."""
+    found = core(reference, question, closely=True)
+    before, _, after = reference.partition(found) if found else ("", "", "")
+    rest = f"{before} {after}"
+    if not found or ":" in reference or "：" in reference or re.search(r"\d", fold(rest).text):
+        return ""
+    if _LIMIT.search(rest) and re.search(r"\d", found):
+        return ""
+    words = [*_WORD.findall(before)[1:], *_WORD.findall(after)]
+    if any(word[0].isupper() for word in words) or _SIDES[2].search(fold_characters(rest).text):
+        return ""
+    return found
+
+
+def opposed(alias: str, answer: str) -> bool:
+    """Whether an answer bounds from below what a reference bounds from above, or the reverse."""
+    texts = [fold_characters(one).text for one in (alias, answer)]
+    sides = [{place for place, side in enumerate(_SIDES[:2]) if side.search(text)} for text in texts]
+    return bool(sides[0]) and bool(sides[1]) and sides[0].isdisjoint(sides[1])
+
+
+def is_bare(alias: str, answer: str, question: str) -> bool:
+    """Whether an answer is nothing but what a reference says besides a bound, a preposition and its question: the 47 kg
+    of "no more than 47 kg", the café of "beside the café"."""
+    bare = answer.strip(" \n.。!！\"'“”")
+    whole, part = fold_characters(alias).text, fold_characters(bare).text
+    place = whole.find(part) if len(part) > 1 else -1
+    if place < 0 or not re.search(rf"(?<![^\W{HAN}]){re.escape(part)}(?![^\W{HAN}])", whole):
+        return False
+    rest = _BOUND.sub(" ", f"{whole[:place]} {whole[place + len(part) :]}")
+    if _SIDES[2].search(rest) or re.search(r"\d", rest) or (re.search(r"\d", part) and _LIMIT.search(rest)):
+        return False
+    said, asked = ({_stem(word) for word in content_words(text, "")} for text in (rest, question))
+    return said <= asked | {_stem(word) for word in _PLACES}
