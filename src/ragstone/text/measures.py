@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from ragstone.text.folding import fold, fold_characters
 # Dimension → the size of each unit, by its first spelling in `equivalents.txt`. ° C and ° F are no multiples.
 _SIZES: Mapping[str, Mapping[str, float]] = {
     "length": {"km": 1000, "m": 1, "cm": 0.01, "mm": 1e-3, "μm": 1e-6, "nm": 1e-9, "mi": 1609.344, "ft": 0.3048,
-               "inch": 0.0254, "yd": 0.9144},
+               "inch": 0.0254, "yd": 0.9144, "尺": 1 / 3},
     "mass": {"kg": 1, "g": 1e-3, "mg": 1e-6, "t": 1000, "lb": 0.45359237, "oz": 0.028349523, "斤": 0.5},
     "volume": {"l": 1, "ml": 1e-3, "m³": 1000},
     "area": {"km²": 1e6, "m²": 1, "ha": 1e4, "acre": 4046.8564, "亩": 666.6667},
@@ -150,6 +150,15 @@ def in_other_form(one: str, other: str) -> bool:
     return _any_changed(lacking, one, other)
 
 
+def in_foreign_money(one: str, other: str, known: Iterable[str]) -> bool:
+    """Whether the text `other` states amounts of money in currencies that neither the amount `one` nor any of the known
+    texts has: an amount that somebody converted, at whatever rate."""
+    units = {measure.unit for measure in measures(one)} & currencies()
+    said = {measure.unit for measure in measures(other)} & currencies()
+    used = units.union(*({measure.unit for measure in measures(text)} for text in known))
+    return bool(units) and bool(said) and said.isdisjoint(used)
+
+
 def _any_changed(sought: Sequence[Measure], one: str, other: str) -> bool:
     """A number that is left without its scale or unit (2.2 of 2.2 billion) is not in another form."""
     written = {number.replace(",", "") for number in _NUMBER.findall(fold_characters(one).text)}
@@ -182,7 +191,10 @@ def _converted(a: Measure, b: Measure) -> bool:
     if {a.unit, b.unit} == {"°c", "°f"}:
         celsius, fahrenheit = (a, b) if a.unit == "°c" else (b, a)
         return math.isclose(celsius.value * 1.8 + 32, fahrenheit.value, rel_tol=_ROUNDED)
-    return math.isclose(a.value * FACTORS[a.unit][1], b.value * FACTORS[b.unit][1], rel_tol=_ROUNDED)
+    size = a.value * FACTORS[a.unit][1] / FACTORS[b.unit][1]
+    decimals = len(b.text.partition(".")[2])
+    rounded = decimals > 0 and abs(size - b.value) <= 0.5 * 10**-decimals  # 2 days are 0.3 weeks
+    return rounded or math.isclose(size, b.value, rel_tol=_ROUNDED)
 
 
 def _without_unit(a: Measure, b: Measure) -> bool:

@@ -113,12 +113,23 @@ def test_the_digits_of_a_value_in_a_wrong_unit_are_a_matter_of_units(reference: 
 
 
 @pytest.mark.parametrize(("reference", "answer"), [
+    ("45元", "6.30美元"), ("£14 one way", "It is $18.20."), ("2天", "提前0.3周。"), ("1.3米", "不足3.9尺"),
+])  # fmt: skip
+def test_an_amount_in_a_currency_that_no_document_has_and_a_rounded_conversion_are_a_matter_of_units(
+    reference: str, answer: str
+) -> None:
+    question = "需要多少米？" if "米" in reference else "提前多少天？" if "天" in reference else "How much is it?"
+    assert cause(reference, answer, question=question) == "units"
+
+
+@pytest.mark.parametrize(("reference", "answer"), [
     ("3.5 km", "It is 4 km."), ("317 kg", "450 kg"), ("5 kg", "It is 50 kg."), ("38 hours", "83 hours"),
     ("Anna Lind", "3.5 km"), ("12.5%", "It is 25%."), ("28.49亿元", "28.94亿元"), ("2.2 billion", "It is 2.2."),
     ("410 grams", "41 euros"),
     ("六周", "七周"), ("1998", "2004"), ("9:30", "half past ten"), ("8 pm", "8:00"), ("31 March", "30/03"),
     ("90 minutes", "1 hour 20 minutes"), ("24 hours", "8 euros a day"), ("6.90元", "六块八"),
     ("Ilse Thorn", "Mr Bo Thorn"), ("Ilse Thorn", "Ms Lind"), ("47 dB", "74 decibels"), ("2 weeks", "every 14 hours"),
+    ("5 days", "1 week"), ("45元", "50元"),
 ])  # fmt: skip
 def test_another_value_is_not(reference: str, answer: str) -> None:
     assert cause(reference, answer) not in ("units", "metric")

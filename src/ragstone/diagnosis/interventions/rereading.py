@@ -15,7 +15,7 @@ from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words
 from ragstone.text import find_answer, words
 from ragstone.text.folding import fold, fold_characters
-from ragstone.text.measures import same_in_other_form
+from ragstone.text.measures import in_foreign_money, same_in_other_form
 from ragstone.text.notation import beside_quantities
 from ragstone.text.quoting import find_quote
 from ragstone.types import NO_ANSWER, Passage, Record
@@ -129,7 +129,10 @@ def _other_form(reference: str, answer: str, gold: Sequence[Passage]) -> bool:
     """Whether the quantity of a reference stands in the answer in another form; of a list some, and the others as they
     are."""
     changed = [part for part in parts_of(reference, gold) or (reference,) if not find_answer(part, answer)]
-    return bool(changed) and all(same_in_other_form(part, answer) for part in changed)
+    known = [one.text for one in gold]
+    return bool(changed) and all(
+        same_in_other_form(part, answer) or in_foreign_money(part, answer, known) for part in changed
+    )
 
 
 def claims_of(answer: str, known: Sequence[str]) -> set[str]:
