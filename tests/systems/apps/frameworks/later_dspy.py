@@ -2,6 +2,7 @@
 have a price."""
 
 import re
+import threading
 from typing import Any
 
 import dspy
@@ -16,12 +17,14 @@ class Saying(DummyLM):
 
     def __init__(self) -> None:
         super().__init__([])
+        self.one_at_a_time = threading.Lock()  # DSPy keeps the next answer in the model
 
     def forward(self, prompt: Any = None, messages: Any = None, **options: Any) -> Any:
         text = re.split("context|question", str(messages[-1]["content"]), maxsplit=1)[1]
         lines = re.findall(r"«(.*crowns.*)»", text)
-        self.answers = iter([{"answer": "\n".join(lines) or "no price"}])
-        return super().forward(prompt=prompt, messages=messages, **options)
+        with self.one_at_a_time:
+            self.answers = iter([{"answer": "\n".join(lines) or "no price"}])
+            return super().forward(prompt=prompt, messages=messages, **options)
 
 
 dspy.configure(lm=Saying(), rm=found)
