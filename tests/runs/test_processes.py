@@ -91,7 +91,7 @@ def check_battery(path: Path, log: Path, acknowledged: list[str], count: int, ki
 
 
 @pytest.mark.parametrize(
-    ("kills", "count"), [(12, 300), pytest.param(70, 900, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+    ("kills", "count"), [(12, 300), pytest.param(70, 1200, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
 )
 @pytest.mark.parametrize("judged", [False, True])
 def test_kill_9_loses_no_acknowledged_record_and_asks_no_more_than_it_must(
