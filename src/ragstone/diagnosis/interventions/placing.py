@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import evidence_of, holds, lacking, rank_of
-from ragstone.diagnosis.interventions.prompts import fillers
+from ragstone.diagnosis.interventions.condition_texts import fillers
 from ragstone.diagnosis.interventions.question import (
     Build,
     Question,

@@ -1,24 +1,23 @@
 """A run of interventions as gates, slices and comparisons read it: the answers as is, each with its cause."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from ragstone.diagnosis.interventions.causes import CAUSES
+from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.plans import Plan
 from ragstone.types import Record, Run, Score
 
-if TYPE_CHECKING:
-    from ragstone.diagnosis.interventions.benchmark import Interventions
-
 
 class AsIsRun:
-    """The records as is, with a score `cause.NAME` for each cause: 1 where it is the primary cause, else 0."""
+    """The records as is, with a score `cause.NAME` for each cause: 1 where it is the primary cause, else 0.
+    `diagnosed`: the questions of a system, read where a record is."""
 
-    def __init__(self, run: Run, benchmark: "Interventions") -> None:
-        self._run, self._benchmark = run, benchmark
+    def __init__(self, run: Run, diagnosed: Callable[[str], Iterable[Diagnosed]]) -> None:
+        self._run, self._diagnosed = run, diagnosed
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -35,7 +34,7 @@ class AsIsRun:
         return {
             (system, item.evidence.records["as_is"].case.id): item.cause.name
             for system in self.systems
-            for item in self._benchmark.diagnosed(self._run, system, sure=False)
+            for item in self._diagnosed(system)
         }
 
     def records(
