@@ -81,7 +81,8 @@ def test_importing_the_plugin_loads_nothing_but_pytest_and_the_standard_library(
         "print(sorted(name for name in new if name.partition('.')[0] not in sys.stdlib_module_names))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "['ragstone', 'ragstone.pytest_plugin']", done.stderr
+    own = ["ragstone", *(f"ragstone.pytest_plugin{name}" for name in ("", ".options", ".recorder"))]
+    assert done.stdout.strip() == str(own), done.stderr
 
 
 def test_it_is_installed_and_loads_nothing_in_a_session_that_does_not_use_it(
@@ -364,8 +365,8 @@ def again(request, assert_scores):
     runs.append(1)
 
 def test_once(request, again):
-    from ragstone.pytest_plugin import _Recorder
-    kept = _Recorder(request.node, None)
+    from ragstone.pytest_plugin.recorder import Recorder
+    kept = Recorder(request.node, None)
     kept.record("s", {"faithfulness": 0.25}, passed=True)
     assert sum(name == "ragstone" for name, _ in request.node.user_properties) == 1
 """)

@@ -115,7 +115,7 @@ def command(**values: Any) -> int:
     )  # fmt: skip
     check_gate_options(values, None)
     if values["changes"]:
-        from ragstone.diagnosis.trials import check_changes  # noqa: PLC0415
+        from ragstone.diagnosis.changes import check_changes  # noqa: PLC0415
 
         check_changes(values["changes"], plan.system)
     if values["dry_run"]:

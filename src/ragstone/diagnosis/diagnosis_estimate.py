@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
+from ragstone.diagnosis.changes import changed_target, proposable
 from ragstone.diagnosis.diagnose import DiagnosisPlan
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.diagnosis.interventions.observations import SOURCES
 from ragstone.diagnosis.interventions.standing import MOST_TRIED
-from ragstone.diagnosis.trials import changed_target, proposable
 from ragstone.engine.judging import open_tools
 from ragstone.evaluation.estimate import chunks_of, without_models
 from ragstone.metrics import steps_of
