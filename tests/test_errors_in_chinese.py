@@ -15,10 +15,10 @@ import pytest
 import ragstone
 from ragstone import errors
 from ragstone.datasets.jsonlines import strict_json
+from ragstone.engine.workload import GivenPassages
 from ragstone.error_text import told, untranslated
 from ragstone.errors import UsageError
 from ragstone.messages import error_texts
-from ragstone.systems.given_passages import GivenPassages
 from ragstone.systems.python import system_from
 from ragstone.text.redaction import redact, shown_url
 
@@ -38,6 +38,7 @@ FOR_PROGRAMMERS = {
     "pytest_plugin/runs.py": "printed by pytest, as everything else in English",
     "pytest_plugin/support.py": "printed by pytest",
     "pytest_plugin/__init__.py": "printed by pytest",
+    "pytest_plugin/options.py": "printed by pytest",
 }
 # Texts whose words come from a table or from another error, and how one of them looks.
 PUT_TOGETHER = {

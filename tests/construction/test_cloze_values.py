@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.construction.builders.cloze_values import cloze_value
-from ragstone.construction.builders.template_model import TemplateModel
+from ragstone.construction.builders.template_model import TemplateModel, cloze_value
 from ragstone.types import Request, Turn
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from ragstone.cli.setup import WEIGHTS, _run, install_local, installer
 from ragstone.errors import UsageError
-from ragstone.models.setup import WEIGHTS, _run, install_local, installer
 
 
 class FakePip:

@@ -161,7 +161,7 @@ def test_half(assert_scores):
         consecutive=True,
     )
     assert "Traceback" not in result.stdout.str()
-    assert "pytest_plugin/__init__.py" not in result.stdout.str()
+    assert "src/ragstone/pytest_plugin/" not in result.stdout.str()
 
 
 def test_no_score_is_a_failure_with_its_reason(inner: Any) -> None:
@@ -480,7 +480,7 @@ def test_wrong_use_is_told_in_one_line(inner: Any, code: str, told: str) -> None
     result = inner(f"def test_wrong(assert_scores):\n    {code}\n")
     result.assert_outcomes(failed=1)
     assert told in result.stdout.str()
-    assert "pytest_plugin/__init__.py" not in result.stdout.str()
+    assert "src/ragstone/pytest_plugin/" not in result.stdout.str()
 
 
 def test_a_pass_rate_is_a_share(inner: Any) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,6 @@ import platformdirs
 from ragstone.engine.judging import Judging, Opened
 from ragstone.engine.otlp_export import exporting
 from ragstone.engine.portion import Portion
-from ragstone.engine.rounds import in_rounds
 from ragstone.engine.run_info import GROWING, joined_info
 from ragstone.engine.workers import Workers, workers_of
 from ragstone.engine.workload import Workload, all_local
@@ -26,6 +25,7 @@ from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
+from ragstone.models.batches import Batches
 from ragstone.prices import Price
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import is_async
@@ -37,7 +37,6 @@ __all__ = [
     "DEFAULTS", "Executed", "Job", "RunOptions", "Shell", "all_local", "asking", "cache_folder", "concurrency_of",
     "default_name", "execute", "limited",
 ]  # fmt: skip
-
 _CONCURRENCY = 64
 # `local/…` models share this machine's cores; more at once would only wait.
 LOCAL_CONCURRENCY = 4
@@ -300,3 +299,31 @@ def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
         **job.info,
     }
     return joined_info(job.run, old, info, benchmark.growing)
+
+
+async def in_rounds(
+    options: ModelOptions, run: Callable[[bool], Awaitable[Outcome]], stop: asyncio.Event | None
+) -> Outcome:
+    """The outcome of `run`, which is called again after every wait for batches until no request is left. Its argument:
+    whether to retry what failed before, which the first round does. Without `--batch` there is one round.
+
+    Raises `Unfinished` if batches remain, and what submitting them raises."""
+    batches = options.batch
+    if not isinstance(batches, Batches):
+        return await run(True)
+    with batches.rounds():
+        outcome = await run(True)
+        while not (outcome.interrupted or outcome.refused) and await batches.work(stop):
+            batches.begin_round()
+            outcome = _joined(outcome, await run(False))
+        if batches.spent is not None and outcome.remaining:
+            outcome = replace(outcome, refused=(*outcome.refused, batches.spent))
+    return outcome
+
+
+def _joined(before: Outcome, after: Outcome) -> Outcome:
+    """The outcome of two rounds of one command."""
+    return replace(
+        after, asked=before.asked + after.asked, already=before.already, usage=before.usage + after.usage,
+        permanent=before.permanent + after.permanent, recorded=before.recorded + after.recorded,
+    )  # fmt: skip

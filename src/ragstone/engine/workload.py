@@ -6,13 +6,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from ragstone.engine.judging import Judging, Opened, open_tools
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.systems import open_system
-from ragstone.systems.expand import Expanding
-from ragstone.systems.given_passages import GivenPassages
-from ragstone.types import Metric, Query, Sampling, System, Template
+from ragstone.systems.accepted import accepts_of
+from ragstone.systems.wrapper import Wrapper
+from ragstone.types import Metric, Passage, Query, Response, Sampling, System, Template
 
 
 class OpensItself(ABC):
@@ -103,3 +105,62 @@ def _sampling(template: Template, changes: Mapping[str, Any]) -> Sampling:
             for name in Sampling.__struct_fields__
         }
     )
+
+
+@dataclass(frozen=True)
+class Expanding(Wrapper):
+    """Passes each query through `expand` to `inner`. A case can thus store a recipe, and its text exists only during
+    the call.
+
+    Passages that `expand` retrieved (those with a score) are added to a response without passages. Their texts are
+    always dropped: a run file keeps only their ids."""
+
+    inner: System
+    expand: Callable[[Query], Awaitable[Query]]
+
+    async def answer(self, query: Query, /) -> Response:
+        expanded = await self.expand(query)
+        response = await self.inner.answer(expanded)
+        retrieved = {
+            passage.id: structs.replace(passage, text="", title="")
+            for passage in expanded.passages or ()
+            if passage.score is not None
+        }
+        if not retrieved:
+            return response
+        passages = response.passages or tuple(retrieved.values())
+        return structs.replace(response, passages=tuple(retrieved.get(passage.id, passage) for passage in passages))
+
+
+class GivenPassages(Wrapper):
+    """Passes queries to `inner`. Raises UsageError if that retrieves for itself: it declares so (`accepts`
+    without "passages"), or it returns passages of which none was given. After the first such answer it is not called
+    again."""
+
+    def __init__(self, inner: System, benchmark: str) -> None:
+        self.inner, self._refused = inner, ""
+        self._reason = (
+            f"The system {inner.id} retrieves for itself, but {benchmark} must hand it the passages: what it measures "
+            "is how these passages are used. Evaluate the part that answers from given passages (a function with a "
+            "parameter `passages`, an address with {passages} in its body), or the whole system with `ragstone run`"
+        )
+        if "passages" not in accepts_of(inner):
+            raise UsageError(f"{self._reason}.")
+
+    async def answer(self, query: Query, /) -> Response:
+        if not self._refused:
+            response = _with_given_ids(await self.inner.answer(query), query.passages or ())
+            given = {passage.id for passage in query.passages or ()}
+            if not response.passages or any(passage.id in given for passage in response.passages):
+                return response
+            self._refused = (
+                f"{self._reason} (it returned the passage {response.passages[0].id!r}, which it was not given)."
+            )
+        raise UsageError(self._refused)
+
+
+def _with_given_ids(response: Response, given: Sequence[Passage]) -> Response:
+    """The response with the ids of the given passages: systems that are given texts return texts."""
+    ids = {passage.text: passage.id for passage in reversed(given)}
+    passages = [structs.replace(passage, id=ids.get(passage.text, passage.id)) for passage in response.passages]
+    return structs.replace(response, passages=tuple(passages))

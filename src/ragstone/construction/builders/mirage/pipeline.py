@@ -1,26 +1,107 @@
 """The construction of MIRAGE's files: its passes, and the rows that they give."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ragstone.construction.builders.mirage.items import MappedQuestion
-from ragstone.construction.builders.mirage.passes import (
-    CHUNK,
-    FindChunks,
-    LabelSupport,
-    ValidateByInference,
+from ragstone.construction.builders.passes import (
+    ANSWERING,
+    READ,
+    EachPass,
+    LocalPass,
+    ParsedPass,
+    Reason,
+    Take,
+    is_right,
+    numbered,
+    states,
+    with_title,
 )
-from ragstone.construction.builders.passes import Take
-from ragstone.construction.builders.pipeline import Pass, Pipeline
-from ragstone.construction.builders.steps import prompt_of
+from ragstone.construction.builders.pipeline import Kept, Pass, Pipeline, Replies, Search
+from ragstone.construction.builders.steps import Task, prompt_of
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.types import Passage
 
 if TYPE_CHECKING:
     from ragstone.structs import JSON
-    from ragstone.types import Passage
 
+CHUNK, CHUNKS = 330, 5
+"""Tokens of a chunk and chunks of a question, as in the paper."""
+_NEAR_MISSES = 4
+_SEARCHED = 50
 VERSION = 1
+
+
+@dataclass(frozen=True)
+class FindChunks(LocalPass):
+    """The chunks nearest to title and question, at least one of them from the question's article."""
+
+    chunks: Mapping[str, Sequence[Passage]]
+    name = "search"
+
+    async def finish(self, items: Sequence[MappedQuestion], replies: Replies, search: Search, /) -> Kept:
+        found = await search([f"{item.article.title} {item.question.question}" for item in items], k=_SEARCHED)
+        kept = []
+        for item, ranked in zip(items, found, strict=True):
+            own = [chunk for chunk in ranked if chunk.meta.get("document") == item.article.id]
+            own = own or list(self.chunks.get(item.article.id, ()))[:1]
+            stating = [chunk for chunk in own if states(item.question.answers, chunk.text)][:1] or own[:1]
+            rest = [chunk for chunk in ranked if chunk.id not in {chunk.id for chunk in stating}]
+            kept.append(replace(item, chunks=tuple([*stating, *rest][:CHUNKS])))
+        return kept, []
+
+
+class LabelSupport(ParsedPass):
+    """Asks which chunks answer the question. A label needs the answer in the chunk, too; a question needs a supporting
+    chunk, one of them of its article (the title check), and four that do not support it."""
+
+    name = "support"
+    step = ANSWERING
+
+    def shown(self, item: MappedQuestion, /) -> Mapping[str, Any]:
+        passages = numbered(list(map(with_title, item.chunks)))
+        return {"question": item.question.question, "passages": passages, "answer": [item.question.answers[0]]}
+
+    def judge(self, item: MappedQuestion, reply: Any, /) -> MappedQuestion | Reason:
+        support = tuple(
+            number in reply.passages and states(item.question.answers, chunk.text)
+            for number, chunk in enumerate(item.chunks, 1)
+        )
+        labelled = replace(item, support=support)
+        if not labelled.supporting:
+            return Reason("too_few_positive")
+        if not any(chunk.meta.get("document") == item.article.id for chunk in labelled.supporting):
+            return Reason("support_of_another_article")
+        return labelled if len(labelled.near_misses) >= _NEAR_MISSES else Reason("too_few_near_misses")
+
+
+class ValidateByInference(EachPass):
+    """A reader must be right with the oracle chunk, right with it among four near misses, and wrong without any."""
+
+    each = 3
+    name = "inference"
+    step = READ
+
+    def tasks(self, items: Sequence[MappedQuestion], /) -> Iterator[Task]:
+        for item in items:
+            oracle, near = with_title(item.supporting[0]), list(map(with_title, item.near_misses[:_NEAR_MISSES]))
+            for kind, texts in (("oracle", [oracle]), ("base", []), ("mixed", [*near[:2], oracle, *near[2:]])):
+                shown = {"question": item.question.question, "passages": numbered(texts)}
+                yield Task(f"{item.id}.{kind}", shown, item.language)
+
+    def decide(self, item: MappedQuestion, replies: Replies, /) -> MappedQuestion | Reason:
+        def right(kind: str) -> bool:
+            return is_right(replies.get((f"{item.id}.{kind}", 0)), [item.question.answers])
+
+        if not right("oracle"):
+            return Reason("not_answerable_from_gold")
+        if right("base"):
+            return Reason("known_without_documents")
+        return item if right("mixed") else Reason("wrong_among_near_misses")
 
 
 def mirage_pipeline(questions: Sequence[MappedQuestion], *, size: int) -> Pipeline:
