@@ -15,7 +15,7 @@ import pytest
 import ragstone
 from ragstone import errors
 from ragstone.datasets.jsonlines import strict_json
-from ragstone.engine.workload import GivenPassages
+from ragstone.engine.systems_and_metrics import GivenPassages
 from ragstone.error_text import told, untranslated
 from ragstone.errors import UsageError
 from ragstone.messages import error_texts
@@ -34,7 +34,7 @@ SENTENCES = {
 # Errors that only code can meet: what it passes to a function, or how it uses an object.
 FOR_PROGRAMMERS = {
     "datasets/tabular/traces/receiver.py": "the reply to an exporter of OTLP, which logs it",
-    "engine/blocking.py": "how to call a function of the API from a running event loop",
+    "engine/public_functions.py": "how to call a function of the API from a running event loop",
     "pytest_plugin/runs.py": "printed by pytest, as everything else in English",
     "pytest_plugin/support.py": "printed by pytest",
     "pytest_plugin/__init__.py": "printed by pytest",

@@ -7,13 +7,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.analysis.pairing import retrieved_values
+from ragstone.analysis.sides import retrieved_values
 from ragstone.comparison.compare_figures import Comparison, Difference, Flip, Reason, Side, compare_runs, corrected
 from ragstone.comparison.compare_flips import FlipReader, flip_reader
 from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.display import Table
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import open_checked, viewed
+from ragstone.engine.public_functions import public
 from ragstone.errors import UnknownName, UsageError, check_name
 from ragstone.messages import preferred_language
 from ragstone.report.notebook import result_snippet, result_text

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragstone.analysis.pairing import Side
+from ragstone.analysis.sides import Side
 from ragstone.comparison.compare import system_of
 from ragstone.comparison.trend_figures import Change, Curve, Mark, Trend, TrendRun, trend_of
-from ragstone.comparison.trend_reading import Reading, read_by_time, read_whole
+from ragstone.comparison.trend_runs import Reading, read_by_time, read_whole
 from ragstone.comparison.trend_verdict import (
     amount,
     curve_lines,
@@ -21,8 +21,8 @@ from ragstone.comparison.trend_verdict import (
     trend_verdict,
 )
 from ragstone.display import Cell, Chart, ChartMark, Row, Series, Table
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import check_target, language_of, open_checked
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.evaluation.evaluate import data_frame
 from ragstone.messages import checked_language, messages

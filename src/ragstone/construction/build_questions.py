@@ -19,8 +19,8 @@ from ragstone.construction.builders.questions.places import with_headings
 from ragstone.construction.builders.steps import Role, content_id
 from ragstone.construction.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.construction.construction import Constructed, construct, keep_report, output_folder
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, RunOptions, cache_folder
+from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_result import RunResult
 from ragstone.errors import DataError, UsageError
 from ragstone.messages import messages, preferred_language
@@ -28,7 +28,7 @@ from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.text import sentences
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Model, Passage
 
 _Row = Mapping[str, Any]

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from ragstone.diagnosis.diagnose import DiagnosisPlan, DiagnosisResult
 from ragstone.diagnosis.interventions.advice import fixes
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.models import check_model
 from ragstone.registry import is_place

@@ -13,7 +13,7 @@ from ragstone.diagnosis.diagnose import DiagnosisPlan
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.diagnosis.interventions.observations import SOURCES
 from ragstone.diagnosis.interventions.standing import MOST_TRIED
-from ragstone.engine.judging import open_tools
+from ragstone.engine.judge_tools import open_tools
 from ragstone.evaluation.estimate import chunks_of, without_models
 from ragstone.metrics import steps_of
 from ragstone.metrics.traits import estimate_of

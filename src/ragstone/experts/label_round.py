@@ -8,8 +8,8 @@ from typing import Any
 from ragstone.analysis.fields import fields_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.tabular.items import Item
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import benchmark_of, is_run_file, open_checked, viewed
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.experts.experts import TASKS as METRICS
 from ragstone.experts.experts import next_to_label

@@ -86,7 +86,7 @@ def _asked(thresholds: Mapping[str, float], ask: Callable[[], "LiveRun"]) -> "Li
 @pytest.fixture(scope="session")
 def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
     """An evaluator with the judge of the session: `ragstone.score(sample, ["faithfulness"]).value("faithfulness")`."""
-    from ragstone.engine.judging import Judging  # noqa: PLC0415  (nothing is loaded before a test needs it)
+    from ragstone.engine.judge_tools import Judging  # noqa: PLC0415  (nothing is loaded before a test needs it)
     from ragstone.pytest_plugin.support import Evaluator  # noqa: PLC0415
 
     config = request.config

@@ -34,13 +34,13 @@ from ragstone.models import open_embedder
 from ragstone.models.nested_names import Spec
 from ragstone.retrieval.bm25_corpus import Chunks
 from ragstone.retrieval.bm25_disk import packed, unpacked
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.index_folder import kept_index, key_of
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_faiss
 from ragstone.retrieval.nearest_disk import PROBES, SAMPLED, OnDisk, build_on_disk, is_on_disk
 from ragstone.retrieval.open import code_of, searched_text
+from ragstone.retrieval.registry import Building
 from ragstone.storage import Layout, connect, transaction
 from ragstone.types import Embedder, Passage, Retriever
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ragstone.benchmarks.niah.contexts import COUNTED_MARK, MARK, Haystack, make_haystack
-from ragstone.benchmarks.niah.counting import count_parts
+from ragstone.benchmarks.niah.part_counts import count_parts
 from ragstone.datasets.fictional.parts import seeded
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter

@@ -13,7 +13,7 @@ from typing import Any
 
 from ragstone.errors import Rejected
 from ragstone.text import detect, estimate_tokens, find_answer, sentences
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Completion, Request, Usage
 
 _NUMBER_FORM = r"(?:\d[\d.,:]*\d|\d)"

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.row_names import row_name, row_number
-from ragstone.diagnosis.interventions import comparison, summary, tables
+from ragstone.diagnosis.interventions import summary, tables
+from ragstone.diagnosis.interventions.as_is_run import AsIsRun, compare_tables
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, ORDERED, SEARCHES
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.diagnosis.interventions.evidence import Evidence
@@ -21,7 +22,6 @@ from ragstone.diagnosis.interventions.question import ASKED, REFERENCE, Question
 from ragstone.diagnosis.interventions.shared import Shared, shared_of
 from ragstone.diagnosis.interventions.standing import Standing, next_change, standing_of, with_change
 from ragstone.diagnosis.interventions.verification import SHOWN, is_changed, proofs, verified_of
-from ragstone.diagnosis.interventions.view import AsIsRun
 from ragstone.display import Diagnosis, Summary, Table
 from ragstone.runs import RunReader, open_run
 from ragstone.systems.rag import RAG_TEMPLATE
@@ -272,7 +272,7 @@ class Interventions(BaseBenchmark):
 
     def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
         """The causes of two systems' questions, each (its run as `view` shows it, its id, its display name)."""
-        return comparison.compare_tables(a, b, language=language)
+        return compare_tables(a, b, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         """Whether this answer is right; why it is wrong, only all answers to its question tell."""

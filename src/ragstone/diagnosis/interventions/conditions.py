@@ -18,7 +18,7 @@ from ragstone.diagnosis.interventions.condition_texts import (
     neutral_question,
     open_question,
 )
-from ragstone.diagnosis.interventions.placing import between_fillers, kept, placed, with_evidence_at
+from ragstone.diagnosis.interventions.placement import between_fillers, kept, placed, with_evidence_at
 from ragstone.diagnosis.interventions.question import (
     ASKED,
     Build,
@@ -30,7 +30,7 @@ from ragstone.diagnosis.interventions.question import (
     statements_in,
     with_passages,
 )
-from ragstone.diagnosis.interventions.searched import SEARCHED, swapped
+from ragstone.diagnosis.interventions.searches import SEARCHED, swapped
 from ragstone.diagnosis.interventions.stand_ins import exchanged, number_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import fold

@@ -16,7 +16,7 @@ import msgspec
 from ragstone.analysis.gold_passages import covered, labelled
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.diagnosis.interventions.conditions import ASKED_AGAIN, CONDITIONS, ORDERED, REPEATS
-from ragstone.diagnosis.interventions.packed import PackedRecords, without
+from ragstone.diagnosis.interventions.packed_records import PackedRecords, without
 from ragstone.diagnosis.interventions.question import (
     ASKED,
     REFERENCE,

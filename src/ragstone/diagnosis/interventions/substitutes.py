@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from ragstone.metrics._phrases import phrases
 from ragstone.text.folding import fold_characters
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import NO_ANSWER, Record, Response
 
 LONGEST_MESSAGE = 400

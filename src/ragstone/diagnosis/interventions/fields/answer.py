@@ -23,7 +23,7 @@ from ragstone.systems._cues import stop_words
 from ragstone.text import detect, sentences, words
 from ragstone.text.measures import in_other_form as differs_in_form
 from ragstone.text.measures import measures
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Passage
 
 _CLAUSES = re.compile(r"[,，;；]|\band\b|以及")

@@ -8,7 +8,7 @@ from ragstone.analysis.statements import letters
 from ragstone.diagnosis.interventions.conditions import SEARCHES, rivals
 from ragstone.diagnosis.interventions.index import is_old
 from ragstone.diagnosis.interventions.observations import MISSING, Observations
-from ragstone.diagnosis.interventions.placing import stood
+from ragstone.diagnosis.interventions.placement import stood
 from ragstone.diagnosis.interventions.question import FOUND_BY_ITSELF, are_labels, fetched_of, handed_over, prompt_of
 from ragstone.types import Passage
 

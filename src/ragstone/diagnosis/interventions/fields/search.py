@@ -22,7 +22,7 @@ from ragstone.diagnosis.interventions.question import (
     queries_of,
     rewritten_of,
 )
-from ragstone.diagnosis.interventions.searched import control_of
+from ragstone.diagnosis.interventions.searches import control_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import detect, sentences
 from ragstone.types import Passage, Response

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 
 ENGLISH = "We're sorry — so sorry — for the wait. Your parcel is in Suzhou; sorry again."
 CHINESE = "让您久等了，非常抱歉！包裹在“苏州”分拣中心，預計２０日送达。"

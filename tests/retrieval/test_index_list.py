@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragstone.errors import DataError, RagstoneError, UsageError
-from ragstone.retrieval.listing import read_index
+from ragstone.retrieval.index_list import read_index
 from ragstone.types import Passage
 
 TEXTS = ["ships sail the sea", "火车在铁路上"]

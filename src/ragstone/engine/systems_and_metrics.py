@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ragstone.engine.judging import Judging, Opened, open_tools
+from ragstone.engine.judge_tools import Judging, Opened, open_tools
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.systems import open_system

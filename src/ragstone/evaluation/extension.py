@@ -24,7 +24,7 @@ class _Numbered:
 
 
 @dataclass(frozen=True)
-class Growth:
+class Extension:
     """`numbers`: row of the data → its number in the run file, where that is another. `rows`: those that the file does
     not have, as (number, id, hash). `replaces`: settings whose value in the file gives way to the new one: those that
     depend on all rows."""
@@ -38,11 +38,11 @@ class Growth:
         return self.numbers.get(row, row)
 
 
-def growth_of(data: EvalData, path: Path, system: str = "") -> Growth:
+def extension_of(data: EvalData, path: Path, system: str = "") -> Extension:
     """Rows that the file has keep their numbers, new ones follow. `system`: the recorded answers, whose settings have
     the hash of the data. Raises UsageError, naming rows, if rows of the file have changed or are missing."""
     if not len(data.digests) or not path.is_file() or not path.stat().st_size:
-        return Growth(rows=_Numbered(data))
+        return Extension(rows=_Numbered(data))
     with open_run(path) as run:
         question = run.meta.get("question")
         before = question.get("data") if isinstance(question, dict) else None
@@ -50,7 +50,7 @@ def growth_of(data: EvalData, path: Path, system: str = "") -> Growth:
         if system:
             replaces[f"systems.{system}.data"] = run.systems.get(system, {}).get("data")
         if before == data.sha256 and _are_same(run.numbered_rows(), _Numbered(data)):
-            return Growth(replaces=replaces)
+            return Extension(replaces=replaces)
         old = run.rows
     if before != data.sha256:
         _check(data, old, path)
@@ -64,7 +64,7 @@ def growth_of(data: EvalData, path: Path, system: str = "") -> Growth:
         number = old[name][0] if name in old else following
         if number != row:
             numbers[row] = number
-    return Growth(numbers, new, replaces if old else {})
+    return Extension(numbers, new, replaces if old else {})
 
 
 def _are_same(one: Iterable[object], other: Iterable[object]) -> bool:

@@ -14,8 +14,8 @@ _MOST = 10_000
 
 
 @dataclass(frozen=True)
-class Portion:
-    """The `number`th (from 1) of `parts` portions of all cases. To which one a case belongs depends on its id and on
+class Shard:
+    """The `number`th (from 1) of `parts` shards of all cases. To which one a case belongs depends on its id and on
     nothing else: more cases, other systems and other metrics move none."""
 
     number: int
@@ -33,14 +33,14 @@ class Portion:
         return cls(number, parts)
 
     def of(self, cases: Callable[[], Iterable[Case]]) -> Callable[[], Iterator[Case]]:
-        """These cases without those of the other portions."""
+        """These cases without those of the other shards."""
         return lambda: (case for case in cases() if self.has(case.id))
 
     def has(self, name: str) -> bool:
-        """Whether what has this id is of this portion."""
+        """Whether what has this id is of this shard."""
         digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.parts == self.number - 1
 
     def path(self, default: Path) -> Path:
-        """The default run file of this portion."""
+        """The default run file of this shard."""
         return default.with_name(f"{default.stem}-{self.number}-of-{self.parts}{default.suffix}")

@@ -110,8 +110,8 @@ def _unwrapped(item: Any) -> Any:
 
 async def _of_engine(source: str, options: ModelOptions) -> tuple[Passage, ...]:
     from ragstone.models.nested_names import parse  # noqa: PLC0415  (loads all retrievers)
-    from ragstone.retrieval.building import RETRIEVERS  # noqa: PLC0415
     from ragstone.retrieval.engine import EngineKind, list_collection  # noqa: PLC0415
+    from ragstone.retrieval.registry import RETRIEVERS  # noqa: PLC0415
 
     spec = parse(source)
     kind = RETRIEVERS.get(spec.function)
@@ -125,7 +125,7 @@ async def _of_code(place: str, options: ModelOptions) -> tuple[Passage, ...]:
     from ragstone.user_code.isolated import open_isolated_code  # noqa: PLC0415
 
     opening = open_isolated_code(
-        place, "index", "ragstone.retrieval.listing:serve_listing", timeout=options.deadline, threads=1
+        place, "index", "ragstone.retrieval.index_list:serve_listing", timeout=options.deadline, threads=1
     )
     async with opening as code:
         try:

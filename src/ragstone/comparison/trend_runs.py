@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ragstone.analysis.pair_columns import SideScores
-from ragstone.analysis.pairing import Side, case_digest, question_digest, selected
+from ragstone.analysis.sides import Side, case_digest, question_digest, selected
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.prices import Price

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ragstone.benchmarks.mirage.data import Doubt, label_noise
 from ragstone.datasets.fictional.pools import fictional_pool
-from ragstone.datasets.label_noise import Doubt, label_noise
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, PoolQuestion, mirage_pool
 from ragstone.types import Passage

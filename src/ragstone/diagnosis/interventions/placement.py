@@ -16,7 +16,7 @@ from ragstone.diagnosis.interventions.question import (
     with_passages,
 )
 from ragstone.responses.stages import passages_at
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Passage, Query, Response
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ragstone.engine.workload import Expanding
+from ragstone.engine.systems_and_metrics import Expanding
 from ragstone.systems.retrieval_only import RetrievalOnly
 from ragstone.types import Passage, Query, Response
 
