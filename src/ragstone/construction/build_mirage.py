@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.construction.benchmarks import ConstructionPlugin
-from ragstone.construction.builders.mirage.items import MappedQuestion
-from ragstone.construction.builders.mirage.pipeline import map_questions, mirage_pipeline, mirage_rows
+from ragstone.construction.builders.mirage.pipeline import MappedQuestion, map_questions, mirage_pipeline, mirage_rows
 from ragstone.construction.builders.mirage.qa_sets import read_qa_set
 from ragstone.construction.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.construction.builders.steps import Role

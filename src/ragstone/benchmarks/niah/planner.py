@@ -23,7 +23,7 @@ from ragstone.benchmarks.niah.contexts import (
 )
 from ragstone.benchmarks.niah.kinds import Kind, Source, Stack
 from ragstone.benchmarks.niah.needles import NeedleQuestion
-from ragstone.benchmarks.niah.part_counts import count_parts
+from ragstone.benchmarks.niah.sources import count_parts
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.datasets.haystack import HaystackTexts
 from ragstone.errors import UsageError

@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
-from ragstone.construction.builders.mirage.items import MappedQuestion
 from ragstone.construction.builders.mirage.qa_sets import SourceQuestion
 from ragstone.construction.builders.passes import (
     ANSWERING,
@@ -33,6 +32,7 @@ from ragstone.construction.builders.steps import Task, prompt_of
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.wikipedia import folded_title, read_articles
 from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.structs import Frozen
 from ragstone.text.wording import Wording
 from ragstone.types import Passage
 
@@ -47,6 +47,30 @@ CHUNK, CHUNKS = 330, 5
 _NEAR_MISSES = 4
 _SEARCHED = 50
 VERSION = 1
+
+
+class MappedQuestion(Frozen, frozen=True):
+    """`chunks`: those that are labelled; `support`: for each, whether it states the answer."""
+
+    language: ClassVar[str] = "en"  # of every published set
+    question: SourceQuestion
+    article: Passage
+    chunks: tuple[Passage, ...] = ()
+    support: tuple[bool, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.question.id
+
+    @property
+    def supporting(self) -> list[Passage]:
+        """The chunks that state the answer, best first."""
+        return [chunk for chunk, supports in zip(self.chunks, self.support, strict=True) if supports]
+
+    @property
+    def near_misses(self) -> list[Passage]:
+        """The chunks that do not, best first."""
+        return [chunk for chunk, supports in zip(self.chunks, self.support, strict=True) if not supports]
 
 
 def map_questions(
