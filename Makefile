@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := check
 
 # What a user gets: the core, the embedded model and the report.
-$(VENV)/.user: pyproject.toml src/ragstone/models/setup.py
+$(VENV)/.user: pyproject.toml src/ragstone/cli/setup.py
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || \
 		{ python=$$(sh scripts/find-python.sh $(PYTHON)) && echo "$$python -m venv $(VENV)" && "$$python" -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view]'

@@ -24,8 +24,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bench import build_types
-from ragstone.construction.builders.mirage.items import MappedQuestion
-from ragstone.construction.builders.mirage.pipeline import mirage_pipeline
+from ragstone.construction.builders.mirage.pipeline import MappedQuestion, mirage_pipeline
 from ragstone.construction.builders.mirage.qa_sets import SourceQuestion
 from ragstone.construction.builders.pipeline import Pipeline, State
 from ragstone.construction.builders.questions.pipeline import QuestionSettings, questions_pipeline

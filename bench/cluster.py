@@ -36,9 +36,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from bench.overhead import REPLY, Endpoint
 
 from ragstone.cluster.cluster import Cluster
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.engine.execute import RunOptions, Shell
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.evaluation.questions import plan_questions, run_questions
 from ragstone.models import ModelOptions
 from ragstone.runs import open_run

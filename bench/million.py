@@ -70,7 +70,7 @@ def make(path: Path, count: int, *, worse: bool = False) -> int:
 
 def score_alone(path: Path) -> dict[str, float]:
     """The metrics called on the rows in a bare loop: only their calls are timed."""
-    from ragstone.engine.judging import Judging, open_tools  # noqa: PLC0415
+    from ragstone.engine.judge_tools import Judging, open_tools  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
     from ragstone.types import Case, Passage, Query, Response, Sample  # noqa: PLC0415
 

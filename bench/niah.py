@@ -30,10 +30,10 @@ from msgspec.structs import replace
 from ragstone.api import read_run
 from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.engine.execute import RunOptions
+from ragstone.engine.systems_and_metrics import Expanding
 from ragstone.evaluation.bench import BenchPlan, plan_bench, run_bench
 from ragstone.models import ModelOptions, client, local, open_model
 from ragstone.models.wire import read_chat
-from ragstone.systems.expand import Expanding
 from ragstone.systems.reader import Reader
 from ragstone.types import Case
 

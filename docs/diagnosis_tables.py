@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ragstone.diagnosis.interventions.causes import TABLE
 from ragstone.diagnosis.interventions.conditions import CONDITIONS
-from ragstone.diagnosis.interventions.evidence import FIELDS, SOURCES
+from ragstone.diagnosis.interventions.evidence import FIELDS
+from ragstone.diagnosis.interventions.observations import SOURCES
 from ragstone.messages import messages
 
 __all__ = ["DOCUMENTS", "with_tables"]

@@ -15,10 +15,10 @@ import pytest
 import ragstone
 from ragstone import errors
 from ragstone.datasets.jsonlines import strict_json
+from ragstone.engine.systems_and_metrics import GivenPassages
 from ragstone.error_text import told, untranslated
 from ragstone.errors import UsageError
 from ragstone.messages import error_texts
-from ragstone.systems.given_passages import GivenPassages
 from ragstone.systems.python import system_from
 from ragstone.text.redaction import redact, shown_url
 
@@ -34,10 +34,11 @@ SENTENCES = {
 # Errors that only code can meet: what it passes to a function, or how it uses an object.
 FOR_PROGRAMMERS = {
     "datasets/tabular/traces/receiver.py": "the reply to an exporter of OTLP, which logs it",
-    "engine/blocking.py": "how to call a function of the API from a running event loop",
+    "engine/public_functions.py": "how to call a function of the API from a running event loop",
     "pytest_plugin/runs.py": "printed by pytest, as everything else in English",
     "pytest_plugin/support.py": "printed by pytest",
     "pytest_plugin/__init__.py": "printed by pytest",
+    "pytest_plugin/options.py": "printed by pytest",
 }
 # Texts whose words come from a table or from another error, and how one of them looks.
 PUT_TOGETHER = {

@@ -1,4 +1,4 @@
-"""The index of cases follows its run: growth, retries, new scores, damage, and several processes at once."""
+"""The index of cases follows its run: extension, retries, new scores, damage, and several processes at once."""
 
 import multiprocessing
 import sqlite3

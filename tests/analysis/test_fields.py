@@ -12,7 +12,7 @@ from tests.benchmarks.recorded.memory_run import MemoryRun, record
 from ragstone.analysis.fields import derived, fields_of, question_type
 from ragstone.analysis.gates import Gate, check_gates
 from ragstone.analysis.selection import matches
-from ragstone.analysis.slice_values import labels_of
+from ragstone.analysis.slices import labels_of
 from ragstone.errors import UsageError
 from ragstone.types import Case, Passage, Query, Sample
 

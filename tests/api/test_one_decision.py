@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 from tests.examples import naming
 
-from ragstone.analysis.pairing import RIGHT
+from ragstone.analysis.sides import RIGHT
 from ragstone.comparison.compare_figures import Comparison, Difference, Side, compare_runs, gain_of_row
 from ragstone.comparison.compare_verdict import comparison_summary, comparison_verdict, verdict_of
 from ragstone.comparison.difference_tables import comparison_tables

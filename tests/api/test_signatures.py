@@ -13,7 +13,7 @@ import ragstone
 from ragstone import bench, compare, evaluate
 from ragstone.api import check_gates, read_run
 from ragstone.display import Cell, Row, Table
-from ragstone.engine.blocking import blocking
+from ragstone.engine.public_functions import blocking
 from ragstone.errors import UnknownName
 from ragstone.evaluation.results import import_results
 from ragstone.report.notebook import table_snippet

@@ -11,7 +11,7 @@ from bench.diagnosis.measures import confusion, false_alarms, in_order, named_ri
 from bench.diagnosis.trials import Trial
 from bench.diagnosis.worlds import World, fictional, handbook
 
-from ragstone.diagnosis.interventions.remembering import in_other_words
+from ragstone.diagnosis.interventions.condition_texts import in_other_words
 from ragstone.types import Passage
 
 

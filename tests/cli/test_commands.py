@@ -175,7 +175,7 @@ def test_data_list_check_and_pull(ragstone: Ragstone, tmp_path: Path) -> None:
 
 
 def test_setup_local_reports_on_standard_error(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ragstone.models import setup
+    from ragstone.cli import setup
 
     def install(report: Callable[[str], None]) -> None:
         report("Installing nothing.")

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.tools import Told
 
 from ragstone import bench, compare, evaluate
-from ragstone.engine.blocking import in_keywords
+from ragstone.engine.public_functions import in_keywords
 from ragstone.errors import UsageError
 
 ROWS = [{"question": "Who won?", "answer": "Norway won", "reference": "Norway"}]

@@ -16,7 +16,7 @@ from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import bench as run_benchmark
 from ragstone import evaluate, merge
-from ragstone.engine.portion import Portion
+from ragstone.engine.shard import Shard
 from ragstone.errors import UsageError
 from ragstone.runs import open_run
 from ragstone.types import Case, Query, Sample
@@ -200,11 +200,11 @@ def test_what_is_no_part_is_one_line(ragstone: Ragstone) -> None:
 
 def test_parts_are_of_like_size_and_do_not_change_with_the_lanes_of_a_grid() -> None:
     cases = [Case(f"c{at}", Sample(f"s{at}", "?"), {}, Query("?"), lane="one") for at in range(300)]
-    parts = [Portion(number, 4) for number in range(1, 5)]
+    parts = [Shard(number, 4) for number in range(1, 5)]
     found = [[*part.of(lambda: cases)()] for part in parts]
     assert sorted(case.id for part in found for case in part) == sorted(case.id for case in cases)
     assert all(50 < len(part) < 100 for part in found)
-    alone = [case for case in cases if Portion(1, 4).has(case.id)]
+    alone = [case for case in cases if Shard(1, 4).has(case.id)]
     assert alone == found[0]
 
 

@@ -18,9 +18,9 @@ from tests.evaluation.test_eval import asked, by_judge, judging, ran
 from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.engine.execute import RunOptions, Shell
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.engine.open_run import read_run
 from ragstone.evaluation.bench import plan_bench, run_bench
 from ragstone.evaluation.evaluate import plan_evaluation, run_evaluation

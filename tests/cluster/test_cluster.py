@@ -25,10 +25,10 @@ from ragstone.cluster.cluster_keys import keys_for, keys_of
 from ragstone.cluster.cluster_limits import LimitKeeper, limited_by
 from ragstone.cluster.cluster_reach import Watch, check_reachable
 from ragstone.cluster.cluster_serve import serving
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.engine.execute import RunOptions, Shell
-from ragstone.engine.judging import Judging
-from ragstone.engine.workload import Workload
+from ragstone.engine.judge_tools import Judging
+from ragstone.engine.systems_and_metrics import Workload
 from ragstone.errors import AllowanceSpent, EndpointRefused, MissingExtra, Unfinished, UsageError
 from ragstone.evaluation.questions import plan_questions, run_questions
 from ragstone.models import ModelOptions

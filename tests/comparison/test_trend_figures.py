@@ -11,9 +11,9 @@ import pytest
 from msgspec import structs
 from tests.comparison.trends import moved, night, nights, records, trend
 
-from ragstone.analysis.pairing import Side
+from ragstone.analysis.sides import Side
 from ragstone.comparison.trend_figures import Curve, Trend, trend_of
-from ragstone.comparison.trend_reading import moment_of, read_by_time, read_whole
+from ragstone.comparison.trend_runs import moment_of, read_by_time, read_whole
 from ragstone.errors import UsageError
 from ragstone.stats import Estimate, wilson
 from ragstone.types import Record, Response, Score

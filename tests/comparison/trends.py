@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 from tests.benchmarks.recorded.memory_run import MemoryRun
 
-from ragstone.analysis.pairing import Side
+from ragstone.analysis.sides import Side
 from ragstone.comparison.trend_figures import Trend, trend_of
-from ragstone.comparison.trend_reading import read_whole
+from ragstone.comparison.trend_runs import read_whole
 from ragstone.plans import Plan
 from ragstone.prices import Price
 from ragstone.types import Case, Query, Record, Response, Sample, Score, Usage

@@ -15,7 +15,7 @@ from tests.cli.test_commands import Ragstone
 from tests.construction.test_questions import changed
 
 from ragstone.construction.build_mirage import build_mirage
-from ragstone.construction.builders.mirage.mapping import map_questions
+from ragstone.construction.builders.mirage.pipeline import map_questions
 from ragstone.construction.builders.mirage.qa_sets import SourceQuestion, read_qa_set
 from ragstone.datasets.mirage import read_oracle, read_pool, read_questions
 from ragstone.datasets.wikipedia import read_articles, read_pages

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragstone.construction.build_questions import build_questions, build_questions_async
-from ragstone.construction.builders.duplicates import distinct
+from ragstone.construction.builders.passes import distinct
 from ragstone.construction.builders.questions.items import Draft, Fact, types_of
 from ragstone.construction.builders.questions.pipeline import QuestionSettings, questions_pipeline
 from ragstone.construction.builders.template_model import TemplateModel

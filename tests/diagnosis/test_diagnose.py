@@ -12,9 +12,8 @@ from tests.evaluation.judging import scripted_judge
 
 from ragstone.diagnosis.diagnose import DiagnosisResult, diagnose
 from ragstone.diagnosis.interventions.benchmark import Interventions
-from ragstone.diagnosis.interventions.conditions import ASKED_AGAIN, CONDITIONS, SEARCHES
+from ragstone.diagnosis.interventions.conditions import ASKED_AGAIN, CONDITIONS, ORDERED, SEARCHES
 from ragstone.diagnosis.interventions.details import details
-from ragstone.diagnosis.interventions.remembering import ORDERED
 from ragstone.engine.gates import check_gates
 from ragstone.errors import UsageError
 from ragstone.report.named_run import named_run

@@ -11,12 +11,12 @@ from tests.diagnosis.planted import Planted, documents
 from tests.diagnosis.test_diagnose import corpus, labelled
 from tests.evaluation.judging import scripted_judge
 
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.diagnosis.diagnose import DiagnosisPlan, plan_diagnosis, run_diagnosis
 from ragstone.diagnosis.diagnosis_estimate import DiagnosisEstimate, estimate_diagnosis
 from ragstone.diagnosis.trials import try_changes
 from ragstone.engine.execute import RunOptions
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.prices import Price

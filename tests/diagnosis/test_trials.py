@@ -10,11 +10,12 @@ from tests.diagnosis.planted import Planted
 from tests.diagnosis.test_diagnose import corpus, labelled
 
 from ragstone.datasets.tabular import EvalData
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.diagnosis.changes import check_changes, proposed
 from ragstone.diagnosis.diagnose import DiagnosisPlan, DiagnosisResult, plan_diagnosis, run_diagnosis
-from ragstone.diagnosis.trials import Trials, as_json, check_changes, config_diff, proposed, trials_table, try_changes
+from ragstone.diagnosis.trials import Trials, as_json, config_diff, trials_table, try_changes
 from ragstone.engine.execute import RunOptions
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.messages import messages
 from ragstone.models import ModelOptions

@@ -16,7 +16,7 @@ from ragstone import evaluate, evaluate_async
 from ragstone.datasets.tabular import read_eval_data
 from ragstone.datasets.tabular.traces.receiver import TraceFile, receiving
 from ragstone.engine import otlp_export
-from ragstone.engine.otlp_spans import request_of
+from ragstone.engine.otlp_export import request_of
 from ragstone.errors import UsageError
 from ragstone.responses.stages import passages_at, stage_step
 from ragstone.types import NO_ANSWER, Case, Passage, Query, Record, Response, Sample, Score, Step, Turn, Usage

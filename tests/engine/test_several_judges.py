@@ -12,8 +12,8 @@ from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone import evaluate, evaluate_async
-from ragstone.datasets.tabular.reading import read_data
-from ragstone.engine.judging import Judging
+from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.evaluation.estimate import estimate_evaluation
 from ragstone.evaluation.evaluate import plan_evaluation

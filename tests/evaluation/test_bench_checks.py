@@ -12,7 +12,7 @@ from tests.examples import naming
 from ragstone import bench
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.cli import run as cli
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import MissingKey, Unreachable, UsageError
 from ragstone.evaluation.reachable import addresses, check_reachable
 from ragstone.models import ModelOptions

@@ -11,8 +11,8 @@ import pytest
 from tests.evaluation.judging import Embedder, scripted_judge, verdict
 
 from ragstone import evaluate, evaluate_async
-from ragstone.datasets.tabular.reading import read_data
-from ragstone.engine.judging import Judging, family_of
+from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.engine.judge_tools import Judging, family_of
 from ragstone.errors import MissingExtra, RateLimited, RunMismatch, UsageError
 from ragstone.evaluation.estimate import estimate_evaluation
 from ragstone.evaluation.evaluate import plan_evaluation

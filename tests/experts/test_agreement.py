@@ -8,8 +8,8 @@ from tests.evaluation.judging import Embedder, scripted_judge, verdict
 from tests.evaluation.test_evaluate import PLAIN, rows
 from tests.golden import figures, golden
 
-from ragstone.datasets.tabular.reading import read_data
-from ragstone.engine.judging import Judging
+from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.experts.agreement import Ways, agreement_of_protocols_async
 from ragstone.metrics.judge.envelope import opened

@@ -9,8 +9,7 @@ from tests.labels.rounds import a_round, label
 
 from ragstone import evaluate
 from ragstone.analysis.calibration import Calibrated
-from ragstone.analysis.expert_agreement import Refused
-from ragstone.analysis.expert_pairs import confusions, one_by_one
+from ragstone.analysis.expert_agreement import Refused, confusions, one_by_one
 from ragstone.errors import DataError, UsageError
 from ragstone.experts.experts import agreement_of_experts, next_to_label
 from ragstone.experts.label_round import label_round

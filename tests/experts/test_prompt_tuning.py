@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.metrics.judge.judges import reply_to, shown_in
 
 from ragstone import evaluate
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.evaluation.prompts import check_prompts, prompt_file
 from ragstone.experts.prompt_tuning import TuningPlan, estimate_tuning, halves, plan_tuning, tune_prompts

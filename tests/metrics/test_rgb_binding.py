@@ -10,10 +10,9 @@ import pytest
 from ragstone.benchmarks.rgb.aggregate import read_scores
 from ragstone.benchmarks.rgb.diagnosis import explain
 from ragstone.datasets.fictional import fictional_rgb
-from ragstone.metrics._binding import value_kind
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.refusal import Refusal
-from ragstone.metrics.rgb_binding import RgbBinding, outcome_of
+from ragstone.metrics.rgb_binding import RgbBinding, outcome_of, value_kind
 from ragstone.metrics.rgb_judge import RgbBindingJudge
 from ragstone.metrics.rgb_official import RgbOfficial
 from ragstone.models.scripted import Scripted

@@ -81,7 +81,8 @@ def test_importing_the_plugin_loads_nothing_but_pytest_and_the_standard_library(
         "print(sorted(name for name in new if name.partition('.')[0] not in sys.stdlib_module_names))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "['ragstone', 'ragstone.pytest_plugin']", done.stderr
+    own = ["ragstone", *(f"ragstone.pytest_plugin{name}" for name in ("", ".options", ".recorder"))]
+    assert done.stdout.strip() == str(own), done.stderr
 
 
 def test_it_is_installed_and_loads_nothing_in_a_session_that_does_not_use_it(
@@ -160,7 +161,7 @@ def test_half(assert_scores):
         consecutive=True,
     )
     assert "Traceback" not in result.stdout.str()
-    assert "pytest_plugin/__init__.py" not in result.stdout.str()
+    assert "src/ragstone/pytest_plugin/" not in result.stdout.str()
 
 
 def test_no_score_is_a_failure_with_its_reason(inner: Any) -> None:
@@ -364,8 +365,8 @@ def again(request, assert_scores):
     runs.append(1)
 
 def test_once(request, again):
-    from ragstone.pytest_plugin import _Recorder
-    kept = _Recorder(request.node, None)
+    from ragstone.pytest_plugin.recorder import Recorder
+    kept = Recorder(request.node, None)
     kept.record("s", {"faithfulness": 0.25}, passed=True)
     assert sum(name == "ragstone" for name, _ in request.node.user_properties) == 1
 """)
@@ -479,7 +480,7 @@ def test_wrong_use_is_told_in_one_line(inner: Any, code: str, told: str) -> None
     result = inner(f"def test_wrong(assert_scores):\n    {code}\n")
     result.assert_outcomes(failed=1)
     assert told in result.stdout.str()
-    assert "pytest_plugin/__init__.py" not in result.stdout.str()
+    assert "src/ragstone/pytest_plugin/" not in result.stdout.str()
 
 
 def test_a_pass_rate_is_a_share(inner: Any) -> None:

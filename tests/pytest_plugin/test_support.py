@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.evaluation.judging import Embedder, scripted_judge, verdict
 
-from ragstone.engine import judging as judging_module
-from ragstone.engine.judging import Judging
+from ragstone.engine import judge_tools as judging_module
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.models.scripted import Scripted
 from ragstone.pytest_plugin.messages import at_length, misses, pass_rate, title

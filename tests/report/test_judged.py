@@ -33,8 +33,8 @@ from ragstone.metrics.rubric import read_rubric, rubric_metric
 from ragstone.models.scripted import Scripted
 from ragstone.report import render
 from ragstone.report.judged import JudgedDigest, JudgedReader, goodness
-from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import readable
+from ragstone.report.sections._judged_case import quote_spans
 from ragstone.report.sections.judged import CASE_BYTES, CASES
 from ragstone.types import Case, Passage, Query, Record, Request, Response, Run, Sample, Score
 

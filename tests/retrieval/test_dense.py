@@ -10,9 +10,9 @@ from tests.retrieval.words import WordEmbedder, opening
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.nested_names import parse
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.dense import open_dense
 from ragstone.retrieval.open import facts_of
+from ragstone.retrieval.registry import Building
 from ragstone.types import Passage, Retriever
 
 POOL = [

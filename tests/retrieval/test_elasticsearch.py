@@ -17,7 +17,7 @@ from tests.retrieval.words import WordEmbedder, opening
 from ragstone.errors import DataError, ModelError, Unauthorized, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever
-from ragstone.retrieval.listing import read_index
+from ragstone.retrieval.index_list import read_index
 from ragstone.types import Passage
 
 POOL = [

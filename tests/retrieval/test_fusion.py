@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ragstone.errors import Unreachable, UsageError
 from ragstone.models.nested_names import Spec
-from ragstone.retrieval.building import RETRIEVERS, Building
 from ragstone.retrieval.fusion import Hybrid, fuse
 from ragstone.retrieval.open import facts_of, open_retriever
+from ragstone.retrieval.registry import RETRIEVERS, Building
 from ragstone.types import Passage, Retriever
 
 POOL = [Passage(name, f"text {name}", relevant=name == "b") for name in "abcdef"]

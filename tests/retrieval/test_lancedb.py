@@ -12,7 +12,7 @@ import pytest
 
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.retrieval import facts_of, open_retriever
-from ragstone.retrieval.listing import read_index
+from ragstone.retrieval.index_list import read_index
 from ragstone.types import Passage
 
 # Who only collects the tests does not wait for it.

@@ -12,8 +12,8 @@ import pytest
 
 from ragstone.errors import DataError, UsageError
 from ragstone.models.nested_names import parse
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.open import facts_of
+from ragstone.retrieval.registry import Building
 from ragstone.retrieval.runs import Listed, open_run
 from ragstone.types import Passage
 

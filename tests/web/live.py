@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import uvicorn
 from starlette.applications import Starlette
 
-from ragstone.web.connections import Connection
+from ragstone.web.server import Connection
 
 __all__ = ["live"]
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from tests.web.live import live
 
-from ragstone.web import connections
+from ragstone.web import server
 
 LARGE = 60_000_000
 HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n"
@@ -59,7 +59,7 @@ def rest(client: socket.socket) -> bytes:
     ids=["nothing", "half a line", "half a header", "half a body"],
 )
 def test_a_client_that_does_not_finish_its_request_is_dropped(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.05)
     with served() as place, socket.create_connection(place) as client:
         client.sendall(sent)
         assert b" 200 " not in rest(client)
@@ -69,13 +69,13 @@ def test_a_second_request_that_is_not_finished_is_dropped_too(monkeypatch: pytes
     with served() as place, socket.create_connection(place) as client:
         client.sendall(HEAD + b"\r\n")
         assert b" 200 " in client.recv(1 << 16)
-        monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.05)
+        monkeypatch.setattr(server, "REQUEST_SECONDS", 0.05)
         client.sendall(HEAD)
         assert b" 200 " not in rest(client)
 
 
 def test_a_client_that_does_not_take_its_page_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "STALLED_SECONDS", 0.05)
+    monkeypatch.setattr(server, "STALLED_SECONDS", 0.05)
     large = Large()
     with served(large) as place, socket.create_connection(place) as client:
         client.sendall(HEAD.replace(b"/ ", b"/large ") + b"\r\n")
@@ -84,8 +84,8 @@ def test_a_client_that_does_not_take_its_page_is_dropped(monkeypatch: pytest.Mon
 
 
 def test_of_many_idle_connections_the_oldest_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MOST", 2)
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 600)
+    monkeypatch.setattr(server, "MOST", 2)
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 600)
     with served() as place, contextlib.ExitStack() as stack:
         first, second, third, fourth = (stack.enter_context(socket.create_connection(place)) for _ in range(4))
         assert (rest(first), rest(second)) == (b"", b"")

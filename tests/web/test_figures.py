@@ -11,8 +11,8 @@ from ragstone.engine.open_run import read_run
 from ragstone.evaluation.bench import bench
 from ragstone.evaluation.evaluate import evaluate
 from ragstone.report.section import Canvas
+from ragstone.viewer.pages.runs import spark_html
 from ragstone.web.overview import figures_of
-from ragstone.web.spark import spark_html
 
 
 def answers(right: int, of: int) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from ragstone.analysis.case_index_build import Builder, IndexProgress, progress_
 from ragstone.analysis.case_index_query import SearchKey, Selection
 from ragstone.analysis.case_index_rows import INPUT, PAIR, QUESTION, SAMPLE, CaseRow, is_number, number_of, row_of
 from ragstone.analysis.case_index_store import IndexDamaged, Store, open_store, remove_store
-from ragstone.analysis.pairing import question_digest
+from ragstone.analysis.sides import question_digest
 from ragstone.errors import UsageError
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of, text_of

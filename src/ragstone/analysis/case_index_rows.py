@@ -7,8 +7,8 @@ from hashlib import blake2b
 
 from ragstone.analysis.case_filter import Status, printable
 from ragstone.analysis.fields import derived
-from ragstone.analysis.pairing import pair_of, question_digest
 from ragstone.analysis.selection import NOT_IDENTIFYING, attributes
+from ragstone.analysis.sides import pair_of, question_digest
 from ragstone.display import Diagnosis, shown_id
 from ragstone.types import Case, Record, Score, Usage
 

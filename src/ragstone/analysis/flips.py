@@ -12,8 +12,8 @@ import numpy as np
 
 from ragstone.analysis.case_index import Outcomes
 from ragstone.analysis.pair_columns import PairKeys, matched
-from ragstone.analysis.pairing import RIGHT
 from ragstone.analysis.power import Spread, spread_of
+from ragstone.analysis.sides import RIGHT
 from ragstone.stats import LEVEL, Decision, decide, family
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ are each corrected by Holm's method at half of the level: together they name a s
 
 import functools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +22,6 @@ from ragstone.analysis.contrast import Answers, Contrast, Mask, contrast, excess
 from ragstone.analysis.fields import DERIVED
 from ragstone.analysis.selection import spelled
 from ragstone.analysis.slice_rows import CaseFields, Rows
-from ragstone.analysis.slice_values import labels_of
 from ragstone.stats import holm
 from ragstone.types import Record
 
@@ -33,6 +32,9 @@ MOST = 50_000
 LEVEL = 0.05
 _MOST_SINGLES, _MOST_PAIRS = 400, 5_000  # the largest ones are tested
 _UNREMARKABLE = 5  # slices without a significant difference that are listed
+_FEW = 8  # different numbers that are values of their own
+_BINS = 4
+_MOST_VALUES = 20  # of a field; the most frequent ones
 
 
 @dataclass(frozen=True)
@@ -273,3 +275,49 @@ def _within(candidate: _Candidate, other: _Candidate) -> bool:
 def _keep(candidates: dict[bytes, _Candidate], new: _Candidate) -> None:
     old = candidates.get(new.key)
     candidates[new.key] = new if old is None else replace(old, also=(*old.also, new.where))
+
+
+def labels_of(values: Sequence[str | None]) -> list[str | None]:
+    """The slice to which each value belongs; None where it is unknown. A value that is not among the 20 most
+    frequent ones has "", which is no slice but belongs to the rest. Bins are spelled as `--where` reads them: "..11",
+    "12..20", "21..", ends included."""
+    numbers = [None if value is None else _number(value) for value in values]
+    known = [number for number in numbers if number is not None]
+    if len({*known}) > _FEW and len(known) == sum(value is not None for value in values):
+        bins = _bins(known)
+        return [None if number is None else next(name for high, name in bins if number <= high) for number in numbers]
+    counts = Counter(value for value in values if value is not None)
+    common = {*sorted(counts, key=lambda value: (-counts[value], value))[:_MOST_VALUES]}
+    return [value if value is None or value in common else "" for value in values]
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _bins(numbers: Sequence[float]) -> list[tuple[float, str]]:
+    """The largest number and the name of each quarter. Bounds are the roundest numbers that divide the same values."""
+    ordered = np.sort(np.array(numbers))
+    cuts = sorted({float(cut) for cut in np.quantile(ordered, np.arange(1, _BINS) / _BINS, method="lower")})
+    bins: list[tuple[float, str]] = []
+    low = ""
+    for cut in cuts:
+        above = ordered[ordered > cut]
+        if len(above):
+            high = _roundest(cut, float(above[0]), math.ceil)
+            bins.append((cut, f"{low}..{high}"))
+            low = _roundest(float(above[0]), float(high), math.floor)
+    return [*bins, (math.inf, f"{low}..")]
+
+
+def _roundest(number: float, bound: float, towards: Callable[[float], int]) -> str:
+    """The number with the fewest decimals between `number` (included) and `bound` (excluded), rounded `towards` it."""
+    for decimals in range(18):
+        rounded = towards(number * 10**decimals) / 10**decimals
+        if min(number, bound) <= rounded <= max(number, bound) and rounded != bound:
+            return f"{rounded + 0.0:.{decimals}f}"  # not "-0"
+    return repr(number)

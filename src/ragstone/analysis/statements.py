@@ -19,7 +19,7 @@ from ragstone.text import find_answer, sentences, words
 from ragstone.text.characters import HAN
 from ragstone.text.content_words import content_words, words_in
 from ragstone.text.folding import fold_characters
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 
 Part: TypeAlias = Literal["whole", "value", "rest", ""]
 """How much of a statement a text has: all that the answer needs; the value, but not what it is the value of; some of

@@ -117,7 +117,7 @@ def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
 
 def _checks(values: Mapping[str, Any]) -> dict[str, Callable[[str], Any]]:
     """What tells at once whether an answer can be used: it raises UsageError."""
-    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
+    from ragstone.datasets.tabular.eval_data import read_data  # noqa: PLC0415
     from ragstone.evaluation.starter import Starter, check_opens  # noqa: PLC0415
     from ragstone.models import check_model  # noqa: PLC0415
     from ragstone.retrieval.corpus import read_corpus  # noqa: PLC0415
@@ -232,7 +232,7 @@ def _first_run(starter: "Starter", texts: Mapping[str, str]) -> int:
 
 
 def _has_references(starter: "Starter") -> bool:
-    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
+    from ragstone.datasets.tabular.eval_data import read_data  # noqa: PLC0415
     from ragstone.evaluation.starter import QUESTIONS  # noqa: PLC0415
 
     return any(item.sample.references for item in read_data(starter.questions or QUESTIONS).items)

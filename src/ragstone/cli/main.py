@@ -3,6 +3,7 @@
 import codecs
 import contextlib
 import errno
+import importlib
 import io
 import logging
 import os
@@ -10,7 +11,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,16 +19,14 @@ import click
 
 from ragstone import __version__
 from ragstone.capabilities import commands_brought
-from ragstone.commands.lazy import Lazy
 from ragstone.commands.output import forget, say, say_text, to_stdout
-from ragstone.commands.translation import translated
+from ragstone.commands.translation import summary_of, translated
 from ragstone.error_text import told
 from ragstone.errors import NAME_FLAGS, RagstoneError, StorageError, Terminated, Unfinished, UnknownName, UsageError
 from ragstone.messages import LANGUAGES, messages, preferred_language
 
 # Exit codes of signals are 128 + the signal's number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 SIGNALLED = 128
-
 # Name → (module, first line of its help), in the order of their list; None: a capability brings it (`COMMANDS` of its
 # folder). The modules are not imported to list them.
 _LISTED: dict[str, tuple[str, str] | None] = {
@@ -66,9 +65,40 @@ _LISTED: dict[str, tuple[str, str] | None] = {
 COMMANDS: dict[str, tuple[str, str]] = {
     name: command for name, command in {**_LISTED, **dict(commands_brought())}.items() if command is not None
 }
-
 # Those that read runs: their small products of matrices take several times the CPU with several threads.
 READING = frozenset({"compare", "gate", "report", "show", "trend", "view"})
+
+
+class Lazy(click.Group):
+    """`table` is name → (module, or module:attribute where that is not `command`; first line of its help)."""
+
+    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], kind: str = "command", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table, self.kind = table, kind
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.table:
+            return None
+        module, _, attribute = self.table[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute or "command")
+        return translated(command, cmd_name, module)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.table:
+            raise UnknownName(self.kind, args[0], self.table, hint=f"`{ctx.command_path} --help` lists them.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            rows = [
+                (name, summary_of(name, text, place.partition(":")[0])) for name, (place, text) in self.table.items()
+            ]
+            formatter.write_dl(rows)
 
 
 @click.command(

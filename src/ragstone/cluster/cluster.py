@@ -25,7 +25,7 @@ from ragstone.cluster.cluster_limits import keeping, value_of
 from ragstone.cluster.cluster_reach import Watch, check_reachable, head_of
 from ragstone.cluster.cluster_serve import serving
 from ragstone.cluster.cluster_worker import Errand, ShardWorker
-from ragstone.engine.workload import Workload
+from ragstone.engine.systems_and_metrics import Workload
 from ragstone.errors import RagstoneError, Unfinished, UsageError
 from ragstone.models import ModelOptions
 from ragstone.optional import load

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 
-from ragstone.engine.workload import Workload
+from ragstone.engine.systems_and_metrics import Workload
 from ragstone.models import PROVIDERS, Provider
 from ragstone.models.http_call import variables_in
 from ragstone.models.rerank import RERANKERS

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.cluster.cluster_limits import limited_by
-from ragstone.engine.workload import OpenWorkload, Workload
+from ragstone.engine.systems_and_metrics import OpenWorkload, Workload
 from ragstone.errors import RagstoneError
 from ragstone.runs import NullProgress, Outcome, RunFile, run_cases
 from ragstone.runs.shards import Shard

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import OpenRun, benchmark_of, open_checked
+from ragstone.engine.public_functions import public
 from ragstone.engine.run_info import GROWING, joined_info
 from ragstone.errors import RunMismatch, UsageError
 from ragstone.messages import messages

@@ -15,8 +15,8 @@ from ragstone.messages import LANGUAGES
 if TYPE_CHECKING:
     from ragstone.datasets.tabular import EvalData
     from ragstone.engine.execute import RunOptions, Shell
-    from ragstone.engine.judging import Judging
-    from ragstone.engine.portion import Portion
+    from ragstone.engine.judge_tools import Judging
+    from ragstone.engine.shard import Shard
     from ragstone.engine.workers import Workers
     from ragstone.models import ModelOptions
 
@@ -190,14 +190,14 @@ shard_option = click.option(
 )  # fmt: skip
 
 
-def portion_of(values: Mapping[str, Any]) -> "Portion | None":
-    """The portion of the cases that `--shard` names. Raises UsageError, also for a dry run, which counts all cases."""
-    from ragstone.engine.portion import Portion  # noqa: PLC0415
+def shard_of(values: Mapping[str, Any]) -> "Shard | None":
+    """The shard of the cases that `--shard` names. Raises UsageError, also for a dry run, which counts all cases."""
+    from ragstone.engine.shard import Shard  # noqa: PLC0415
 
     shard = values.get("shard", "")
     if shard and values["dry_run"]:
         raise UsageError("--dry-run counts all cases: leave --shard out.")
-    return Portion.read(shard)
+    return Shard.read(shard)
 
 
 def cluster_of(values: Mapping[str, Any]) -> "Workers | None":
@@ -247,7 +247,7 @@ def run_options_of(
 def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
     """Takes `judge_options` out of `values`. Raises UsageError for options of a judge if none is named: it was probably
     forgotten. `more`: other fields of `Judging`."""
-    from ragstone.engine.judging import Judging  # noqa: PLC0415
+    from ragstone.engine.judge_tools import Judging  # noqa: PLC0415
 
     judging = Judging.of(
         values.pop("judge"), combine=values.pop("combine"), base_url=values.pop("judge_base_url"),
@@ -346,7 +346,7 @@ def rows_options(rows: str) -> Callable[[F], F]:
 
 def data_of(source: Path, values: Mapping[str, Any], *more: str) -> "EvalData":
     """The user's data, read as the options say, those of `more` among them. Raises UsageError and DataError."""
-    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
+    from ragstone.datasets.tabular.eval_data import read_data  # noqa: PLC0415
 
     names = ("mapping", "limit", "sample", "seed", "sheet", "split", "references", *more)
     return read_data(source, **{name: values[name] for name in names})

@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragstone.commands.options import cluster_of, portion_of
+from ragstone.commands.options import cluster_of, shard_of
 from ragstone.commands.output import say
 from ragstone.messages import messages, preferred_language
 
@@ -23,11 +23,11 @@ async def opened_shell(values: Mapping[str, Any], arguments: Sequence[str] | Non
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))
-    language, cluster, portion = values["language"], cluster_of(values), portion_of(values)
+    language, cluster, shard = values["language"], cluster_of(values), shard_of(values)
     with keeping(language):
         async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
             progress = make_progress(quiet=values["quiet"], language=language)
-            yield Shell(called, progress, stop, language, values.get("otlp", ""), cluster, portion)
+            yield Shell(called, progress, stop, language, values.get("otlp", ""), cluster, shard)
 
 
 @contextlib.contextmanager

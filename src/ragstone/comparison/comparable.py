@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragstone.analysis.pair_columns import SideScores
-from ragstone.analysis.pairing import Side
+from ragstone.analysis.sides import Side
 from ragstone.errors import UsageError
 from ragstone.metrics import installed_metric
 from ragstone.metrics.traits import traits_of

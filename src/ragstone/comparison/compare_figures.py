@@ -17,9 +17,9 @@ import numpy as np
 
 from ragstone.analysis.flips import Gain
 from ragstone.analysis.pair_columns import Pairs, SidePairs, paired
-from ragstone.analysis.pairing import RIGHT, Reader, Side, read_side
 from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
+from ragstone.analysis.sides import RIGHT, Reader, Side, read_side
 from ragstone.comparison.comparable import Reason, check_same_benchmark, question_of, refused
 from ragstone.errors import UsageError
 from ragstone.metrics import better

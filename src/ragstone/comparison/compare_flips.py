@@ -11,7 +11,7 @@ import numpy as np
 from ragstone.analysis.case_index import Outcomes
 from ragstone.analysis.case_index_rows import number_of
 from ragstone.analysis.flips import Cell, Flips, flips_of
-from ragstone.analysis.pairing import RIGHT, Side, pair_of
+from ragstone.analysis.sides import RIGHT, Side, pair_of
 from ragstone.comparison.compare_figures import Comparison, gain_of_row
 from ragstone.engine.open_run import benchmark_of
 from ragstone.errors import UsageError

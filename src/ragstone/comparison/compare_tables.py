@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ragstone.analysis.fields import fields_of
-from ragstone.analysis.pairing import Side
 from ragstone.analysis.selection import matches
+from ragstone.analysis.sides import Side
 from ragstone.comparison.difference_tables import labels_of
 from ragstone.display import Chart, Table
 from ragstone.engine.open_run import benchmark_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragstone.analysis.pairing import RIGHT
+from ragstone.analysis.sides import RIGHT
 from ragstone.comparison.compare_figures import Comparison, Difference
 from ragstone.comparison.difference_tables import comparison_tables, label_of, labels_of
 from ragstone.display import Action, Chart, Dot, Summary, Table

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ragstone.analysis.pairing import RIGHT
+from ragstone.analysis.sides import RIGHT
 from ragstone.comparison.compare_figures import FLIPPED, Comparison, Difference, Side
 from ragstone.display import Cell, Row, Table, short_names
 from ragstone.messages import messages

@@ -20,7 +20,7 @@ import numpy as np
 
 from ragstone.comparison.change_points import LEAST_FIGURES, LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
 from ragstone.comparison.comparable import Reason, check_same_benchmark, refused
-from ragstone.comparison.trend_reading import Reading, Values, chosen, renumber
+from ragstone.comparison.trend_runs import Reading, Values, chosen, renumber
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.runs.config import differences

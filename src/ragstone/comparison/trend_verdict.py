@@ -1,7 +1,7 @@
 """The words of a trend: what changed and what did not, what else changed on the way, and what to look at."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from rich.cells import cell_len
@@ -10,11 +10,12 @@ from ragstone.comparison.change_points import LEAST_FIGURES
 from ragstone.comparison.trend_figures import Change, Curve, Mark, Trend
 from ragstone.messages import messages
 from ragstone.report.number_format import number
-from ragstone.report.sparkline import sparkline
 from ragstone.stats import Estimate
 
 _NAMED = 4  # changes and quantities named in a sentence
 _ACTIONS = 3
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_WIDEST = 48  # points; of more, the last are shown
 
 
 def verdict_kind(trend: Trend) -> Literal["regression", "improvement", "mixed", "change", "no_change", "nothing"]:
@@ -188,3 +189,22 @@ def trend_actions(trend: Trend, language: str) -> list[str]:
 def _setting(name: str, words: Mapping[str, str]) -> str:
     """What a reader calls a setting; one without a word of its own is marked as code."""
     return words.get(f"setting_{name.rpartition('.')[2]}", f"`{name}`")
+
+
+def sparkline(values: Sequence[float | None], cuts: Collection[int] = ()) -> str:
+    """A block for each value, from the lowest to the highest of them; "·" where there is none, "│" before each place of
+    `cuts`. Of a flat curve all blocks are of middle height."""
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    start = max(0, len(values) - _WIDEST)
+    line = "…" if start else ""
+    for place in range(start, len(values)):
+        value = values[place]
+        line += "│" if place in cuts else ""
+        if value is None:
+            line += "·"
+        elif high == low:
+            line += _BLOCKS[3]
+        else:
+            line += _BLOCKS[round((value - low) / (high - low) * (len(_BLOCKS) - 1))]
+    return line

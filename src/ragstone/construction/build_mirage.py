@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.construction.benchmarks import ConstructionPlugin
-from ragstone.construction.builders.mirage.items import MappedQuestion
-from ragstone.construction.builders.mirage.mapping import map_questions
-from ragstone.construction.builders.mirage.pipeline import mirage_pipeline, mirage_rows
+from ragstone.construction.builders.mirage.pipeline import MappedQuestion, map_questions, mirage_pipeline, mirage_rows
 from ragstone.construction.builders.mirage.qa_sets import read_qa_set
 from ragstone.construction.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.construction.builders.steps import Role
@@ -19,8 +17,8 @@ from ragstone.construction.built_files import QUESTIONS, chunk_row, question_row
 from ragstone.construction.construction import construct, keep_report, output_folder
 from ragstone.datasets.mirage import write_mirage
 from ragstone.datasets.tabular import read_eval_data
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, RunOptions
+from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
 from ragstone.labels import Label, LabelStore, items_of, task_named

@@ -28,8 +28,8 @@ from ragstone.construction.builders.web_search import (
 from ragstone.construction.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
 from ragstone.construction.construction import Constructed, construct, keep_report, output_folder
 from ragstone.construction.construction_estimate import Expected, expected
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, RunOptions
+from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions

@@ -16,7 +16,7 @@ from ragstone.construction.builders.pipeline import Pass, Pipeline, State, advan
 from ragstone.construction.builders.steps import Reply, Role, reply_of
 from ragstone.construction.builders.template_model import TEMPLATE_MODEL
 from ragstone.engine.execute import DEFAULTS, Job, RunOptions, default_name, execute
-from ragstone.engine.workload import check_addressed
+from ragstone.engine.systems_and_metrics import check_addressed
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import check_retriever, open_retriever

@@ -19,10 +19,10 @@ from ragstone.commands.options import (
     language_option,
     max_requests_option,
     metrics_option,
-    portion_of,
     report_option,
     run_option,
     run_options_of,
+    shard_of,
     shard_option,
 )  # fmt: skip
 from ragstone.commands.output import say, say_json, say_tables, say_text
@@ -85,7 +85,7 @@ def command(**values: Any) -> int:
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone diagnose questions.csv. `ragstone init` writes one.")
-    if portion_of(values) is not None and values["changes"]:
+    if shard_of(values) is not None and values["changes"]:
         raise UsageError("--try needs the diagnosis of all questions: leave --shard out, and merge the parts first.")
     if is_run_file(values["questions"]):
         if values["shard"]:
@@ -115,7 +115,7 @@ def command(**values: Any) -> int:
     )  # fmt: skip
     check_gate_options(values, None)
     if values["changes"]:
-        from ragstone.diagnosis.trials import check_changes  # noqa: PLC0415
+        from ragstone.diagnosis.changes import check_changes  # noqa: PLC0415
 
         check_changes(values["changes"], plan.system)
     if values["dry_run"]:
@@ -125,7 +125,7 @@ def command(**values: Any) -> int:
 
 async def _index_of(values: dict[str, Any]) -> "Corpus":
     from ragstone.engine.execute import asking  # noqa: PLC0415
-    from ragstone.retrieval.listing import read_index  # noqa: PLC0415
+    from ragstone.retrieval.index_list import read_index  # noqa: PLC0415
 
     return await read_index(values["index"], asking(values["deadline"]))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragstone.analysis.gold_passages import CorpusIndex
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.datasets.tabular import EvalData
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.diagnosis.gold_search import find_gold
 from ragstone.diagnosis.interventions.advice import Fix, fixes
 from ragstone.diagnosis.interventions.alarms import alarms_of
@@ -25,11 +25,11 @@ from ragstone.diagnosis.interventions.verification import SHOWN, Withdrawal, wit
 from ragstone.diagnosis.interventions.waterfall import Waterfall, waterfall
 from ragstone.display import Table
 from ragstone.engine.batches import price_in_batches
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.engine.open_run import OpenRun
 from ragstone.engine.project_config import asked_system
+from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_info import prices_and_gates
 from ragstone.engine.run_result import RunResult
 from ragstone.engine.slices import Slices, slices
@@ -41,7 +41,7 @@ from ragstone.models import ModelOptions
 from ragstone.prices import read_price
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import NO_CORPUS, Corpus, read_corpus
-from ragstone.retrieval.listing import read_index
+from ragstone.retrieval.index_list import read_index
 from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import probe_interventions
@@ -190,7 +190,7 @@ def plan_diagnosis(
 
 
 async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> DiagnosisResult:
-    """Runs the plan in rounds: each asks what the answers before it have shown to be needed. Of a portion of the rows,
+    """Runs the plan in rounds: each asks what the answers before it have shown to be needed. Of a shard of the rows,
     all answers to a question are asked."""
     most = how.at_once([plan.system])
     options = how.calling(most)
@@ -198,7 +198,7 @@ async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> Diag
     if plan.corpus is not None:
         corpus = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
     index = None if plan.index is None else SystemIndex(plan.index.passages)
-    questions = await find_gold(plan.rows, corpus, plan.judging, options, how.shell.portion, index)
+    questions = await find_gold(plan.rows, corpus, plan.judging, options, how.shell.shard, index)
     del corpus, index  # their chunks and words are not needed any more
     if plan.recorded:
         questions = [dataclasses.replace(question, recorded=True) for question in questions]
@@ -223,7 +223,7 @@ async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> Diag
         if _has_begun(path):
             with open_run(path) as before:
                 benchmark = benchmark.grown(before, system.id)
-        rounds = dataclasses.replace(how.shell, portion=None)  # the benchmark has the questions of the portion alone
+        rounds = dataclasses.replace(how.shell, shard=None)  # the benchmark has the questions of the shard alone
         for number in range(_ROUNDS):
             job = Job(
                 benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system],

@@ -13,8 +13,8 @@ from ragstone.diagnosis.interventions.benchmark import Interventions
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.diagnosis.interventions.waterfall import Waterfall, waterfall
 from ragstone.display import Table
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import OpenRun, read_run
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.plans import Plan
 from ragstone.types import Record, Run

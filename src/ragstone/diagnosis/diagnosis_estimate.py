@@ -8,12 +8,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
+from ragstone.diagnosis.changes import changed_target, proposable
 from ragstone.diagnosis.diagnose import DiagnosisPlan
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, SEARCHES
-from ragstone.diagnosis.interventions.evidence import SOURCES
+from ragstone.diagnosis.interventions.observations import SOURCES
 from ragstone.diagnosis.interventions.standing import MOST_TRIED
-from ragstone.diagnosis.trials import changed_target, proposable
-from ragstone.engine.judging import open_tools
+from ragstone.engine.judge_tools import open_tools
 from ragstone.evaluation.estimate import chunks_of, without_models
 from ragstone.metrics import steps_of
 from ragstone.metrics.traits import estimate_of

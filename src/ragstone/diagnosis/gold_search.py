@@ -18,8 +18,8 @@ from ragstone.diagnosis.interventions.benchmark import sample_of
 from ragstone.diagnosis.interventions.index import Listed, SystemIndex
 from ragstone.diagnosis.interventions.question import Question
 from ragstone.diagnosis.interventions.stand_ins import StandIns
-from ragstone.engine.judging import Judging, open_tools
-from ragstone.engine.portion import Portion
+from ragstone.engine.judge_tools import Judging, open_tools
+from ragstone.engine.shard import Shard
 from ragstone.errors import Unfinished
 from ragstone.evaluation.gold_documents import column_documents
 from ragstone.metrics.reference_core import readings
@@ -39,9 +39,9 @@ _SHORT = 8  # tokens of a reference that can be found word for word
 
 async def find_gold(
     rows: Sequence[RecordedRow], corpus: CorpusIndex | None, judging: Judging, options: ModelOptions,
-    portion: Portion | None = None, index: SystemIndex | None = None,
+    shard: Shard | None = None, index: SystemIndex | None = None,
 ) -> list[Question]:  # fmt: skip
-    """The questions with their gold passages, and how they were found ("gold_found" of `Sample.meta`); with a portion
+    """The questions with their gold passages, and how they were found ("gold_found" of `Sample.meta`); with a shard
     those of its rows.
 
     Labels count first. Otherwise the chunks that BM25 ranks highest for question and reference are searched for the
@@ -49,8 +49,8 @@ async def find_gold(
     Where an `index` is named, it is noted whether it states the evidence, and what may be another version of it."""
     samples = [_labelled(row) for row in rows]
     questions, stand_ins = [], StandIns(samples)
-    if portion is not None:
-        kept_rows = [at for at, row in enumerate(rows) if portion.has(row_name(row.row))]
+    if shard is not None:
+        kept_rows = [at for at, row in enumerate(rows) if shard.has(row_name(row.row))]
         rows, samples = [rows[at] for at in kept_rows], [samples[at] for at in kept_rows]
     lacking = any(sample.references and not labelled(sample) for sample in samples)
     async with _searching(corpus if lacking else None, judging, options) as search:

@@ -25,7 +25,7 @@ from ragstone.report.section import Canvas, Section, View
 from ragstone.report.sections.opening import anchor
 from ragstone.report.sections.worst_answers import OWN_CASES, Card, case_name, free_anchor
 from ragstone.text import find_answer
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Benchmark, Passage, Record, Run
 
 CASES, CASE_BYTES = 60, 900_000  # limits for all cases of a page

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,18 +14,18 @@ from typing import Any, Self
 
 import platformdirs
 
-from ragstone.engine.judging import Judging, Opened
+from ragstone.engine.judge_tools import Judging, Opened
 from ragstone.engine.otlp_export import exporting
-from ragstone.engine.portion import Portion
-from ragstone.engine.rounds import in_rounds
 from ragstone.engine.run_info import GROWING, joined_info
+from ragstone.engine.shard import Shard
+from ragstone.engine.systems_and_metrics import Workload, all_local
 from ragstone.engine.workers import Workers, workers_of
-from ragstone.engine.workload import Workload, all_local
 from ragstone.errors import Unfinished, UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.traits import traits_of
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
+from ragstone.models.batches import Batches
 from ragstone.prices import Price
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import is_async
@@ -37,7 +37,6 @@ __all__ = [
     "DEFAULTS", "Executed", "Job", "RunOptions", "Shell", "all_local", "asking", "cache_folder", "concurrency_of",
     "default_name", "execute", "limited",
 ]  # fmt: skip
-
 _CONCURRENCY = 64
 # `local/…` models share this machine's cores; more at once would only wait.
 LOCAL_CONCURRENCY = 4
@@ -63,7 +62,7 @@ def limited(options: ModelOptions, requests: int | None, cost: float | None, pri
 class Shell:
     """What the command line adds: the command for the run file, the progress display, the event that stops the run, the
     language of the output, which the run file remembers (None: unchanged), the endpoint that spans are sent to, the
-    cluster whose workers ask (None: this process), and the portion of the cases that is asked (None: all)."""
+    cluster whose workers ask (None: this process), and the shard of the cases that is asked (None: all)."""
 
     command: str = ""
     progress: Progress | None = None
@@ -71,7 +70,7 @@ class Shell:
     language: str | None = None
     otlp: str = ""
     cluster: Workers | None = None
-    portion: Portion | None = None
+    shard: Shard | None = None
 
     @classmethod
     def of(
@@ -85,24 +84,24 @@ class Shell:
         elif workers is not None:
             raise UsageError("--workers needs a --cluster.")
         spoken = checked_language(language) if language else None
-        return cls(language=spoken, otlp=otlp, cluster=opened, portion=Portion.read(shard))
+        return cls(language=spoken, otlp=otlp, cluster=opened, shard=Shard.read(shard))
 
     def staying(self) -> contextlib.AbstractContextManager[None]:
         """Inside, the workers of the cluster, if there is one, go from one job to the next."""
         return contextlib.nullcontext() if self.cluster is None else self.cluster.staying()
 
     def part(self) -> str:
-        """The note on a portion of the cases; "" if all are asked."""
-        if self.portion is None:
+        """The note on a shard of the cases; "" if all are asked."""
+        if self.shard is None:
             return ""
         texts = messages(__name__, self.language or preferred_language())
-        return texts["part"].format(number=self.portion.number, parts=self.portion.parts)
+        return texts["part"].format(number=self.shard.number, parts=self.shard.parts)
 
     def path(self, run: str | Path | None, default: Callable[[], Path]) -> Path:
-        """The run file: the one that was named, else the default, which says of which portion it is."""
+        """The run file: the one that was named, else the default, which says of which shard it is."""
         if run is not None:
             return Path(run)
-        return default() if self.portion is None else self.portion.path(default())
+        return default() if self.shard is None else self.shard.path(default())
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class RunOptions:
     shell: Shell = field(default_factory=Shell)
 
     def path(self, default: Callable[[], Path]) -> Path:
-        """The run file, which says of which portion it is where nobody named it."""
+        """The run file, which says of which shard it is where nobody named it."""
         return self.shell.path(self.run, default)
 
     def at_once(self, models: Sequence[object], most: int = _CONCURRENCY) -> int:
@@ -206,7 +205,7 @@ async def execute(job: Job, shell: Shell) -> Executed:
                 async with _pool(shell, job, workload, file) as pool:
                     return await run_cases(
                         file,
-                        benchmark.cases if shell.portion is None else shell.portion.of(benchmark.cases),
+                        benchmark.cases if shell.shard is None else shell.shard.of(benchmark.cases),
                         systems=here.systems,
                         metrics=here.metrics,
                         concurrency=job.concurrency,
@@ -300,3 +299,31 @@ def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
         **job.info,
     }
     return joined_info(job.run, old, info, benchmark.growing)
+
+
+async def in_rounds(
+    options: ModelOptions, run: Callable[[bool], Awaitable[Outcome]], stop: asyncio.Event | None
+) -> Outcome:
+    """The outcome of `run`, which is called again after every wait for batches until no request is left. Its argument:
+    whether to retry what failed before, which the first round does. Without `--batch` there is one round.
+
+    Raises `Unfinished` if batches remain, and what submitting them raises."""
+    batches = options.batch
+    if not isinstance(batches, Batches):
+        return await run(True)
+    with batches.rounds():
+        outcome = await run(True)
+        while not (outcome.interrupted or outcome.refused) and await batches.work(stop):
+            batches.begin_round()
+            outcome = _joined(outcome, await run(False))
+        if batches.spent is not None and outcome.remaining:
+            outcome = replace(outcome, refused=(*outcome.refused, batches.spent))
+    return outcome
+
+
+def _joined(before: Outcome, after: Outcome) -> Outcome:
+    """The outcome of two rounds of one command."""
+    return replace(
+        after, asked=before.asked + after.asked, already=before.already, usage=before.usage + after.usage,
+        permanent=before.permanent + after.permanent, recorded=before.recorded + after.recorded,
+    )  # fmt: skip

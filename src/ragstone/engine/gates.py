@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from ragstone.analysis import gates as analysis
 from ragstone.analysis.gates import Gate, GateResult, check_thresholds, gates_of
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import open_checked, viewed
 from ragstone.engine.project_config import CONFIG, nearest_table
+from ragstone.engine.public_functions import public
 from ragstone.errors import DataError, UsageError
 from ragstone.messages import preferred_language
 from ragstone.metrics import better

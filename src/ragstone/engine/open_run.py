@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Chart, Summary, Table
-from ragstone.engine.blocking import public
+from ragstone.engine.public_functions import public
 from ragstone.engine.trust import TRUST, is_named
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language

@@ -9,8 +9,8 @@ from ragstone.analysis.selection import check_selection, matches
 from ragstone.analysis.slice_tables import slice_tables, slice_verdict
 from ragstone.analysis.slices import Slice, Slices, find_slices
 from ragstone.display import Table
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import OpenRun, read_run
+from ragstone.engine.public_functions import public
 from ragstone.messages import preferred_language
 from ragstone.report.notebook import result_snippet, result_text
 from ragstone.types import Record

@@ -4,7 +4,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Protocol
 
 from ragstone.capabilities import brought
-from ragstone.engine.workload import Workload
+from ragstone.engine.systems_and_metrics import Workload
 from ragstone.models.options import Spread
 from ragstone.runs import RunFile
 from ragstone.runs.shards import Pool

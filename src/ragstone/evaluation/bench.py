@@ -10,13 +10,13 @@ from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.engine.batches import price_in_batches
-from ragstone.engine.blocking import blocking, keywords_in_errors
 from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.engine.project_config import configured_reader
+from ragstone.engine.public_functions import blocking, keywords_in_errors
 from ragstone.engine.run_info import GROWING, prices_and_gates
 from ragstone.engine.run_result import RunResult
-from ragstone.engine.workload import check_addressed
+from ragstone.engine.systems_and_metrics import check_addressed
 from ragstone.errors import UnknownName, UsageError
 from ragstone.evaluation.reachable import check_reachable
 from ragstone.metrics.judge.panel import Combine

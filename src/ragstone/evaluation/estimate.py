@@ -9,10 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
-from ragstone.engine.judging import DEFAULT_EMBEDDER, Judging, open_tools
+from ragstone.engine.judge_tools import DEFAULT_EMBEDDER, Judging, open_tools
 from ragstone.engine.run_info import GROWING
 from ragstone.evaluation.evaluate import EvalPlan, default_run, fitted
-from ragstone.evaluation.growth import Growth
+from ragstone.evaluation.extension import Extension
 from ragstone.evaluation.questions import QuestionPlan, default_question_run, fitted_questions
 from ragstone.metrics import steps_of
 from ragstone.metrics.traits import estimate_of, traits_of
@@ -49,8 +49,8 @@ async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEs
     """The requests and tokens of everything missing from the run file, ignoring the cache. Calls no model and needs no
     key. Raises `RunMismatch` if the file was made with different settings."""
     path = run or default_run(plan)
-    plan, growth = fitted(plan, path)
-    stored = _stored(plan.benchmark, plan.judging, path, growth)
+    plan, extension = fitted(plan, path)
+    stored = _stored(plan.benchmark, plan.judging, path, extension)
 
     def recorded(case: Case) -> Response | None:
         return plan.system.answers.get(case.query.repeat)
@@ -75,8 +75,8 @@ async def estimate_questions(plan: QuestionPlan, run: Path | None = None) -> Run
     """The same for questions that a system is yet to answer, with answers of `ANSWER_TOKENS` tokens; its passages are
     assumed to be like the corpus of `rag(…)`, else five of 200 tokens."""
     path, system = run or default_question_run(plan), system_name(plan.system)
-    plan, growth = fitted_questions(plan, path)
-    stored = _stored(plan.benchmark, plan.judging, path, growth)
+    plan, extension = fitted_questions(plan, path)
+    stored = _stored(plan.benchmark, plan.judging, path, extension)
     target: Any = plan.system
     template: Template = plan.benchmark.template
     chunks = chunks_of(target) if isinstance(target, RagTarget) else []
@@ -136,9 +136,9 @@ async def _judged(
     return EvalEstimate(usage, name if embedded else "", embedded, done, reasons)
 
 
-def _stored(benchmark: RecordedAnswers, judging: Judging, path: Path, growth: Growth) -> Stored:
+def _stored(benchmark: RecordedAnswers, judging: Judging, path: Path, extension: Extension) -> Stored:
     judge = {"model": judging.model} if isinstance(judging.model, str) else {}
-    return Stored(path, {**benchmark.question, "judge": judge}, GROWING, growth.replaces)
+    return Stored(path, {**benchmark.question, "judge": judge}, GROWING, extension.replaces)
 
 
 def _assumed_passages(chunks: Sequence[Passage], k: int) -> tuple[Passage, ...]:

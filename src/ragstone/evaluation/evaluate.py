@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.datasets.tabular import EvalData, retrieval_only_note
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.datasets.tabular.problems import places
-from ragstone.datasets.tabular.reading import read_data
 from ragstone.datasets.tabular.traces.samples import SCHEMAS
 from ragstone.engine.batches import price_in_batches
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, cache_folder, default_name, execute, limited
-from ragstone.engine.judging import DEFAULT_EMBEDDER, Judging, family_of, name_of
+from ragstone.engine.judge_tools import DEFAULT_EMBEDDER, Judging, family_of, name_of
+from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_info import prices_and_gates
 from ragstone.engine.run_result import RunResult
 from ragstone.errors import UsageError
-from ragstone.evaluation.growth import Growth, growth_of
+from ragstone.evaluation.extension import Extension, extension_of
 from ragstone.evaluation.recorded_rows import Contents, RecordedRows, Replies
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge import Prompts
@@ -151,15 +151,15 @@ def plan_evaluation(
     return EvalPlan(data, benchmark, system, requested, judging, tuple(warnings))
 
 
-def fitted(plan: EvalPlan, path: Path) -> tuple[EvalPlan, Growth]:
+def fitted(plan: EvalPlan, path: Path) -> tuple[EvalPlan, Extension]:
     """The plan with its rows numbered as in the run file, if that exists. Raises UsageError if its rows are others."""
-    growth = growth_of(plan.data, path, plan.system.id)
+    extension = extension_of(plan.data, path, plan.system.id)
     assert isinstance(plan.benchmark.rows, RecordedRows)
-    rows = plan.benchmark.rows.renumbered(growth.numbers)
-    errors = {growth.number(row): error for row, error in plan.system.errors.items()}
+    rows = plan.benchmark.rows.renumbered(extension.numbers)
+    errors = {extension.number(row): error for row, error in plan.system.errors.items()}
     benchmark = dataclasses.replace(plan.benchmark, rows=rows)
     system = dataclasses.replace(plan.system, answers=Replies(rows), errors=errors)
-    return dataclasses.replace(plan, benchmark=benchmark, system=system), growth
+    return dataclasses.replace(plan, benchmark=benchmark, system=system), extension
 
 
 def check_columns(data: EvalData, group_by: Sequence[str]) -> None:
@@ -176,12 +176,12 @@ def check_columns(data: EvalData, group_by: Sequence[str]) -> None:
 async def run_evaluation(plan: EvalPlan, how: RunOptions = DEFAULTS) -> EvalResult:
     """Runs the plan; by default the name of the run file is derived from the settings."""
     path = how.path(lambda: default_run(plan))
-    plan, growth = fitted(plan, path)
+    plan, extension = fitted(plan, path)
     options = how.calling()
     price = price_in_batches(how.price, plan.judging.judges, batch=options.batch is not None)
     job = Job(
-        plan.benchmark, [plan.system], path, how.at_once([plan.judging.model]), plan.metrics,
-        plan.judging, options, info=prices_and_gates(price, how.gates), replaces=growth.replaces, rows=growth.rows,
+        plan.benchmark, [plan.system], path, how.at_once([plan.judging.model]), plan.metrics, plan.judging, options,
+        info=prices_and_gates(price, how.gates), replaces=extension.replaces, rows=extension.rows,
     )  # fmt: skip
     done = await execute(job, how.shell)
     return EvalResult(path, done.outcome, (*plan.warnings, *done.notes), system=plan.system.id)

@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.datasets.tabular import EvalData
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.engine.batches import price_in_batches
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.engine.project_config import asked_system
+from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_info import prices_and_gates
 from ragstone.evaluation.evaluate import EvalResult, check_columns, default_metrics
+from ragstone.evaluation.extension import Extension, extension_of
 from ragstone.evaluation.gold_documents import with_gold_documents
-from ragstone.evaluation.growth import Growth, growth_of
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
@@ -93,11 +93,11 @@ def default_question_run(plan: QuestionPlan) -> Path:
     return default_name(plan.benchmark.name, {**plan.benchmark.question, "system": system_settings(plan.system)})
 
 
-def fitted_questions(plan: QuestionPlan, path: Path) -> tuple[QuestionPlan, Growth]:
+def fitted_questions(plan: QuestionPlan, path: Path) -> tuple[QuestionPlan, Extension]:
     """The plan with its rows numbered as in the run file, if that exists. Raises UsageError if its rows are others."""
-    growth = growth_of(plan.data, path)
-    rows = [replace(row, row=growth.number(row.row)) for row in plan.benchmark.rows]
-    return dataclasses.replace(plan, benchmark=dataclasses.replace(plan.benchmark, rows=rows)), growth
+    extension = extension_of(plan.data, path)
+    rows = [replace(row, row=extension.number(row.row)) for row in plan.benchmark.rows]
+    return dataclasses.replace(plan, benchmark=dataclasses.replace(plan.benchmark, rows=rows)), extension
 
 
 async def run_questions(plan: QuestionPlan, how: RunOptions = DEFAULTS) -> EvalResult:
@@ -105,14 +105,14 @@ async def run_questions(plan: QuestionPlan, how: RunOptions = DEFAULTS) -> EvalR
     path = how.path(lambda: default_question_run(plan))
     most = how.at_once([plan.system])
     options = how.calling(most)
-    plan, growth = fitted_questions(plan, path)
+    plan, extension = fitted_questions(plan, path)
     batch = options.batch is not None
     judge_price = price_in_batches(how.judge_price or how.price, plan.judging.judges, batch=batch)
     system_price = price_in_batches(how.price, [plan.model], batch=batch)
     info = prices_and_gates(judge_price, how.gates, system_price=system_price)
     job = Job(
         plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info,
-        replaces=growth.replaces, rows=growth.rows,
+        replaces=extension.replaces, rows=extension.rows,
     )  # fmt: skip
     done = await execute(job, how.shell)
     return EvalResult(path, done.outcome, (*plan.benchmark.warnings, *done.notes), system=done.systems[0])

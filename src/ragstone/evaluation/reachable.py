@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ragstone.engine.judging import Judging
+from ragstone.engine.judge_tools import Judging
 from ragstone.errors import ModelError, UsageError
 from ragstone.models import PROVIDERS, ModelOptions
 from ragstone.models.cache import has_replies

@@ -8,9 +8,9 @@ from typing import Any
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.plugin import ImportedResults, Plugin
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import Job, Shell, execute
 from ragstone.engine.open_run import OpenRun, read_run
+from ragstone.engine.public_functions import blocking, public
 from ragstone.errors import ModelError, UsageError
 from ragstone.metrics import better
 from ragstone.structs import to_json

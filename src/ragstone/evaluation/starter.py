@@ -17,8 +17,8 @@ from ragstone.datasets.starter import (
     example_questions,
     unanswerable_questions,
 )  # fmt: skip
-from ragstone.datasets.tabular.reading import read_data
-from ragstone.engine.judging import Judging
+from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.engine.judge_tools import Judging
 from ragstone.engine.project_config import CONFIG
 from ragstone.engine.trust import TRUST
 from ragstone.errors import UsageError

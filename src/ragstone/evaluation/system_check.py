@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.engine.execute import asking
 from ragstone.errors import ModelError, RagstoneError, SystemFailed
 from ragstone.systems import ACCEPTED, accepts_of, open_system

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec.structs import replace as changed
 
 from ragstone.datasets.tabular import EvalData
-from ragstone.engine.blocking import public
 from ragstone.engine.execute import cache_folder, concurrency_of
-from ragstone.engine.judging import Judging, open_tools
+from ragstone.engine.judge_tools import Judging, open_tools
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.evaluation.evaluate import EvalPlan, plan_evaluation
 from ragstone.metrics import GROUPS

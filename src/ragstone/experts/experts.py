@@ -23,8 +23,8 @@ from ragstone.analysis.expert_agreement import (
 )  # fmt: skip
 from ragstone.analysis.next_labels import NextLabels, next_labels
 from ragstone.display import Table
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import open_checked, viewed
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.experts.expert_labels import ExpertLabels, read_labels
 from ragstone.messages import preferred_language

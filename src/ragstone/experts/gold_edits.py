@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.display import Cell, Row, Table
-from ragstone.engine.blocking import public
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError, check_name
 from ragstone.labels import Edit, LabelStore
 from ragstone.labels.exchange import iso

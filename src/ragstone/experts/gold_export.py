@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.tabular.items import Item
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import is_run_file
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.experts.question_review import QuestionReview, review_of_store
 from ragstone.labels import LabelStore

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
-from ragstone.engine.blocking import public
+from ragstone.engine.public_functions import public
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.labels import Label, LabelItem, LabelStore, Task
 from ragstone.labels.exchange import Imported, exported, import_labels

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.analysis.fields import fields_of
-from ragstone.datasets.evidence import COLUMN, evidence_passages
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.tabular.items import Item
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import benchmark_of, is_run_file, open_checked, viewed
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.experts.experts import TASKS as METRICS
 from ragstone.experts.experts import next_to_label
@@ -26,6 +25,10 @@ from ragstone.types import Passage, Record, Run
 
 # The metrics whose scores say how uncertain an item of a task is, where they are not those of `METRICS`.
 _UNCERTAIN = {"relevant": ("context_precision", "context_relevance"), "better": METRICS["correct"]}
+COLUMN = "evidence"
+"""The column of the evidence: a list of objects with `text`, and where it stands: `document`, `page`, `heading`, and
+`passage`, the id of the chunk around it."""
+_MOST = 20  # sentences of a question that are shown
 
 
 @public
@@ -245,3 +248,20 @@ def _stratum_of_data(records: Sequence[Record], strata: str) -> Callable[[Record
     if strata != "language" and not any(strata in record.case.condition for record in records):
         raise UsageError(f"--strata {strata}: the data have no such column.")
     return lambda record: str(record.case.condition.get(strata, record.case.sample.language))
+
+
+def evidence_passages(columns: Mapping[str, Any], chunks: Mapping[str, Passage]) -> list[Passage]:
+    """The sentences, each titled with its place, then the chunks around them, as far as they are known."""
+    listed = columns.get(COLUMN)
+    found = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    texts = [(one, text) for one in found[:_MOST] if isinstance(text := one.get("text"), str) and text.strip()]
+    sentences = [Passage(f"evidence-{number}", text, _place(one)) for number, (one, text) in enumerate(texts, 1)]
+    around = [chunks[name] for name in dict.fromkeys(str(one.get("passage")) for one, _ in texts) if name in chunks]
+    return [*sentences, *around]
+
+
+def _place(one: Mapping[str, Any]) -> str:
+    """The place as a title: document, page, heading."""
+    page = one.get("page")
+    parts = (one.get("document"), f"p. {page}" if isinstance(page, int) else "", one.get("heading"))
+    return " · ".join(str(part) for part in parts if part)

@@ -17,10 +17,10 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from ragstone.engine.blocking import blocking, public
 from ragstone.engine.execute import cache_folder
-from ragstone.engine.judging import Judging, open_tools
+from ragstone.engine.judge_tools import Judging, open_tools
 from ragstone.engine.open_run import open_checked, viewed
+from ragstone.engine.public_functions import blocking, public
 from ragstone.errors import UsageError
 from ragstone.evaluation.estimate import without_models
 from ragstone.evaluation.prompts import prompt_file

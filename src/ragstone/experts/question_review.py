@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.tabular import read_eval_data
-from ragstone.engine.blocking import public
 from ragstone.engine.open_run import is_run_file
+from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.labels import LabelStore
 from ragstone.labels.reviewed import TASK, Verdict, reviews

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragstone.metrics._rubric_types import Element, Rubric, Scale
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Need
 
 _DOCUMENT = """`{name}`: {about}

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from ragstone.analysis.gates import GateResult
 from ragstone.comparison.compare import compare
 from ragstone.datasets.tabular import EvalData
-from ragstone.datasets.tabular.reading import read_data
+from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.diagnosis.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.engine.execute import RunOptions, asking, default_name
@@ -25,7 +25,7 @@ from ragstone.evaluation.evaluate import EvalResult
 from ragstone.evaluation.questions import plan_questions, run_questions
 from ragstone.pytest_plugin.messages import at_length, misses
 from ragstone.pytest_plugin.support import Evaluator, Scored
-from ragstone.retrieval.listing import read_index
+from ragstone.retrieval.index_list import read_index
 from ragstone.runs import open_run
 from ragstone.systems import system_settings
 from ragstone.systems.http import HttpTarget

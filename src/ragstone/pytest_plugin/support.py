@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ragstone.datasets.tabular import Item, read_eval_data
 from ragstone.engine.execute import cache_folder
-from ragstone.engine.judging import Judging, open_tools
+from ragstone.engine.judge_tools import Judging, open_tools
 from ragstone.errors import UsageError
 from ragstone.metrics import better, make_metrics
 from ragstone.models import ModelOptions

@@ -3,22 +3,26 @@ and what came back."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from ragstone.messages import messages
 from ragstone.metrics.judge.record import requests_of
 from ragstone.prices import Price, price_of
 from ragstone.report.html import marked
 from ragstone.report.number_format import number
-from ragstone.report.prompt_sent import sent_prompt
+from ragstone.report.passage_path import prompted
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas
 from ragstone.responses.stages import FIRST_TOKEN, STAGES
-from ragstone.types import Record, Response, Step, Template, Usage
+from ragstone.systems.template import PromptTemplate
+from ragstone.types import Record, Response, Step, Template, Turn, Usage
 
 _STEPS, _NAME, _TURN, _TURNS, _OUTPUT = 24, 60, 30_000, 40, 1_200
+_NO_PROMPT = ("recorded", "extractive", "retrieval")  # kinds of systems without one that could be known
 
 
 def course_html(canvas: Canvas, record: Record, meta: Mapping[str, Any]) -> Markup:
@@ -104,3 +108,53 @@ def _outputs(steps: Sequence[Step], w: Mapping[str, str]) -> Iterator[tuple[str,
             name = w.get(f"stage_{step.name}") or one_line(step.name, _NAME)
             lines = step.output if isinstance(step.output, list) else [step.output]
             yield name, "\n".join(one_line(str(line), _OUTPUT) for line in lines[:_STEPS])
+
+
+class SentPrompt(NamedTuple):
+    """The messages, and the key of a sentence about them: "rendered", or why there are none."""
+
+    turns: tuple[Turn, ...]
+    note: str
+
+
+def sent_prompt(
+    record: Record, spec: Mapping[str, Any], template: Template | None, *, recipe: bool = False
+) -> SentPrompt:
+    """The prompt of a record. `spec`: of its system; `template`: the benchmark's; `recipe`: the file has a recipe of
+    the passages instead of their text, as for long contexts."""
+    reader, query = _innermost(spec), record.case.query
+    kind = reader.get("kind")
+    if kind != "reader":
+        return SentPrompt((), f"no_prompt_{kind}" if kind in _NO_PROMPT else "no_prompt")
+    if record.response is None:
+        return SentPrompt((), "no_prompt_failed")
+    if recipe:
+        return SentPrompt((), "no_prompt_recipe")
+    known = _template(reader.get("template"), template)
+    if known is None:
+        return SentPrompt((), "no_prompt_template")
+    if query.passages is None:
+        query = replace(query, passages=tuple(prompted(record)))
+    try:
+        return SentPrompt(tuple(known.messages(query)), "rendered")
+    except Exception:  # a plug-in's template, and a query that anybody may have written
+        return SentPrompt((), "no_prompt_template")
+
+
+def _innermost(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a system's settings that says how it answers from passages."""
+    while True:
+        inner = spec.get("reader") or spec.get("of")
+        if not isinstance(inner, Mapping) or spec.get("kind") == "reader":
+            return spec
+        spec = inner
+
+
+def _template(spec: Any, own: Template | None) -> Template | None:
+    if own is not None and spec == dict(own.spec):
+        return own
+    try:
+        made: PromptTemplate = msgspec.convert(spec, PromptTemplate)
+    except (msgspec.ValidationError, ValueError):
+        return None
+    return made if made.user else None

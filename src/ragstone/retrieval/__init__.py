@@ -5,7 +5,6 @@ async with open_retriever("hybrid(bm25,local/e5-small)", pool) as retriever:
 """
 
 from ragstone.models.nested_names import Spec, parse
-from ragstone.retrieval.building import RETRIEVERS, Building, Opener
 from ragstone.retrieval.open import (
     brings_documents,
     check_retriever,
@@ -15,6 +14,7 @@ from ragstone.retrieval.open import (
     open_retriever,
     retriever_name,
 )
+from ragstone.retrieval.registry import RETRIEVERS, Building, Opener
 
 __all__ = [
     "RETRIEVERS", "Building", "Opener", "Spec", "brings_documents", "check_retriever", "code_of", "facts_of",

@@ -40,10 +40,10 @@ from msgspec.structs import replace
 from ragstone.errors import StorageError, UsageError
 from ragstone.models.nested_names import Spec
 from ragstone.retrieval.bm25_disk import K1, B, Source, has_tantivy, open_disk_index
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.index_folder import MAX_INDEXES, delete_oldest, key_of
 from ragstone.retrieval.open import searched_text
+from ragstone.retrieval.registry import Building
 from ragstone.storage import Layout, connect
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever

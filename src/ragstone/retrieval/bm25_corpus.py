@@ -14,11 +14,11 @@ import numpy as np
 
 from ragstone.errors import DataError
 from ragstone.retrieval.bm25_disk import Source, open_disk_index
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.index_folder import key_of
 from ragstone.retrieval.own import PoolPassages
+from ragstone.retrieval.registry import Building
 from ragstone.types import Passage, Retriever
 
 log = logging.getLogger(__name__)

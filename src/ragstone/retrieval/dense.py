@@ -10,8 +10,8 @@ Options:
   which `probes`, 256, are searched; its recall against exact search is measured and told; probes=all is exact).
 - `title`: yes puts the title before the text, as BEIR does; no, the default, embeds only the text.
 - `url`: base URL of the embedder's endpoint.
-- `corpus`: documents of its own, a file or folder, which are never in memory together (`dense_corpus`); `chunk`: the
-  size of their chunks in tokens, 330; 0: whole. The index is on disk.
+- `corpus`: documents of its own, a file or folder, which are never in memory together; `chunk`: the size of their
+  chunks in tokens, 330; 0: whole. They are embedded block by block, and their text is kept beside the index on disk.
 
 Scores are cosine similarities. Vectors are cached on disk per embedder and text, batch by batch.
 """
@@ -20,27 +20,31 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from itertools import islice
+from pathlib import Path
+from typing import Any, overload
 
 import msgspec
 import numpy as np
 
-from ragstone.errors import UsageError
+from ragstone.errors import StorageError, UsageError
 from ragstone.models import open_embedder
 from ragstone.models.nested_names import Spec
-from ragstone.retrieval.building import Building
+from ragstone.retrieval.bm25_corpus import Chunks
+from ragstone.retrieval.bm25_disk import packed, unpacked
 from ragstone.retrieval.corpus import Documents
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.index_folder import kept_index, key_of
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss, load_faiss
 from ragstone.retrieval.nearest_disk import PROBES, SAMPLED, OnDisk, build_on_disk, is_on_disk
 from ragstone.retrieval.open import code_of, searched_text
+from ragstone.retrieval.registry import Building
+from ragstone.storage import Layout, connect, transaction
 from ragstone.types import Embedder, Passage, Retriever
 
 log = logging.getLogger(__name__)
-
 INDEXES = ("auto", "exact", "faiss", "hnsw", "disk")
 # Number of passages from which FAISS is worth loading.
 _MANY = 20_000
@@ -50,6 +54,15 @@ _SAMPLED = 200
 _BLOCK = 4096
 _VERSION = 1  # part of the keys of indexes on disk: raise it when the meaning of the stored data changes
 _LOG_EVERY = 10.0  # seconds
+_LAYOUT = Layout(
+    what="file of passages",
+    application_id=0x52475054,  # "RGPT"
+    version=1,
+    tables=("CREATE TABLE passages (row INTEGER PRIMARY KEY, passage BLOB NOT NULL)",),
+    durable=False,
+)
+_NAME = "passages.sqlite"
+_DISK_BLOCK = 4096  # passages that are embedded before their vectors are written to disk
 
 
 class Dense:
@@ -170,7 +183,6 @@ async def _opened_corpus(
 ) -> AsyncIterator[tuple[OnDisk, Sequence[Passage]]]:
     """The index of the retriever's own documents, and their passages."""
     from ragstone.retrieval.bm25_corpus import Chunks  # noqa: PLC0415  (it loads the readers of documents)
-    from ragstone.retrieval.dense_corpus import open_corpus_vectors  # noqa: PLC0415
     from ragstone.retrieval.own import PoolPassages  # noqa: PLC0415
 
     load_faiss()
@@ -232,3 +244,73 @@ def _build(vectors: np.ndarray[Any, Any], kind: str, links: int, effort: int) ->
 
 
 PLUGINS = {"dense": open_dense}
+
+
+class StoredPassages(Sequence[Passage]):
+    """The passages of an index by row, read when they are asked for. `placed` gives what is returned for one."""
+
+    def __init__(self, folder: Path, placed: Callable[[Passage], Passage]) -> None:
+        self._file, self._placed = connect(folder / _NAME, _LAYOUT, write=False), placed
+        (self._count,) = self._file.execute("SELECT count(*) FROM passages").fetchone()
+
+    def __len__(self) -> int:
+        return int(self._count)
+
+    @overload
+    def __getitem__(self, row: int) -> Passage: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[Passage]: ...
+    def __getitem__(self, row: int | slice) -> Passage | Sequence[Passage]:
+        if isinstance(row, slice):
+            return [self[number] for number in range(*row.indices(len(self)))]
+        found = self._file.execute("SELECT passage FROM passages WHERE row = ?", (row,)).fetchone()
+        if found is None:
+            raise IndexError(row)
+        return self._placed(unpacked(found[0]))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@contextlib.asynccontextmanager
+async def open_corpus_vectors(
+    chunks: Chunks, key: str, embedder: Embedder, parent: Path | None, *, text: Callable[[Passage], str],
+    placed: Callable[[Passage], Passage], probes: int,
+) -> AsyncIterator[tuple[OnDisk, StoredPassages]]:  # fmt: skip
+    """The index of the chunks in the folder `parent`, and their passages: the one that is kept there, or a new one.
+    Raises what reading, embedding and writing raise, and StorageError if no chunk has a text."""
+
+    async def build(folder: Path) -> None:
+        with contextlib.closing(connect(folder / _NAME, _LAYOUT)) as file:
+            await build_on_disk(folder, _blocks(chunks, file, embedder, text))
+
+    async with kept_index(parent, key, build, _is_whole) as folder:
+        passages = StoredPassages(folder, placed)
+        try:
+            yield await asyncio.to_thread(lambda: OnDisk(folder, probes=probes)), passages
+        finally:
+            passages.close()
+
+
+async def _blocks(
+    chunks: Chunks, file: Any, embedder: Embedder, text: Callable[[Passage], str]
+) -> "AsyncIterator[np.ndarray[Any, Any]]":
+    """The vectors of the chunks in blocks, whose passages are written meanwhile."""
+    remaining: Iterable[Passage] = (passage for passage in chunks if text(passage).strip())
+    rows, last = 0, time.monotonic()
+    while block := await asyncio.to_thread(lambda: list(islice(remaining, _DISK_BLOCK))):
+        vectors = await embed_all(embedder, [text(passage) for passage in block], kind="passage")
+        with transaction(file):
+            numbered = enumerate(map(packed, block), start=rows)
+            file.executemany("INSERT INTO passages VALUES (?, ?)", numbered)
+        rows += len(block)
+        yield vectors
+        if time.monotonic() - last >= _LOG_EVERY:
+            last = time.monotonic()
+            log.info("%s: %s passages embedded", chunks.name, f"{rows:,}")
+    if not rows:
+        raise StorageError(f"{chunks.name}: no chunk of its documents has a text.")
+
+
+def _is_whole(folder: Path) -> bool:
+    return is_on_disk(folder) and (folder / _NAME).is_file()

@@ -28,9 +28,9 @@ from ragstone.errors import DataError, RagstoneError, Unauthorized, Unreachable,
 from ragstone.models import ModelOptions, open_embedder
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.index_folder import bytes_of
+from ragstone.retrieval.registry import Building
 from ragstone.text.redaction import redact, secrets_of, shown_url
 from ragstone.types import Embedder, Passage, Retriever
 

@@ -24,8 +24,8 @@ import msgspec
 from ragstone.errors import UsageError
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.open import facts_of
+from ragstone.retrieval.registry import Building
 from ragstone.types import Passage, Retriever
 
 Method: TypeAlias = Literal["rrf", "weighted"]

@@ -35,9 +35,9 @@ import numpy as np
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
 from ragstone.models.nested_names import Spec
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.chunkers import chunk
 from ragstone.retrieval.embedders import embed_all
+from ragstone.retrieval.registry import Building
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Embedder, Passage, Retriever
 

@@ -16,8 +16,8 @@ from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions, check_model
 from ragstone.models.nested_names import HTTP, PLACE, Spec, is_http, parse
 from ragstone.registry import is_place
-from ragstone.retrieval.building import _DEFAULT, RETRIEVERS, Building
 from ragstone.retrieval.corpus import Documents
+from ragstone.retrieval.registry import _DEFAULT, RETRIEVERS, Building
 from ragstone.types import Passage, Retriever
 from ragstone.user_code.isolated import source_hash
 

@@ -30,8 +30,8 @@ from ragstone.models import ModelOptions
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import HTTP, PLACE, Spec
 from ragstone.responses.outputs import passages_of
-from ragstone.retrieval.building import Building, Opener
 from ragstone.retrieval.frameworks import framework_search
+from ragstone.retrieval.registry import Building, Opener
 from ragstone.types import Passage, Retriever
 from ragstone.user_code.calls import Served, guarded, makes_object, result_of, with_article
 

@@ -23,10 +23,10 @@ from ragstone.errors import UsageError
 from ragstone.models import open_model
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import Spec, parse
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.llm_ranking import LONGEST, StructuredChat, prompt_for
 from ragstone.retrieval.open import facts_of_inner
+from ragstone.retrieval.registry import Building
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 

@@ -35,9 +35,9 @@ from ragstone.models.nested_names import Spec, is_http
 from ragstone.models.rerank import Reranker, is_reranker, open_reranker
 from ragstone.models.rerank_own import open_own_reranker
 from ragstone.registry import is_place
-from ragstone.retrieval.building import Building
 from ragstone.retrieval.llm_ranking import LONGEST, RERANKING, ModelStats, StructuredChat, prompt_for
 from ragstone.retrieval.open import facts_of_inner
+from ragstone.retrieval.registry import Building
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 

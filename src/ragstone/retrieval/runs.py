@@ -29,7 +29,7 @@ import msgspec
 
 from ragstone.errors import DataError, UsageError
 from ragstone.models.nested_names import Spec
-from ragstone.retrieval.building import Building
+from ragstone.retrieval.registry import Building
 from ragstone.retrieval.trec_reader import Chunk, RankedDocument, read_run
 from ragstone.types import Passage, Retriever
 

@@ -15,7 +15,7 @@ from ragstone.models import ModelOptions, check_model_name, open_model
 from ragstone.models.nested_names import is_address
 from ragstone.registry import is_place
 from ragstone.systems.accepted import ACCEPTED, accepts_of
-from ragstone.systems.counted import counted_system
+from ragstone.systems.wrapper import counted_system
 from ragstone.types import Sampling, System, Template
 
 __all__ = [

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 from tests.benchmarks.niah.test_tables import DEPTHS, LENGTHS, SyntheticRun, grid, record
 
 from ragstone.benchmarks.niah.benchmark import NIAH
-from ragstone.benchmarks.niah.charts import charts
+from ragstone.benchmarks.niah.charts import charts, round_ticks
 from ragstone.benchmarks.niah.tables import name_of_length
-from ragstone.benchmarks.niah.ticks import round_ticks
 from ragstone.display import Chart
 from ragstone.types import Record
 

@@ -79,9 +79,9 @@ def test_a_company_earns_and_spends_on_research_less_than_it_sells() -> None:
 def test_what_a_company_says_of_its_growth_is_what_it_sells() -> None:
     for years in editions("财报"):
         for before, after in pairwise(years):
-            growth = money(after["营收"]) / money(before["营收"]) - 1
+            extension = money(after["营收"]) / money(before["营收"]) - 1
             stated = number(after["同比"]) / 100 * (1 if "增长" in after["同比"] else -1)
-            assert abs(growth - stated) < 0.012, (before["营收"], after["营收"], after["同比"])
+            assert abs(extension - stated) < 0.012, (before["营收"], after["营收"], after["同比"])
 
 
 def test_a_phase_is_shorter_than_its_line_and_cheaper() -> None:

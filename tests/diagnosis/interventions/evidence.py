@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from ragstone.diagnosis.interventions.causes import cause_of, next_conditions
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, SEARCHES
-from ragstone.diagnosis.interventions.evidence import Evidence, question_of
+from ragstone.diagnosis.interventions.evidence import Evidence
 from ragstone.diagnosis.interventions.labels import labels_of
+from ragstone.diagnosis.interventions.observations import question_of
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.responses.stages import stage_step
 from ragstone.text import detect

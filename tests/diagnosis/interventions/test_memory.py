@@ -13,7 +13,7 @@ from tests.diagnosis.test_diagnose import corpus, labelled
 from ragstone.diagnosis.diagnose import diagnose
 from ragstone.diagnosis.interventions.benchmark import Interventions
 from ragstone.diagnosis.interventions.diagnosed import of_questions
-from ragstone.diagnosis.interventions.packed import PackedRecords
+from ragstone.diagnosis.interventions.observations import PackedRecords
 from ragstone.diagnosis.interventions.question import Question
 from ragstone.runs import open_run
 from ragstone.types import Record, Sample

@@ -5,8 +5,8 @@ from tests.diagnosis.interventions.evidence import evidence_of
 
 from ragstone.diagnosis.interventions.causes import cause_of
 from ragstone.diagnosis.interventions.evidence import Evidence
-from ragstone.diagnosis.interventions.parts import parts_of
 from ragstone.diagnosis.interventions.shared import Shared
+from ragstone.diagnosis.interventions.wordings import parts_of
 from ragstone.text.measures import same_in_other_form
 
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from tests.diagnosis.interventions.evidence import evidence_of, examined
 
 from ragstone.diagnosis.interventions.causes import cause_of
-from ragstone.diagnosis.interventions.shared import Shared, facts_of, shared_of
+from ragstone.diagnosis.interventions.evidence import facts_of
+from ragstone.diagnosis.interventions.shared import Shared, shared_of
 from ragstone.responses.stages import stage_step
 from ragstone.types import Passage, Query, Response, Sample, Step
 

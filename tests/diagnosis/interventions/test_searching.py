@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from tests.diagnosis.interventions.evidence import examined
 
 from ragstone.diagnosis.interventions.causes import cause_of
-from ragstone.diagnosis.interventions.searching import distinct
-from ragstone.diagnosis.interventions.shared import Shared, facts_of, shared_of
+from ragstone.diagnosis.interventions.evidence import facts_of
+from ragstone.diagnosis.interventions.fields.search import distinct
+from ragstone.diagnosis.interventions.shared import Shared, shared_of
 from ragstone.responses.stages import stage_step
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Sample
 

@@ -9,8 +9,8 @@ from tests.evaluation.judging import Embedder, verdict
 from tests.metrics.judge.judges import CASE, GIVEN, claim, judge_by, spoiling
 
 from ragstone import evaluate
-from ragstone.datasets.tabular.reading import read_data
-from ragstone.engine.judging import Judging
+from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.engine.judge_tools import Judging
 from ragstone.evaluation.estimate import estimate_evaluation
 from ragstone.evaluation.evaluate import plan_evaluation
 from ragstone.metrics import Tools, make_metrics

@@ -13,7 +13,7 @@ from typing import Any
 from ragstone.errors import RagstoneError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever
-from ragstone.retrieval.listing import read_index
+from ragstone.retrieval.index_list import read_index
 from ragstone.types import Passage
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz船火车"

@@ -162,7 +162,7 @@ async def search(name: Any) -> Any:
 
 async def listed(name: Any) -> Any:
     from ragstone.errors import RagstoneError
-    from ragstone.retrieval.listing import read_index
+    from ragstone.retrieval.index_list import read_index
 
     try:
         return [item.text for item in (await read_index(name)).passages]

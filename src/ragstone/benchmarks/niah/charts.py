@@ -4,8 +4,11 @@ Maps that differ in their template only are steps of one figure. Two models stan
 a third map of their differences.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from msgspec import structs
 
@@ -19,8 +22,7 @@ from ragstone.benchmarks.niah.aggregate import (
 )
 from ragstone.benchmarks.niah.suite_tables import suite_charts
 from ragstone.benchmarks.niah.tables import name_of_length
-from ragstone.benchmarks.niah.ticks import round_ticks
-from ragstone.display import Chart, Point, Series
+from ragstone.display import Chart, Point, Series, Tick
 from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Run
@@ -29,6 +31,7 @@ _MOST = 24  # maps per report
 _LEADING = 2  # figures beside the verdict
 _NUMBERED = 12  # most columns for which the cells show their values from the start
 _NAMED_X, _NAMED_Y = 12, 20  # most columns and rows that all have their own names
+_MOST_LABELS = 8  # labels of an axis
 
 
 def charts(run: Run, *, language: str = "en") -> list[Chart]:
@@ -205,3 +208,50 @@ def _curve(key: NeedleKey, group: NeedleTally, needle: str) -> Series:
     parts = [key.system, key.language, needle, key.template, key.retriever]
     # Imported results are not drawn as published figures, which are measured on the same data as ours.
     return Series(", ".join(part for part in parts if part), tuple(points))
+
+
+def round_ticks(values: Sequence[float], name: Callable[[float], str], *, most: int) -> tuple[Tick, ...]:
+    """Round numbers along cells of these rising values, either evenly spaced ones or 1, 2, 5, 10, 20…, whichever
+    spreads over the cells better; () for at most `most` cells, which all have their own names."""
+    if len(values) <= most:
+        return ()
+    candidates = (_even(values[0], values[-1]), _decades(values[0], values[-1]))
+    spread = min((_thinned(values, numbers) for numbers in candidates), key=lambda ticks: _widest(ticks, len(values)))
+    return tuple(Tick(at, name(value)) for at, value in spread)
+
+
+def _even(first: float, last: float) -> list[float]:
+    rough = (last - first) / _MOST_LABELS
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= rough * (1 - 1e-9))
+    return [step * number for number in range(math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9) + 1)]
+
+
+def _decades(first: float, last: float) -> list[float]:
+    if first <= 0:
+        return []
+    powers = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
+    return [digit * 10.0**power for power in powers for digit in (1, 2, 5) if first <= digit * 10.0**power <= last]
+
+
+def _thinned(values: Sequence[float], numbers: Sequence[float]) -> list[tuple[float, float]]:
+    """(place, number), far enough apart to be read."""
+    kept: list[tuple[float, float]] = []
+    for number in numbers:
+        at = _place(values, number)
+        if not kept or at - kept[-1][0] >= len(values) / (1.5 * _MOST_LABELS):
+            kept.append((at, number))
+    return kept
+
+
+def _place(values: Sequence[float], number: float) -> float:
+    """Where a number is on the axis of these cells, in cells."""
+    after = min(len(values) - 1, max(1, bisect_left(values, number)))
+    low, high = values[after - 1], values[after]
+    return after - 0.5 + (number - low) / (high - low)
+
+
+def _widest(ticks: Sequence[tuple[float, float]], cells: int) -> float:
+    """The longest stretch of the axis without a label."""
+    places = [0.0, *(at for at, _ in ticks), float(cells)]
+    return max(after - before for before, after in pairwise(places))

@@ -21,9 +21,9 @@ from ragstone.benchmarks.niah.contexts import (
     make_haystack,
     parts_of,
 )
-from ragstone.benchmarks.niah.counting import count_parts
 from ragstone.benchmarks.niah.kinds import Kind, Source, Stack
 from ragstone.benchmarks.niah.needles import NeedleQuestion
+from ragstone.benchmarks.niah.sources import count_parts
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.datasets.haystack import HaystackTexts
 from ragstone.errors import UsageError

@@ -2,12 +2,11 @@
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from ragstone.benchmarks.niah.contexts import COUNTED_MARK, MARK, Haystack, make_haystack
-from ragstone.benchmarks.niah.counting import count_parts
 from ragstone.datasets.fictional.parts import seeded
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import TokenCounter
@@ -51,3 +50,14 @@ class TextSource:
         """The hash of how it begins."""
         parts = islice(self.parts(language, seeded("ragstone", self.name, language, 0)), self.batch)
         return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+async def count_parts(
+    counter: TokenCounter, parts: Sequence[str], others: Sequence[str]
+) -> tuple[list[int], list[int]]:
+    """The tokens that each part adds to the one before it, and the tokens of other texts."""
+    joined = [before + after for before, after in pairwise(parts)]
+    counts = await counter.count([*parts, *joined, *others])
+    alone, together = counts[: len(parts)], counts[len(parts) : len(parts) + len(joined)]
+    added = [max(0, both - before) for both, before in zip(together, alone, strict=False)]
+    return [alone[0], *added], counts[len(parts) + len(joined) :]

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from ragstone.analysis.case_index import CaseIndex, CaseRow
 from ragstone.analysis.flips import CELLS, Cell, Flips, flips_of
 from ragstone.analysis.pair_columns import SideScores
-from ragstone.analysis.pairing import Side as ComparedSide
+from ragstone.analysis.sides import Side as ComparedSide
 from ragstone.comparison.comparable import refused
 from ragstone.comparison.flips_page import (
     cell_label,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ragstone.construction.builders.steps import UNUSABLE, Step, prompt_of, task_of
 from ragstone.construction.builders.template_model import TEMPLATE_MODEL, TemplateModel
-from ragstone.engine.workload import OpensItself
+from ragstone.engine.systems_and_metrics import OpensItself
 from ragstone.errors import ContentBlocked
 from ragstone.models import ModelOptions, open_model
 from ragstone.retrieval.llm_ranking import parse_reply

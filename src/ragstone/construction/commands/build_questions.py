@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ragstone.commands.options import MOST_QUESTIONS, PATH, NameList, seed_option
-from ragstone.construction.commands.building import building_options, dry_run, models_of, run_build
+from ragstone.construction.commands.build_options import building_options, dry_run, models_of, run_build
 
 
 @click.command(name="questions")

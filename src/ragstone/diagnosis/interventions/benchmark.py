@@ -13,16 +13,15 @@ from msgspec.structs import replace
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.row_names import row_name, row_number
-from ragstone.diagnosis.interventions import comparison, summary, tables
-from ragstone.diagnosis.interventions.conditions import CONDITIONS, SEARCHES
+from ragstone.diagnosis.interventions import summary, tables
+from ragstone.diagnosis.interventions.as_is_run import AsIsRun, compare_tables
+from ragstone.diagnosis.interventions.conditions import CONDITIONS, ORDERED, SEARCHES
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.diagnosis.interventions.evidence import Evidence
 from ragstone.diagnosis.interventions.question import ASKED, REFERENCE, Question, basis_of
-from ragstone.diagnosis.interventions.remembering import ORDERED
 from ragstone.diagnosis.interventions.shared import Shared, shared_of
 from ragstone.diagnosis.interventions.standing import Standing, next_change, standing_of, with_change
 from ragstone.diagnosis.interventions.verification import SHOWN, is_changed, proofs, verified_of
-from ragstone.diagnosis.interventions.view import AsIsRun
 from ragstone.display import Diagnosis, Summary, Table
 from ragstone.runs import RunReader, open_run
 from ragstone.systems.rag import RAG_TEMPLATE
@@ -259,18 +258,21 @@ class Interventions(BaseBenchmark):
         """What all questions of a system tell together."""
         return next((item.evidence.shared for item in self.diagnosed(run, system, sure=False)), Shared())
 
+    def _by_system(self, run: Run) -> dict[str, list[Diagnosed]]:
+        return {system: self.diagnosed(run, system) for system in run.systems}
+
     def view(self, run: Run, /) -> Run:
-        return AsIsRun(run, self)
+        return AsIsRun(run, lambda system: self.diagnosed(run, system, sure=False))
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
-        return tables.tables(run, self, language=language)
+        return tables.tables(run, self._by_system(run), language=language)
 
     def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
-        return summary.summaries(run, self, language=language)
+        return summary.summaries(run, self._by_system(run), language=language)
 
     def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
         """The causes of two systems' questions, each (its run as `view` shows it, its id, its display name)."""
-        return comparison.compare_tables(a, b, language=language)
+        return compare_tables(a, b, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         """Whether this answer is right; why it is wrong, only all answers to its question tell."""

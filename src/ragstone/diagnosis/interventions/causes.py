@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ragstone.diagnosis.interventions.evidence import FIELDS, MISSING, REPEATED, Evidence
+from ragstone.diagnosis.interventions.evidence import FIELDS, Evidence
+from ragstone.diagnosis.interventions.observations import MISSING, REPEATED
 from ragstone.responses.stages import passages_at
 
 _NOT_WRONG = ("right", MISSING)

@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import holds, lacking, states
-from ragstone.diagnosis.interventions.placing import between_fillers, kept, placed, with_evidence_at
-from ragstone.diagnosis.interventions.prompts import open_question
+from ragstone.diagnosis.interventions.condition_texts import (
+    explicit_question,
+    in_other_words,
+    neutral_question,
+    open_question,
+)
+from ragstone.diagnosis.interventions.placement import between_fillers, kept, placed, with_evidence_at
 from ragstone.diagnosis.interventions.question import (
     ASKED,
     Build,
@@ -24,9 +29,7 @@ from ragstone.diagnosis.interventions.question import (
     statements_in,
     with_passages,
 )
-from ragstone.diagnosis.interventions.remembering import ORDERED, in_other_words
-from ragstone.diagnosis.interventions.requests import explicit_question, neutral_question
-from ragstone.diagnosis.interventions.searched import SEARCHED, swapped
+from ragstone.diagnosis.interventions.searches import SEARCHED, swapped
 from ragstone.diagnosis.interventions.stand_ins import exchanged, number_of
 from ragstone.responses.stages import passages_at
 from ragstone.text import fold
@@ -40,6 +43,8 @@ ASKED_AGAIN: Mapping[str, tuple[str, ...]] = {
     "padded": ("padded_2", "padded_3"), "evidence_last": ("evidence_last_2", "evidence_last_3"),
 }  # fmt: skip
 """The conditions of which a wrong answer decides, and those that ask it again where answers change by themselves."""
+ORDERED = ("before_1", "after_1", "before_2", "after_2")
+"""Another question and this one, twice: asked in this order, one at a time, while nothing else is asked."""
 _SAME_SUBJECT = 0.7
 """Share of the words of a question's subject, by weight, that a passage about it has."""
 _MUCH = 2  # times as long as its evidence: a text in which the value may drown

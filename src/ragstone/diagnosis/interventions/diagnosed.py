@@ -10,9 +10,9 @@ import numpy as np
 
 from ragstone.diagnosis.interventions.causes import Cause, cause_of, lost_stage
 from ragstone.diagnosis.interventions.conditions import SEARCHES
-from ragstone.diagnosis.interventions.evidence import Evidence
+from ragstone.diagnosis.interventions.evidence import Evidence, facts_of
 from ragstone.diagnosis.interventions.labels import labels_of
-from ragstone.diagnosis.interventions.shared import Shared, facts_of, shared_of
+from ragstone.diagnosis.interventions.shared import Shared, shared_of
 from ragstone.diagnosis.interventions.standing import untried
 from ragstone.diagnosis.interventions.verification import SHOWN, seen_of, verified_of, withdraw
 from ragstone.types import Record, Run

@@ -10,7 +10,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -26,9 +26,6 @@ from ragstone.analysis.statements import (
 from ragstone.text import detect, sentences
 from ragstone.text.content_words import content_words
 from ragstone.types import Passage, Sample
-
-if TYPE_CHECKING:
-    from ragstone.diagnosis.interventions.evidence import Evidence
 
 Listed: TypeAlias = Literal["yes", "part", "cut", "no"]
 """Whether an index has the evidence of a question: all of it; that of each part of the answer, and not of every other
@@ -156,12 +153,6 @@ def is_old(passage: Passage, statement: Statement) -> bool:
     return has_another_value(statement, passage.text) and all(
         letters(word) in text for word in (*statement.about, *statement.needed)
     )
-
-
-def dated(evidence: "Evidence") -> str:
-    """Whether the index has a sentence of the evidence with another value, about the same."""
-    sought = [one for item in evidence.gold for one in evidence_of(item, evidence.slots)]
-    return "yes" if any(is_old(item, one) for item in evidence.question.indexed for one in sought) else "no"
 
 
 def _is_chunk(passage: Passage, gold: Passage) -> bool:

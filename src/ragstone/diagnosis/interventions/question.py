@@ -124,3 +124,8 @@ def statements_in(gold: Passage, question: Question) -> str:
 
 Build = Callable[[Question, Response], Query | None]
 """Makes the query of a condition, from a question and the first answer to it; None if the condition does not apply."""
+
+
+def asked_model(response: Response) -> bool:
+    """Whether the prompt of an answer was recorded."""
+    return any(step.name == "prompt" for step in response.steps)

@@ -2,16 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragstone.diagnosis.interventions.effect import Verified
-from ragstone.diagnosis.interventions.prompts import LONGEST_MESSAGE, is_heading, message_of
-from ragstone.diagnosis.interventions.remembering import asked_model
-from ragstone.diagnosis.interventions.searching import foreign, reranked
 from ragstone.text import find_answer
-
-if TYPE_CHECKING:
-    from ragstone.diagnosis.interventions.evidence import Evidence
 
 _FEWEST_MESSAGES = 3  # questions that get the same message
 _FEWEST = 5  # questions of each kind
@@ -59,23 +53,6 @@ class Facts(NamedTuple):
     reranked: int = 0
     size: int = 0
     heading: bool = False
-
-
-def facts_of(evidence: "Evidence") -> Facts:
-    """The facts of a question."""
-    known = evidence.gold and evidence.value("in_index") != "no" and evidence.value("fetched") in ("yes", "no")
-    language = (foreign(evidence) == "yes", evidence.value("fetched") == "yes") if known else None
-    first, outcome = evidence.first, evidence.value("as_is")
-    if first is None or not evidence.slots:
-        return Facts(language, prompt=None if first is None else asked_model(first))
-    wrong, message = outcome in ("wrong", "refused"), message_of(first)
-    return Facts(
-        language, message if wrong and len(message) <= LONGEST_MESSAGE else "",
-        hash(tuple(map(tuple, evidence.slots))), None if outcome in ("refused", "error") else hash(message),
-        outcome == "right", asked_model(first), tuple(alias for slot in evidence.slots for alias in slot),
-        hash(tuple(item.text for item in first.passages)) if first.passages else None, reranked(evidence),
-        len(first.passages), wrong and is_heading(evidence, first.answer),
-    )  # fmt: skip
 
 
 def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Shared:

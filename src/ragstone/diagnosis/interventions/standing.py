@@ -10,11 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ragstone.diagnosis.interventions.causes import CAUSES, cause_of, next_conditions
-from ragstone.diagnosis.interventions.conditions import CONDITIONS
-from ragstone.diagnosis.interventions.evidence import Evidence
+from ragstone.diagnosis.interventions.conditions import CONDITIONS, ORDERED
+from ragstone.diagnosis.interventions.evidence import Evidence, facts_of
 from ragstone.diagnosis.interventions.question import ASKED
-from ragstone.diagnosis.interventions.remembering import ORDERED
-from ragstone.diagnosis.interventions.shared import Facts, facts_of
+from ragstone.diagnosis.interventions.shared import Facts
 from ragstone.diagnosis.interventions.verification import Seen, seen_of, withdraw
 
 CHANGES: Mapping[str, tuple[str, ...]] = {

@@ -1,9 +1,8 @@
 """What a reader of a diagnosis sees first: the verdict, the waterfall, and the three fixes that buy most."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from ragstone.diagnosis.interventions.advice import Effect, Fix, advice_text, change_text, fixes
 from ragstone.diagnosis.interventions.alarms import alarmed
@@ -25,24 +24,20 @@ from ragstone.prices import Price
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-if TYPE_CHECKING:
-    from ragstone.diagnosis.interventions.benchmark import Interventions
-
 _ACTIONS = 3
 
 
-def summaries(run: Run, benchmark: "Interventions", *, language: str = "en") -> dict[str, Summary]:
-    """The summary of each system with at least one answer."""
-    found = {system: benchmark.diagnosed(run, system) for system in run.systems}
+def summaries(run: Run, items: Mapping[str, Sequence[Diagnosed]], *, language: str = "en") -> dict[str, Summary]:
+    """The summary of each system with at least one answer. `items`: the questions of each system."""
     return {
         system: alarmed(
-            summary_of(items, system, language=language, price=priced(run)),
-            items,
+            summary_of(found, system, language=language, price=priced(run)),
+            found,
             run.systems[system],
             language=language,
         )
-        for system, items in found.items()
-        if items
+        for system, found in items.items()
+        if found
     }
 
 

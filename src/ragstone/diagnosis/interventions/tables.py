@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -24,15 +24,11 @@ from ragstone.prices import Price
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
-if TYPE_CHECKING:
-    from ragstone.diagnosis.interventions.benchmark import Interventions
-
 _SHOWN = 8  # ids that a cell names
 
 
-def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> list[Table]:
-    """All tables of a run that have rows; with several systems, a set of rows for each."""
-    items = {system: benchmark.diagnosed(run, system) for system in run.systems}
+def tables(run: Run, items: Mapping[str, list[Diagnosed]], *, language: str = "en") -> list[Table]:
+    """All tables of a run that have rows; with several systems, a set of rows for each. `items`: by system."""
     known = {system: found for system, found in items.items() if found}
     return tables_of(known, language=language, price=priced(run), specs=run.systems)
 

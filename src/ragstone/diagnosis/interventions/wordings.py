@@ -1,10 +1,11 @@
 """Whether an answer says a reference in other words than a comparison of strings knows: in another order, in another
-notation, or a person by title and surname."""
+notation, a person by title and surname, or part by part ("16 weeks and 10 weeks")."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ragstone.analysis.gold_passages import states
 from ragstone.metrics.answer_match import is_denied
 from ragstone.systems._cues import stop_words
 from ragstone.text import detect, find_answer, words
@@ -13,6 +14,7 @@ from ragstone.text.equivalents import equivalents
 from ragstone.text.folding import fold_characters, letters_of
 from ragstone.text.measures import measures
 from ragstone.text.notation import beside_quantities, find_value, names_unit, unabbreviated
+from ragstone.types import Passage
 
 _LONGEST_NAME = 8  # words of a reference whose order does not matter
 _SMALL_WORDS = frozenset(("the", "a", "an", "of", "的", "之"))
@@ -84,3 +86,35 @@ def _person(alias: str, answer: str, question: str, known: Sequence[str]) -> lis
         others = {text[m.start() : m.start() + len(name)] for text in known for m in re.finditer(name[0], text)}
         return [match.span() for match in pattern.finditer(answer)] if name in others or not known else []
     return []
+
+
+_BETWEEN = re.compile(r",?\s+and\s+|\s*[;；、]\s*|以及|(?<=\w)[和与及](?=\w)", re.IGNORECASE)
+_COMMA = re.compile(r",\s+(?:and\s+)?|，")
+_SHORTEST = 2  # characters of a part: 共和国 has none
+
+
+def parts_of(reference: str, gold: Sequence[Passage] = ()) -> tuple[str, ...]:
+    """The parts of a reference that lists several; () if it is one. A comma stands between parts only where the gold
+    passages state each of them and nowhere all together: not in a date, or an address."""
+    found = tuple(part.strip() for part in _BETWEEN.split(reference))
+    if len(found) < 2 and gold and not any(states(item, [[reference]]) for item in gold):
+        listed = items_of(reference)
+        found = listed if all(any(states(item, [[part]]) for item in gold) for part in listed) else found
+    return found if len(found) > 1 and all(len(part) >= _SHORTEST for part in found) else ()
+
+
+def items_of(reference: str) -> tuple[str, ...]:
+    """What stands between the commas of a reference."""
+    return tuple(part.strip() for part in _COMMA.split(reference) if part.strip())
+
+
+def stated_parts(
+    slots: Sequence[Sequence[str]], answer: str, question: str = "", gold: Sequence[Passage] = ()
+) -> list[bool]:
+    """For each part of the answer whether it is stated, in whatever notation; the single slot of a reference that lists
+    parts has these."""
+    known = tuple(f"{item.title}\n{item.text}" for item in gold)
+    if len(slots) == 1 and not any(is_said(alias, answer, question, known) for alias in slots[0] if alias.strip()):
+        lists = [found for alias in slots[0] if (found := parts_of(alias, gold))]
+        slots = [(part,) for part in lists[0]] if lists else slots
+    return [any(alias.strip() and is_said(alias, answer, question, known) for alias in slot) for slot in slots]

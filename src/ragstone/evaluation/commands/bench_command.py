@@ -26,11 +26,11 @@ from ragstone.commands.options import (
     metrics_option,
     model_options_of,
     otlp_option,
-    portion_of,
     quiet_option,
     rate_options,
     report_option,
     run_option,
+    shard_of,
     shard_option,
 )  # fmt: skip
 from ragstone.commands.output import say, say_json
@@ -41,7 +41,7 @@ from ragstone.evaluation.commands.systems import bench_systems, http_options
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.engine.judging import Judging
+    from ragstone.engine.judge_tools import Judging
     from ragstone.evaluation.bench import BenchPlan, BenchResult
     from ragstone.prices import Price
 
@@ -132,7 +132,7 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
     if values["judge_price"] and (judging.model is None or not price):
         raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
     check_report(values)
-    portion_of(values)
+    shard_of(values)
     planning = plan_bench(
         name, options, models=models, judging=replace(judging, price=read_price(values["judge_price"])),
         metrics=values["metrics"],

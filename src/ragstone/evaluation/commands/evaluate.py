@@ -29,7 +29,6 @@ from ragstone.commands.options import (
     metrics_option,
     no_judge,
     otlp_option,
-    portion_of,
     quiet_option,
     rate_options,
     references_option,
@@ -37,6 +36,7 @@ from ragstone.commands.options import (
     rows_options,
     run_option,
     run_options_of,
+    shard_of,
     shard_option,
     table_options,
 )  # fmt: skip
@@ -116,7 +116,7 @@ def command(**values: Any) -> int:
     from ragstone.evaluation.evaluate import default_run, plan_evaluation  # noqa: PLC0415
 
     check_report(values)
-    portion_of(values)
+    shard_of(values)
     language = values["data_language"] or ""
     judging = judging_of(values, protocol=values["judge_protocol"], language=language)
     if judging.model is None and values["repeat"] > 1:

@@ -26,12 +26,12 @@ from ragstone.commands.options import (
     limit_options,
     metrics_option,
     otlp_option,
-    portion_of,
     references_option,
     report_option,
     rows_options,
     run_option,
     run_options_of,
+    shard_of,
     shard_option,
     table_options,
 )  # fmt: skip
@@ -81,7 +81,7 @@ def command(**values: Any) -> int:
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
-    portion_of(values)
+    shard_of(values)
     judge_price = read_price(values["judge_price"])
     check_report(values)
     language = values["data_language"] or ""

@@ -126,9 +126,9 @@ def protocols(**values: Any) -> int:
     The result shows how much accuracy the cheaper joint verification costs with this judge on these data: κ for each
     kind of verdict and the difference in each metric. --passages 5,10 repeats it with many long passages. Exit 3 if a
     sample could not be judged."""
-    from ragstone.datasets.tabular.reading import read_data  # noqa: PLC0415
+    from ragstone.datasets.tabular.eval_data import read_data  # noqa: PLC0415
     from ragstone.engine.execute import cache_folder  # noqa: PLC0415
-    from ragstone.engine.judging import Judging  # noqa: PLC0415
+    from ragstone.engine.judge_tools import Judging  # noqa: PLC0415
     from ragstone.experts.agreement import agreement_of_protocols_async  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 

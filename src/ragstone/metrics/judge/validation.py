@@ -8,7 +8,7 @@ from ragstone.metrics.judge.chunks import Excerpt, Part
 from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.problems import problem
 from ragstone.metrics.judge.reply import ids_problem
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 
 Reply = Mapping[str, Any]
 

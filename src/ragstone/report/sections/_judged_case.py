@@ -25,13 +25,14 @@ from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.judged import goodness
 from ragstone.report.metadata import condition_of, passage_name
 from ragstone.report.number_format import number
-from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import cut, one_line
 from ragstone.report.section import Canvas
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
+from ragstone.text.quotes import find_quote
 from ragstone.types import Benchmark, Passage, Record, Score, Usage
 
 _QUESTION, _LINE, _SCORES, _SLOTS = 1_000, 180, 30, 8
+_SEARCHED = 60_000  # characters of a passage that are searched
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Limits:
 
 
 CARD = Limits()
+
 Badges: TypeAlias = Sequence[tuple[str, str]]
 
 
@@ -289,3 +291,23 @@ def _reply(step: JudgeStep, w: Mapping[str, str], limit: int) -> dict[str, str]:
         "problem": w["problem"].format(problem=one_line(step.problem, _LINE)) if step.problem else "",
         "reply": reply + (f"… (+{left_out:,})" if left_out else ""),
     }
+
+
+def quote_spans(judged: Judged, texts: Sequence[str]) -> tuple[dict[int, list[Span]], set[str]]:
+    """Highlights by passage (`match` where a quote supports its claim, `wrong` where it only contradicts), and the
+    quotes that are missing from the passages they refer to. `texts` are the passages in order."""
+    spans: dict[int, list[Span]] = {}
+    missing: set[str] = set()
+    claims: list[AnswerClaim | ReferenceClaim] = [*judged.answer_claims, *judged.reference_claims]
+    for claim in claims:
+        for quote in claim.quotes:
+            located = False
+            for place in [quote.place] if quote.place else (*claim.supported_by, *claim.contradicted_by):
+                text = texts[place - 1][:_SEARCHED] if place <= len(texts) else ""
+                if (position := find_quote(quote.text, text)) is not None:
+                    located = True
+                    kind = "match" if place in claim.supported_by else "wrong"
+                    spans.setdefault(place, []).append(Span(str(place), *position, kind))  # type: ignore[arg-type]
+            if not located:
+                missing.add(quote.text)
+    return spans, missing

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.datasets.tabular.reading import question_id
+from ragstone.datasets.tabular.eval_data import question_id
 from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey

@@ -4,12 +4,13 @@ Nothing is imported before such an object arrives: the modules of its classes te
 """
 
 import importlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
-from ragstone.systems.frameworks.call import FrameworkCall
+from ragstone.types import Query
 
 __all__ = ["FrameworkCall", "framework_call"]
-
 # Class of a framework (the first part of its module, and its name) → the adapter's module.
 _CLASSES = {
     ("langchain_core", "Runnable"): "langchain",
@@ -18,6 +19,15 @@ _CLASSES = {
     ("haystack", "PipelineBase"): "haystack",
     ("dspy", "Module"): "dspy",
 }
+
+
+@dataclass(frozen=True)
+class FrameworkCall:
+    """`function` asks the object; `accepts` names what it takes besides the question (`python.PARAMETERS`)."""
+
+    framework: str
+    function: Callable[[Query], Awaitable[Any]]
+    accepts: frozenset[str] = frozenset()
 
 
 def framework_call(target: Any) -> FrameworkCall | None:

@@ -19,11 +19,11 @@ from ragstone.web.library import FoundRun
 from ragstone.web.page import address, canvas_of, language_of, library_of, number_in, page, parameter
 from ragstone.web.progress import ProgressWatch, progress_html
 from ragstone.web.run_cache import is_large
-from ragstone.web.spark import spark_html
 
 _SIZE = 40  # runs on a page
 _BUDGET_SECONDS = 0.4  # for the figures of the first rows; the others follow by themselves
 _CURVE = 30  # runs of a sparkline
+_WIDTH, _HEIGHT = 96, 22
 
 
 def _runs(request: Request) -> Response:
@@ -137,3 +137,18 @@ def _key_figure(value: Mapping[str, Any]) -> float | None:
 
 
 ROUTES = (Route("/", _runs), Route("/row", _one_row))
+
+
+def spark_html(canvas: Canvas, values: Sequence[float], label: str) -> Markup:
+    """A line through these values from 0 to 1, the last marked; "" for fewer than two. `label` has places for {first},
+    {last} and {n}."""
+    if len(values) < 2:
+        return Markup()
+    step = (_WIDTH - 8) / (len(values) - 1)
+    places = [
+        (4 + step * at, _HEIGHT - 3 - (_HEIGHT - 6) * min(1.0, max(0.0, value))) for at, value in enumerate(values)
+    ]
+    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+    text = label.format(first=f"{values[0]:.2f}", last=f"{values[-1]:.2f}", n=len(values))
+    x, y = (f"{place:.1f}" for place in places[-1])
+    return canvas.html("web/spark.html", width=_WIDTH, height=_HEIGHT, path=path, x=x, y=y, label=text)

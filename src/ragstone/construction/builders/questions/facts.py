@@ -12,7 +12,7 @@ from ragstone.construction.builders.questions.places import place_of
 from ragstone.construction.builders.steps import Step, Task, content_id
 from ragstone.text import detect, find_answer
 from ragstone.text.characters import HAN
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Passage
 
 _SHORTEST = 40  # letters of a chunk that can state a fact; a Chinese character counts as three

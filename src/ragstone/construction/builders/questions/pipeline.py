@@ -19,8 +19,8 @@ from ragstone.construction.builders.questions.gates import (
     Unambiguous,
 )
 from ragstone.construction.builders.questions.items import about, asked, types_of
+from ragstone.construction.builders.questions.question_passes import Paraphrase, WriteQuestions
 from ragstone.construction.builders.questions.selection import STYLES, SelectFacts
-from ragstone.construction.builders.questions.writing import Paraphrase, WriteQuestions
 from ragstone.construction.builders.steps import prompt_of
 from ragstone.errors import UnknownName, UsageError
 from ragstone.types import Passage

@@ -25,7 +25,7 @@ from ragstone.construction.builders.steps import Step, Task, content_id
 from ragstone.construction.builders.web_search import FoundPage
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.text import detect
-from ragstone.text.quoting import find_quote
+from ragstone.text.quotes import find_quote
 from ragstone.types import Passage
 
 CHUNK, TOP = 300, 30

@@ -1,0 +1,1 @@
+"""How the fields of the evidence are read from the answers to one question."""
