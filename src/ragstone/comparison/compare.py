@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.comparison.pairwise import compare_pairwise
 from ragstone.display import Table
 from ragstone.engine.blocking import public
-from ragstone.engine.open_run import open_checked, viewed
+from ragstone.engine.open_run import benchmark_of, open_checked, viewed
 from ragstone.errors import UsageError, check_name
 from ragstone.messages import preferred_language
 from ragstone.report.notebook import result_snippet, result_text
@@ -89,7 +89,10 @@ def compare_sides(
         return compare_pairwise(a, b, by, **options)
     flips = flips or flip_reader((a, b))
     readers, texts = (None, False) if flips is None else (flips.readers, flips.texts)
-    return compare_runs(a, b, group_by=group_by, readers=readers, texts=texts, **options)
+    found = compare_runs(a, b, group_by=group_by, readers=readers, texts=texts, **options)
+    with contextlib.suppress(UsageError):  # of a benchmark that is not installed
+        found = replace(found, texts=type(benchmark_of(a.run.meta, a.path)).__module__)
+    return found
 
 
 @contextlib.contextmanager
