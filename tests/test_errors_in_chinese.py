@@ -295,9 +295,10 @@ def test_every_kind_of_name_has_a_chinese_word() -> None:
 def test_what_is_wrong_with_json_is_told_in_chinese(text: str) -> None:
     with pytest.raises(ValueError, match="not JSON") as caught:
         strict_json(text)
-    said = told(f"{caught.value}.", "zh")
-    assert "不是 JSON（" in said
-    assert not _ENGLISH.search(said), said
+    for after in ("", "; expected a list of objects, one for each row"):
+        said = told(f"a.json: {caught.value}{after}.", "zh")
+        assert "不是 JSON（" in said
+        assert not _ENGLISH.search(said.removeprefix("a.json")), said
 
 
 def test_chinese_texts_address_their_reader_in_one_way() -> None:

@@ -14,8 +14,11 @@ import ragstone
 SOURCE = Path(ragstone.__file__).parent
 ROOT = SOURCE.parents[1]
 CATALOGUES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("messages_en.toml"))
-# Keys of two parts, of which one is no word of its own: an outcome of a probe, number or name of a table, a unit.
-_OF_TWO = re.compile(r"(passages|k|retrieve)_(not_taken|ignored|failed)|title_(7|published_\w+)|unit[._]h")
+# Keys of two parts, of which one is no word of its own: an outcome of a probe, number or name of a table, a unit,
+# a type of question.
+_OF_TWO = re.compile(
+    r"(passages|k|retrieve)_(not_taken|ignored|failed)|title_(7|published_\w+)|unit[._]h|field_question_type_\w+"
+)
 _IN_TEMPLATE = re.compile(r"\b(?:w|words|texts)\.(\w+)")
 
 

@@ -71,9 +71,12 @@ def _value(name: str, value: str, language: str) -> str:
         return value
     if value in texts["words"]:
         return texts["words"][value]
-    pieces = list(_pieces(value, language))
-    translated = "".join(piece for piece, _ in pieces)
-    return (translated if value.endswith(".") else translated.rstrip("。")) if all(f for _, f in pieces) else value
+    for text in dict.fromkeys((value, f"{value.removesuffix('.')}.")):  # a sentence may stand there without its stop
+        pieces = list(_pieces(text, language))
+        if all(found for _, found in pieces):
+            translated = "".join(piece for piece, _ in pieces)
+            return translated if value.endswith(".") else translated.rstrip("。")
+    return value
 
 
 def _where(match: re.Match[str], texts: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.analysis.test_topics import WORDS, questions
 from tests.benchmarks.recorded.memory_run import record
 
-from ragstone.analysis.slice_tables import MOST_ROWS, slice_tables
+from ragstone.analysis.slice_tables import MOST_ROWS, slice_name, slice_tables
 from ragstone.analysis.slices import LEAST, Slices, find_slices
 from ragstone.messages import messages
 from ragstone.types import Passage, Record
@@ -181,11 +181,19 @@ def test_few_questions_are_not_tested() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_names_slices_as_where_reads_them(language: str) -> None:
+def test_the_table_names_slices_in_words_and_as_where_reads_them(language: str) -> None:
     texts = messages("ragstone.analysis.slice_tables", language)
     records = planted(400, lambda columns: 0.6 if columns["region"] == "B" else 0.2)
     (table,) = slice_tables([only(records)], language=language)
-    assert table.rows[0].cells[0].text == "region=B"
+    assert table.rows[0].cells[0].text == "region = B"
+    named = slice_name({"question_type": "how_many", "noise_ratio": "0.8", "closed_book": "True"}, language=language)
+    assert (
+        named
+        == {
+            "en": "type of question = how many, noise ratio = 0.8, closed book = yes",
+            "zh": "问题类型 = 多少、噪声比例 = 0.8、闭卷 = 是",
+        }[language]
+    )
     assert any("--where region=B" in note for note in table.notes)
     (quiet,) = slice_tables([only(planted(100, lambda columns: 0.2))], language=language)
     assert all(texts["not_found"] in row.cells[0].note for row in quiet.rows)

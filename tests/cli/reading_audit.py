@@ -3,22 +3,24 @@
     python reading_audit.py FOLDER RUN [LABELS | FINDINGS.json | DATA.jsonl | TRACES.jsonl] [--only TABLE]
 
 Run in a process of its own, since an audit hook cannot be taken back. The folder has `zq_helper.py`, `zq_rubric.toml`
-and `zq_replies.jsonl`, whose names no honest file contains: an import or a read of one of them, a process, or a look-up
-or connection to another machine is an event. Every place of a string in the last file gets the payloads: each row
-another one; what stands there once gets three in turn, code in a file and two others, by turns from place to place.
-Each altered file is read by every command that reads such files, and by the pages of the viewer, the first that they
-link of each kind among them. Prints one JSON document: the numbers of strings' places, of payloads in each and of
-reads, the pages that were there, and the events."""
+and `zq_replies.jsonl`, whose names no honest file contains: an import or a read of one of them, a read outside the
+folder and what is installed, a process, or any look-up or connection is an event. Every place of a string in the last
+file gets the payloads: each row another one; what stands there once gets three in turn, code in a file and two others,
+by turns from place to place. Each altered file is read by every command that reads such files, and by the pages of the
+viewer, the first that they link of each kind among them. Prints one JSON document: the numbers of strings' places, of
+payloads in each and of reads, the pages that were there, and the events."""
 
 import argparse
 import contextlib
 import html
 import io
 import json
+import os
 import re
 import shutil
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,20 @@ PAYLOADS = (
     "http://198.51.100.7:9/zq", "rag(retriever=zq_helper.py:search)", "../zq_outside.txt", "file:///zq_outside.txt",
 )  # fmt: skip
 BAIT = ("zq_helper", "zq_rubric", "zq_replies", "zq_model", "zq_outside", "198.51.100.7")
-WATCHED = ("import", "open", "socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.exec", "os.posix_spawn")
+NEVER = (
+    "socket.connect",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "socket.sendto",
+    "subprocess.Popen",
+    "os.exec",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.system",
+)  # whatever it is done with
+OPENED = ("open", "sqlite3.connect", "os.listdir", "os.scandir")
+WATCHED = ("import", "ctypes.dlopen", *OPENED, *NEVER)
+PLACES: list[str] = []  # where files may be read: the folder, those of this process, and what is installed
 COLUMNS = {  # the columns of JSON, and those that are names
     "meta": (("value",), ()), "systems": (("spec",), ("system_id",)), "cases": (("payload",), ()),
     "records": (("response", "error"), ()), "scores": (("payload",), ("metric",)), "verdicts": (("payload",), ()),
@@ -49,8 +64,18 @@ def hook(event: str, arguments: tuple[Any, ...]) -> None:
     if watching and event in WATCHED:
         text = " ".join(map(str, arguments[:2]))
         is_bait = any(name in text for name in BAIT) and not text.endswith("Error")
-        if is_bait or event in ("subprocess.Popen", "os.exec", "os.posix_spawn"):
+        if is_bait or event in NEVER or (event in OPENED and is_outside(arguments[0])):
             events.append((event, text))
+
+
+def is_outside(path: Any) -> bool:
+    """Whether a path is in none of the places where files may be read."""
+    if not isinstance(path, str | bytes | os.PathLike):  # a descriptor
+        return False
+    text = os.fsdecode(path)
+    if text in ("", ":memory:") or text.startswith(("file:", "/dev/", "/proc/self")):
+        text = text.removeprefix("file:").partition("?")[0]
+    return bool(text) and text != ":memory:" and not os.path.abspath(text).startswith(tuple(PLACES))  # noqa: PTH100
 
 
 def places(value: Any, way: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -162,10 +187,11 @@ def commands(name: str) -> tuple[tuple[str, ...], ...]:
     """What reads such a file."""
     if name.endswith(".run"):
         return (
-            ("show", name, "--all"), ("report", name, "-o", "page.html"),
+            ("show", name, "--all"), ("show", name, "--slices"), ("report", name, "-o", "page.html"),
             ("export", name, "--format", "jsonl", "-o", "x.jsonl"),
             ("export", name, "--format", "junit", "-o", "x.xml"), ("gate", name, "--fail-under", "answer_match=0.1"),
-            ("compare", "sound.run", name), ("trend", "sound.run", name), ("diagnose", name),
+            ("compare", "sound.run", name), ("compare", name, "sound.run", "--report", "page.html"),
+            ("trend", "sound.run", name), ("diagnose", name),
             ("merge", name, "-o", "merged.run"), ("annotate", name, "--labels", "new.sqlite", "--json"),
         )  # fmt: skip
     if name.endswith(".sqlite"):
@@ -173,13 +199,13 @@ def commands(name: str) -> tuple[tuple[str, ...], ...]:
             ("agreement", "experts", name, "--run", "sound.run"), ("agreement", "experts", name),
             ("annotate", "--labels", name, "--export", "labels.csv", "--force"), ("data", "review", name),
             ("annotate", "--labels", name, "--adjudicate", "--json"),
-            ("data", "export", name, "-o", "out.jsonl", "--force"),
+            ("data", "export", name, "-o", "out.jsonl", "--force"), ("data", "edits", name),
         )  # fmt: skip
     if name.endswith(".json"):
         return ("report", "sound.run", "-o", "page.html"), ("show", "sound.run", "--all")
     return (
         ("data", "check", name), ("eval", name, "--metrics", "answer_match", "--run", "new.run", "--quiet"),
-        ("diagnose", name, "--run", "new2.run", "--quiet"),
+        ("diagnose", name, "--run", "new2.run", "--quiet"), ("annotate", name, "--labels", "new.sqlite", "--json"),
     )  # fmt: skip
 
 
@@ -237,6 +263,12 @@ def main() -> None:
             return len(actions) + len(kinds)
 
         read()  # everything that is imported late is imported now
+        homes = [os.environ.get(name, "/nowhere") for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")]
+        code = [Path(sys.modules["ragstone"].__file__ or "").parent, Path(__file__).parent, *sys.path, sys.prefix,
+                sys.base_prefix, sys.base_exec_prefix]  # fmt: skip
+        known = (folder, tempfile.gettempdir() + "/ragstone", *homes, *code, "/dev", "/proc/self", "/usr/share")
+        PLACES.extend(str(Path(place).resolve()) for place in known if str(place))
+        PLACES.extend(str(place) for place in known if str(place))
         sys.addaudithook(hook)
         found = [place for place in all_places(source) if given.only in ("", place[0])]
         reads, fewest = 0, len(PAYLOADS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.bombs import BOMBS
-from tests.cli.tools import command, environment
+from tests.cli.tools import command, environment, process
 
 MEMORY, SECONDS = 500, 30
 # A small process that starts the command: the kernel counts the memory of whoever starts a process as its own.
@@ -45,3 +45,24 @@ def test_a_bomb_ends_in_one_line_within_its_budget(tmp_path: Path, make: Callabl
     assert name in told[0]
     assert kilobytes / 1024 < MEMORY
     assert seconds < SECONDS
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("letter", ["x", "中"])
+def test_a_token_of_ten_megabytes_is_work_that_grows_with_its_length(tmp_path: Path, letter: str) -> None:
+    """By the square it would take hours: 100,000 letters once took 42 seconds. `process` ends a command after two
+    minutes, which is ten times what it takes."""
+    token = letter * (10_000_000 // len(letter.encode()))
+    said = "The fee of the pool is 7 euros per day. The pool opens at 9."
+    (tmp_path / "docs.csv").write_text(f"title,text\nA,{token}\nB,{said}\n", "utf-8")
+    (tmp_path / "rows.csv").write_text(f"question,answer,reference\nWhat is the fee?,{token},7 euros\n", "utf-8")
+    (tmp_path / "q.csv").write_text("question,reference\nWhat is the fee of the pool?,7 euros\n", "utf-8")
+    metrics = ("--metrics", "answer_match,token_f1,rouge_l,refusal")
+    for words in (
+        ("build", "questions", "docs.csv", "-o", "out", "--model", "local/template", "--size", "1"),
+        ("run", "q.csv", "--system", "rag(k=1)", "--corpus", "docs.csv", "--metrics", "answer_match", "--run", "a.run"),
+        ("eval", "rows.csv", *metrics, "--run", "e.run"), ("report", "e.run", "-o", "e.html"),
+    ):  # fmt: skip
+        told = process(*words, folder=tmp_path)
+        assert told.code == 0, (words, told.err)

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import TypeAlias
 
+import pytest
 from tests.cli.tools import Told
 
 from ragstone.metrics import GROUPS, METRICS
@@ -22,6 +23,14 @@ def test_every_metric_is_listed_once_with_its_range_and_its_needs(ragstone: Rags
     assert out.count("Range") == 0
     assert out.count("Needs the answer, passages; a judge.") >= 3
     assert out.index("five: ") < out.index("  faithfulness\n") < out.index("rank: ") < out.index("  refusal\n")
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Needs nothing."), ("zh", "。不需要其他数据。")])
+def test_a_metric_that_needs_nothing_says_so_in_a_sentence(
+    ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch, language: str, said: str
+) -> None:
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", language)
+    assert said in ragstone("metrics").out
 
 
 def test_a_group_lists_its_metrics(ragstone: Ragstone) -> None:

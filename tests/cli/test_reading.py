@@ -76,13 +76,17 @@ def test_the_direction_of_a_metric_is_known_without_loading_its_file(
 
 
 @pytest.mark.slow
-def test_the_audit_sees_code_that_a_reader_loads(work: Path) -> None:
+@pytest.mark.parametrize(
+    ("reader", "seen"),
+    [("metrics.find_metric(name)", "zq_"), ("os.listdir('/var')", "/var"), ("socket.getaddrinfo('::1', 9)", "::1")],
+)
+def test_the_audit_sees_what_a_reader_loads_reads_and_looks_up(work: Path, reader: str, seen: str) -> None:
     naive = (
-        f"import runpy, sys; sys.argv[0] = {str(AUDIT)!r}; import ragstone.metrics as metrics;"
-        "metrics._better = lambda name: (metrics.find_metric(name), 'higher')[1];"
+        f"import os, runpy, socket, sys; sys.argv[0] = {str(AUDIT)!r}; import ragstone.metrics as metrics;"
+        f"metrics._better = lambda name: ({reader}, 'higher')[1];"
         f"runpy.run_path({str(AUDIT)!r}, run_name='__main__')"
     )
-    assert any("zq_" in what for _, what in audited(work, "e.run", only="scores", program=naive)["events"])
+    assert any(seen in what for _, what in audited(work, "e.run", only="scores", program=naive)["events"])
 
 
 @pytest.mark.slow

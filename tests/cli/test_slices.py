@@ -36,7 +36,9 @@ def test_a_slice_is_shown_gated_and_compared(ragstone: Callable[..., Told], tmp_
     for language in ("en", "zh"):
         told = ragstone("show", path, "--slices", "--language", language)
         assert told.code == 0
-        assert f"topic={topic}" in told.out.replace("\n", "")
+        shown = " ".join(told.out.split())
+        assert f"{ {'en': 'topic', 'zh': '主题'}[language] } = {topic}" in shown
+        assert f"ragstone gate RUN --where topic={topic} --fail-under" in shown
     document = ragstone("show", path, "--slices", "--json").document
     (system,) = document["systems"]
     assert system["found"][0]["where"] == {"topic": topic}

@@ -153,7 +153,7 @@ def test_where_nothing_was_found_it_says_what_could_have_been() -> None:
     assert int(power.rows[0].cells[3].text.replace(",", "")) == row.needed(0.05) > 40
     few = compared(values("m", 0.0, 1.0, 0.0), values("m", 0.0, 1.0, 0.0))
     assert few.rows[0].smallest is None
-    assert comparison_tables(few)[1].rows[0].cells[2].text == "none"
+    assert comparison_tables(few)[1].rows[0].cells[2].text == "no difference"
     moved = compared(values("m", *[0.0] * 20), values("m", *[1.0] * 20))
     assert not any(table.id == "compare-power" for table in comparison_tables(moved))
     assert any(table.id == "compare-power" for table in comparison_tables(moved, power=0.1))

@@ -232,6 +232,16 @@ _EDIT = (
 )
 
 
+def test_the_same_command_again_has_the_same_warnings_in_json(ragstone: Any) -> None:
+    """It asks nothing, so that what was learnt of the system comes from the run file."""
+    Path("app.py").write_text("def ask(question):\n    return 'I do not know.'\n", "utf-8")
+    Path("q.csv").write_text("question,reference\nHow tall is it?,5 m\n", "utf-8")
+    words = ("diagnose", "q.csv", "--system", "app.py:ask", "--run", "d.run", "--quiet", "--json")
+    first, again = (json.loads(ragstone(*words).out)["warnings"] for _ in range(2))
+    assert len(first) >= 3
+    assert again == first
+
+
 @pytest.mark.parametrize(("language", "why"), [("en", "passages that are ignored"), ("zh", "答案缓存")])
 def test_a_condition_without_effect_is_told_on_page_terminal_and_in_json_with_the_three_lines_to_add(
     language: str, why: str, ragstone: Any

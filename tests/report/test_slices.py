@@ -39,7 +39,7 @@ def planted(n: int) -> MemoryRun:
 
 def test_the_clearest_slice_is_named_first_and_links_to_its_wrong_answers() -> None:
     html = render(planted(40), SmallBenchmark(), cases_shown=8)
-    line = "fails most where noise_ratio=0.8: 100% wrong, 0% in the rest."
+    line = "fails most where noise ratio = 0.8: 100% wrong, 0% in the rest."
     section = html[html.index(line) : html.index("worst answers</h2>")]
     linked, places = (
         re.findall(r'href="#(case-[^"]+)"', section),
@@ -48,7 +48,7 @@ def test_the_clearest_slice_is_named_first_and_links_to_its_wrong_answers() -> N
     assert len(linked) == 8
     assert {*linked} == {*places}
     assert re.search(r"and \d+ more wrong answers", section)
-    assert "在 noise_ratio=0.8 处最常出错" in render(planted(40), SmallBenchmark(), language="zh")
+    assert "在“噪声比例 = 0.8”处最常出错" in render(planted(40), SmallBenchmark(), language="zh")
 
 
 def test_a_run_with_few_questions_has_no_such_section_and_one_without_slices_says_so() -> None:

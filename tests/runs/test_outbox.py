@@ -13,7 +13,7 @@ import pytest
 from tests.runs.doubles import QUESTION, Echo, Length, case, cases, new_file, records
 
 from ragstone.errors import FileDamaged, StorageError, UsageError
-from ragstone.runs import run_cases
+from ragstone.runs import outbox, run_cases
 from ragstone.runs.entries import CaseResult, CaseRow, ScoreRow
 from ragstone.runs.outbox import FILE_BYTES, Outbox, leftovers
 from ragstone.runs.owners import forget, is_dead, new_owner
@@ -32,9 +32,9 @@ async def left_behind(path: Path) -> Path:
     echo, owner = Echo(), new_owner()
     with new_file(path, echo) as file:
         await run_cases(file, cases(1), systems=[echo], metrics=[Length()])
-        outbox = Outbox(path, owner, file._outbox._file_id)
+        box = Outbox(path, owner, file._outbox._file_id)
         for number in (0, 1, 2):
-            part = outbox.put(answered(number))
+            part = box.put(answered(number))
         rows = [CaseRow(key_of(case.id), to_json(case)) for case in cases(5)()]
         await file.lease("scripted/echo", rows, frozenset())
     with part.path.open("ab") as stream:
@@ -81,7 +81,8 @@ async def cut(path: Path, size: int, count: int = 60) -> Echo:
     echo = Echo(before=before)
     with pytest.raises(FileDamaged) as caught, new_file(path, echo) as file:
         await run_cases(file, cases(count), systems=[echo], metrics=[Length()], concurrency=4)
-    kept = f"{len(echo.answered)} answers are kept beside it: move it away, then run the same command again."
+    n = len(echo.answered)
+    kept = f"{n} of the {n} answers of this command are kept beside it: move it away, then run the same command again."
     assert str(caught.value).endswith(kept)
     return echo
 
@@ -90,8 +91,12 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("size", [0, 1_000, 4_096])
-async def test_a_file_that_was_cut_short_costs_no_answered_request(tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize(("size", "part"), [(0, FILE_BYTES), (1_000, FILE_BYTES), (4_096, FILE_BYTES), (4_096, 500)])
+async def test_a_file_that_was_cut_short_costs_no_answered_request(
+    tmp_path: Path, size: int, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In many `part`s, too: what was committed long ago is lost with the file, unless it is beside it."""
+    monkeypatch.setattr(outbox, "FILE_BYTES", part)
     path = tmp_path / "a.run"
     cut_off = await cut(path, size)
     if size:
@@ -139,33 +144,38 @@ async def test_answers_to_another_question_system_or_case_are_not_taken_over(tmp
     assert len(again.asked) == 60
 
 
-def test_a_part_goes_when_all_of_it_is_committed(tmp_path: Path) -> None:
-    outbox = Outbox(tmp_path / "a.run", new_owner(), "id")
+def test_the_oldest_parts_go_when_they_are_committed_and_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "KEPT_BYTES", 2 * FILE_BYTES)
+    box = Outbox(tmp_path / "a.run", new_owner(), "id")
     big = "x" * (FILE_BYTES // 2)
-    parts = [outbox.put(answered(number, big)) for number in range(5)]
+    parts = [box.put(answered(number, big)) for number in range(5)]
     assert [part.path.name[-2:] for part in parts] == ["-1", "-1", "-2", "-2", "-3"]
     for part in parts[:3]:
-        outbox.done(part)
+        box.done(part)
     assert not parts[0].path.exists()
     assert parts[2].path.exists()
+    assert (box.answers, box.received) == (3, 5)
     for part in parts[3:]:
-        outbox.done(part)
-    outbox.close()
+        box.done(part)
+    assert parts[2].path.exists()  # there is room for it
+    box.close()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_answer_may_be_committed_after_the_outbox_was_closed(tmp_path: Path) -> None:
-    outbox = Outbox(tmp_path / "a.run", new_owner(), "file")
-    part = outbox.put(answered(0))
-    outbox.close()
-    outbox.done(part)
+    box = Outbox(tmp_path / "a.run", new_owner(), "file")
+    part = box.put(answered(0))
+    box.close()
+    box.done(part)
     assert part.path.exists()
 
 
 def test_an_answer_that_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
-    outbox = Outbox(tmp_path / "gone" / "a.run", new_owner(), "id")
+    box = Outbox(tmp_path / "gone" / "a.run", new_owner(), "id")
     with pytest.raises(StorageError, match="an answer could not be kept beside it"):
-        outbox.put(answered(1))
+        box.put(answered(1))
 
 
 def test_an_owner_is_dead_when_its_process_is() -> None:

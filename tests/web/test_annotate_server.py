@@ -3,9 +3,12 @@
 import json
 import signal
 import subprocess
+import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import pytest
 from tests.cli.tools import command, environment
 from tests.web.rounds import standing
 
@@ -45,3 +48,33 @@ def test_the_command_makes_the_round_and_serves_its_labels_and_no_run(tmp_path: 
             server.kill()
     ((expert, task, _), value) = next(iter(standing(tmp_path / "labels.sqlite").items()))
     assert (expert, task, value) == ("Ida", "correct", "yes")
+
+
+def test_a_team_gets_a_link_each_with_which_nobody_labels_under_another_name(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text('{"id": "q", "question": "What is 1?", "answer": "1", "reference": "1"}\n')
+    words = command("annotate", "data.jsonl", "--port", "0", "--host", "0.0.0.0", "--allowed-host", "team.example",
+                    "--experts", "Ida,Bo")  # fmt: skip
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environment(tmp_path), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as server:
+        try:
+            assert server.stdout is not None
+            assert "http://team.example:" in server.stdout.readline()
+            links = dict(server.stdout.readline().strip().split(": ", 1) for _ in range(2))
+            assert set(links) == {"Ida", "Bo"}
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            ida, bo = (urllib.parse.urlsplit(links[name]) for name in ("Ida", "Bo"))
+            assert (ida.hostname, bo.hostname) == ("team.example", "team.example")
+            port, own = ida.port, ida.query
+
+            def opened(query: str) -> str:
+                with browser.open(f"http://127.0.0.1:{port}/annotate?{query}", timeout=60) as answer:
+                    return str(answer.read().decode())
+
+            assert "Is the answer correct?" in opened(own)
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                opened("expert=Bo")
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/annotate?{own.replace('Ida', 'Bo')}", timeout=60)
+        finally:
+            server.kill()

@@ -51,14 +51,15 @@ def command(run_file: Path, language: str | None, *, every: bool, where_it_fails
 
 def _say_slices(run: "OpenRun", language: str, *, as_json: bool) -> None:
     from ragstone.engine.slices import slice_tables, slice_verdict, slices  # noqa: PLC0415
+    from ragstone.report.metadata import words_of  # noqa: PLC0415
 
-    results = slices(run)
+    results, words = slices(run), words_of(run.benchmark, language)
     if as_json:
         say_json({"run": str(run.path), "systems": [_slices_document(result) for result in results]})
     else:
         for result in results:
-            say(slice_verdict(result, language=language))
-        say_tables(slice_tables(results, language=language), language=language)
+            say(slice_verdict(result, language=language, words=words))
+        say_tables(slice_tables(results, language=language, words=words), language=language)
 
 
 def _slices_document(result: "Slices") -> dict[str, Any]:

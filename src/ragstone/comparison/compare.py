@@ -12,7 +12,7 @@ from ragstone.comparison.compare_figures import Comparison, Difference, Flip, Re
 from ragstone.comparison.compare_flips import FlipReader, flip_reader
 from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.display import Table
-from ragstone.engine.open_run import open_checked, viewed
+from ragstone.engine.open_run import benchmark_of, open_checked, viewed
 from ragstone.engine.public_functions import public
 from ragstone.errors import UnknownName, UsageError, check_name
 from ragstone.messages import preferred_language
@@ -91,7 +91,10 @@ def compare_sides(
         return compare_pairwise(a, b, by, **options)
     flips = flips or flip_reader((a, b))
     readers, texts = (None, False) if flips is None else (flips.readers, flips.texts)
-    return compare_runs(a, b, group_by=group_by, readers=readers, texts=texts, **options)
+    found = compare_runs(a, b, group_by=group_by, readers=readers, texts=texts, **options)
+    with contextlib.suppress(UsageError):  # of a benchmark that is not installed
+        found = replace(found, texts=type(benchmark_of(a.run.meta, a.path)).__module__)
+    return found
 
 
 @contextlib.contextmanager

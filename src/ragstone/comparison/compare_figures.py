@@ -131,7 +131,8 @@ class Comparison:
     `unpaired`: metrics without a pair that has both scores, with the number of failed pairs in A and in B.
     `one_sided`: metrics that only one side has: (A only, B only). `judges`: the judge's models as the endpoint named
     them, in A and in B. `differing`: other settings in which the runs differ, such as the template. `unfinished`:
-    sides with cases left to ask, as (name, asked, planned). `commands`: the command lines of A and B."""
+    sides with cases left to ask, as (name, asked, planned). `commands`: the command lines of A and B. `texts`: the
+    module whose texts name the metrics that a benchmark derives, "" if there is none."""
 
     a: Side
     b: Side
@@ -146,6 +147,7 @@ class Comparison:
     differing: tuple[str, ...] = ()
     unfinished: tuple[tuple[str, int, int], ...] = ()
     commands: tuple[str, str] = ("", "")
+    texts: str = ""
 
     @property
     def coverage(self) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ragstone.analysis.sides import RIGHT
 from ragstone.comparison.compare_figures import Comparison, Difference
-from ragstone.comparison.difference_tables import comparison_tables, label_of, labels_of
+from ragstone.comparison.difference_tables import comparison_tables, label_of, labels_of, texts_for
 from ragstone.display import Action, Chart, Dot, Summary, Table
 from ragstone.engine.open_run import check_target
 from ragstone.messages import messages
@@ -43,7 +43,7 @@ def _kind(row: Difference) -> Literal["regression", "improvement", "change"]:
 def comparison_verdict(comparison: Comparison, *, language: str = "en", opened: bool = False) -> list[str]:
     """One sentence for each metric that fell or rose, the most important first: regressions, improvements, then changes
     without a better direction; the last sentence names what did not change. `opened`: `right_line` stands above."""
-    words = messages(__name__, language)
+    words = texts_for(comparison, __name__, language)
     order = ("regression", "improvement", "change")
     rows = [row for row in comparison.rows if row.primary and not (opened and row.metric == RIGHT and not row.group)]
     moved = sorted((row for row in rows if row.significant()), key=lambda row: order.index(_kind(row)))
@@ -71,7 +71,7 @@ def comparison_summary(comparison: Comparison, *, judged: bool = False, language
     """What the page of a comparison opens with: two sentences, the differences by metric as dots (what differs
     first), and what to do about metrics that are worse or, unless right answers are compared (`judged`), that more
     questions would decide."""
-    words = messages(__name__, language)
+    words = texts_for(comparison, __name__, language)
     rows = sorted((row for row in comparison.rows if row.primary), key=lambda row: not row.significant())
     ends = [abs(end) for row in rows for end in (row.difference, row.low, row.high) if end is not None]
     scale = max(ends, default=0.0) or 1.0

@@ -7,8 +7,10 @@ from ragstone.analysis.sides import RIGHT
 from ragstone.comparison.compare_figures import FLIPPED, Comparison, Difference, Side
 from ragstone.display import Cell, Row, Table, short_names
 from ragstone.messages import messages
+from ragstone.report.metadata import metric_name
 
 _LONGEST_NAME = 16  # longer names of systems stand in the title instead of the column heads
+_ALIASES = 3  # metrics with the same scores that are named
 
 
 def labels_of(*sides: Side) -> tuple[str, str]:
@@ -26,7 +28,7 @@ def comparison_tables(
     """The differences, and the samples that moved, `lost` first; of a metric at most `moves` in either direction.
     `power`: a difference; how many questions would show it. What these questions can show is also told if they show no
     difference."""
-    texts = messages(__name__, language)
+    texts = texts_for(comparison, __name__, language)
     grouped = any(row.group for row in comparison.rows)
     several = any(row.samples != row.n for row in comparison.rows)  # pairs of a sample
     rows = [
@@ -77,16 +79,25 @@ def _flips_table(comparison: Comparison, moves: int | None, texts: Mapping[str, 
 def _metric(row: Difference, texts: Mapping[str, str]) -> str:
     remarks = [texts[row.better]] if row.better != "higher" else []
     names = [_named(name, texts) for name in (row.metric, *row.aliases)]
-    remarks += [texts["same_scores"].format(names=", ".join(names[1:]))] if row.aliases else []
+    if aliases := names[1:]:
+        if len(aliases) > _ALIASES + 1:
+            aliases[_ALIASES:] = [texts["more_names"].format(n=len(aliases) - _ALIASES)]
+        remarks.append(texts["same_scores"].format(names=texts["join"].join(aliases)))
     return f"{names[0]} ({texts['apart'].join(remarks)})" if remarks else names[0]
 
 
 def _named(metric: str, texts: Mapping[str, str]) -> str:
-    return texts["right_answers"] if metric == RIGHT else metric
+    return texts["right_answers"] if metric == RIGHT else metric_name(metric, texts)
+
+
+def texts_for(comparison: Comparison, module: str, language: str) -> Mapping[str, str]:
+    """The texts of a module of this package, with those in which the benchmark of a comparison names its metrics."""
+    own = messages(comparison.texts, language) if comparison.texts else {}
+    return {**own, **messages(module, language)}
 
 
 def label_of(row: Difference, texts: Mapping[str, str]) -> str:
-    """The metric and its group of cases, for a reader. `texts`: of this module."""
+    """The metric and its group of cases, for a reader. `texts`: of `texts_for`."""
     return replace(row, metric=_named(row.metric, texts)).label
 
 
@@ -124,10 +135,10 @@ def _notes(comparison: Comparison, texts: Mapping[str, str]) -> Iterator[str]:
         reason = texts[f"why.{why.kind}"].format(what=why.what, a=why.a, b=why.b)
         yield texts["refused"].format(metric=name, why=reason)
     for name, (a, b) in comparison.unpaired.items():
-        yield texts["unpaired"].format(metric=name, a=a, b=b)
+        yield texts["unpaired"].format(metric=_named(name, texts), a=a, b=b)
     for side, names in zip(("first", "second"), comparison.one_sided, strict=True):
         if names:
-            yield texts[side].format(names=", ".join(names))
+            yield texts[side].format(names=texts["join"].join(_named(name, texts) for name in names))
     if comparison.differing:
         yield texts["differing"].format(names=", ".join(comparison.differing))
     if all(comparison.judges) and comparison.judges[0] != comparison.judges[1]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from ragstone.analysis.fields import fields_of
 from ragstone.analysis.selection import check_selection, matches
@@ -12,6 +13,7 @@ from ragstone.display import Table
 from ragstone.engine.open_run import OpenRun, read_run
 from ragstone.engine.public_functions import public
 from ragstone.messages import preferred_language
+from ragstone.report.metadata import words_of
 from ragstone.report.notebook import result_snippet, result_text
 from ragstone.types import Record
 
@@ -20,7 +22,10 @@ __all__ = ["Slice", "Slices", "slice_tables", "slice_verdict", "slices"]
 
 @dataclass(frozen=True, repr=False)
 class ShownSlices(Slices):
-    """The slices of a system, which show themselves: the clearest one in a sentence, and the table."""
+    """The slices of a system, which show themselves: the clearest one in a sentence, and the table. `named_by`: the
+    class of the benchmark, whose texts name the fields."""
+
+    named_by: type[Any] | None = None
 
     def __repr__(self) -> str:
         return _text([self])
@@ -30,11 +35,14 @@ class ShownSlices(Slices):
         return _html([self])
 
 
-class SlicesOfSystems(list[Slices]):
+class SlicesOfSystems(list[ShownSlices]):
     """The slices of each system, which show themselves in the same way."""
 
-    def __init__(self, results: Iterable[Slices]) -> None:
-        super().__init__(ShownSlices(**{each.name: getattr(one, each.name) for each in fields(one)}) for one in results)
+    def __init__(self, results: Iterable[Slices], named_by: type[Any] | None = None) -> None:
+        super().__init__(
+            ShownSlices(**{each.name: getattr(one, each.name) for each in fields(one)}, named_by=named_by)
+            for one in results
+        )
 
     def __repr__(self) -> str:
         return _text(self)
@@ -44,18 +52,19 @@ class SlicesOfSystems(list[Slices]):
         return _html(self)
 
 
-def _text(results: Sequence[Slices]) -> str:
+def _text(results: Sequence[ShownSlices]) -> str:
     return result_text(*_leading(results), language=preferred_language())
 
 
-def _html(results: Sequence[Slices]) -> str:
+def _html(results: Sequence[ShownSlices]) -> str:
     return result_snippet(*_leading(results))
 
 
-def _leading(results: Sequence[Slices]) -> tuple[str, list[Table]]:
+def _leading(results: Sequence[ShownSlices]) -> tuple[str, list[Table]]:
     language = preferred_language()
-    verdict = "\n".join(slice_verdict(result, language=language) for result in results)
-    return verdict, slice_tables([result for result in results if any(result.tested)], language=language)
+    words = words_of(results[0].named_by if results else None, language)
+    verdict = "\n".join(slice_verdict(result, language=language, words=words) for result in results)
+    return verdict, slice_tables([result for result in results if any(result.tested)], language=language, words=words)
 
 
 @public
@@ -88,4 +97,4 @@ def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None,
 
     results = find_slices(view.records(texts=benchmark.reads_texts), right, pairs=pairs)
     check_selection(str(run.path), selected, (), available, empty=not chosen)
-    return SlicesOfSystems(results)
+    return SlicesOfSystems(results, type(benchmark))

@@ -68,17 +68,19 @@ def _tokens(text: str, chinese: bool) -> list[str]:
 
 
 def longest_common(left: Sequence[str], right: Sequence[str]) -> int:
-    """The length of the longest common subsequence, with one step per word of `right` and one bit per word of
-    `left` (Hyyrö 2004), which is fast for long texts."""
+    """The length of the longest common subsequence, with one step per word of the longer text that the shorter has, and
+    one bit per word of the shorter (Hyyrö 2004), which is fast where one of them is long."""
+    short, long = sorted((left, right), key=len)
     places: dict[str, int] = {}
-    for place, word in enumerate(left):
+    for place, word in enumerate(short):
         places[word] = places.get(word, 0) | 1 << place
-    every = (1 << len(left)) - 1
+    every = (1 << len(short)) - 1
     row = every
-    for word in right:
-        met = row & places.get(word, 0)
-        row = ((row + met) | (row - met)) & every
-    return len(left) - row.bit_count()
+    for word in long:
+        if word in places:
+            met = row & places[word]
+            row = ((row + met) | (row - met)) & every
+    return len(short) - row.bit_count()
 
 
 PLUGINS = {"rouge_l": RougeL()}

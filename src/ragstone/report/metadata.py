@@ -56,10 +56,19 @@ def column_of(name: str, text: str, language: str, benchmark: Benchmark | None) 
     return one_line(words.get(f"column_{name}", name), 80), one_line(words.get(f"column_{name}_{text}", text), _LINE)
 
 
-def words_of(benchmark: Benchmark | None, language: str) -> Mapping[str, str]:
-    """What a benchmark calls its fields, and what every one does."""
-    own = {} if benchmark is None else messages(type(benchmark).__module__, language)
+def words_of(benchmark: Benchmark | type[Any] | None, language: str) -> Mapping[str, str]:
+    """What a benchmark (or its class) calls its fields, and what every one does."""
+    kind = benchmark if isinstance(benchmark, type) else type(benchmark)
+    own = {} if benchmark is None else messages(kind.__module__, language)
     return {**messages(_SHARED, language), **own}
+
+
+def metric_name(metric: str, words: Mapping[str, str]) -> str:
+    """A metric for a reader: one that its benchmark derives has the words of the benchmark (`metric_KIND` with
+    `KIND_NAME`, as for `cause.memory` of a diagnosis), any other its name."""
+    kind, _, name = metric.partition(".")
+    frame = words.get(f"metric_{kind}") if name else None
+    return metric if frame is None else frame.format(name=words.get(f"{kind}_{name}", name))
 
 
 def passage_name(passage_id: str, language: str, benchmark: Benchmark | None) -> str:

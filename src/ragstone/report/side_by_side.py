@@ -11,7 +11,7 @@ from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
 from ragstone.report.html import lang_attribute, marked, score_entries
-from ragstone.report.metadata import passage_name
+from ragstone.report.metadata import metric_name, passage_name, words_of
 from ragstone.report.number_format import number
 from ragstone.report.passage_path import changes, is_gold, prompted
 from ragstone.report.sanitize import one_line
@@ -121,7 +121,9 @@ def _passage(
 def _scores(
     canvas: Canvas, w: Mapping[str, str], columns: Sequence[Column]
 ) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Each metric with its score in every column, its reason, and the difference from the first column."""
+    """Each metric with its score in every column, its reason, and the difference from the first column; of those that
+    the benchmark derives, such as causes, the ones that are not 0."""
+    words = words_of(columns[0].benchmark, canvas.language)
     entries = [
         {name: (text, why) for name, text, why in score_entries(canvas, column.record.scores, w, limit=_SCORES)}
         for column in columns
@@ -131,6 +133,9 @@ def _scores(
     ]  # fmt: skip
     rows = []
     for name in dict.fromkeys(name for entry in entries for name in entry):
+        shown = metric_name(name, words)
+        if shown != name and not any(scored.get(name) for scored in values):
+            continue
         cells, base = list[tuple[str, str, str]](), values[0].get(name)
         for place, (entry, scored) in enumerate(zip(entries, values, strict=True)):
             text, why = entry.get(name, ("–", ""))
@@ -138,5 +143,5 @@ def _scores(
             if place and base is not None and now is not None and now != base:
                 change = ("+" if now > base else "−") + number(abs(now - base))
             cells.append((text, why, change))
-        rows.append((name, cells))
+        rows.append((shown, cells))
     return rows

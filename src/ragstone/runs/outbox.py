@@ -23,8 +23,9 @@ from ragstone.errors import StorageError
 from ragstone.runs.entries import CaseResult, CaseRow, Interim, ScoreRow, write_cases, write_interim, write_results
 from ragstone.runs.owners import is_dead
 
-# Beyond this size a new file is started, so that the old one can be deleted as soon as all of it is committed.
-FILE_BYTES = 2**20
+# Beyond this size a new file is started. While a run goes on, so many bytes of the latest answers stay here, committed
+# ones, too: if the run file is damaged meanwhile, they need not be asked again.
+FILE_BYTES, KEPT_BYTES = 2**20, 2**25
 # After this long without an answer, the owner of a file on another machine counts as dead.
 STALE_SECONDS = 3600.0
 EMPTY: Mapping[str, str] = MappingProxyType({})
@@ -54,6 +55,7 @@ class Outbox:
         self._path, self._owner, self._file_id, self._settings = path, owner, file_id, settings
         self._files: list[OutboxFile] = []
         self._created = 0
+        self.received = 0  # answers, those that are no longer here, too
 
     def put(self, entry: CaseResult | Interim, content: str = "") -> OutboxFile:
         """Keeps the entry until `done` is called with the returned file. `content`: the hash of its case."""
@@ -68,17 +70,20 @@ class Outbox:
             raise StorageError(f"{self._path}: the disk is full. Make space, then run the same command again.")
         file.size += written
         file.waiting += 1
-        file.answers += isinstance(entry, CaseResult) and entry.response is not None
+        is_answer = isinstance(entry, CaseResult) and entry.response is not None
+        file.answers += is_answer
+        self.received += is_answer
         return file
 
     def done(self, file: OutboxFile) -> None:
         """One answer of this file is committed. After `close`, as when an error ends the run, the file stays: the next
         process that opens the run file finds its answers committed already."""
         file.waiting -= 1
-        if file not in self._files:
-            return
-        if file.waiting == 0 and (file is not self._files[-1] or file.size >= FILE_BYTES):
-            self._drop(file)
+        size = sum(each.size for each in self._files)
+        for each in self._files[:-1]:
+            if size > KEPT_BYTES and each.waiting == 0:
+                size -= each.size
+                self._drop(each)
 
     @property
     def waiting(self) -> bool:

@@ -151,8 +151,10 @@ class _Engine:
         except FileLost:
             raise
         except FileDamaged as error:
+            kept, received = self.file.kept
             raise FileDamaged(
-                f"{error} {self.file.kept:,} answers are kept beside it: move it away, then run the same command again."
+                f"{error} {kept:,} of the {received:,} answers of this command are kept beside it: move it away, then "
+                "run the same command again."
             ) from error
         except StorageError as error:
             raise StorageError(f"{error} {self.done + self.failed:,} cases of this run are kept.") from error

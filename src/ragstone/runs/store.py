@@ -115,9 +115,10 @@ class RunFile:
             absorb(connection, self.path, self._owner)
 
     @property
-    def kept(self) -> int:
-        """The answers that are beside the file, too, where the next process finds them if it is damaged."""
-        return self._outbox.answers
+    def kept(self) -> tuple[int, int]:
+        """The answers of this process: those that are beside the file, too, where the next process finds them if it is
+        damaged, and all."""
+        return self._outbox.answers, self._outbox.received
 
     def __enter__(self) -> "RunFile":
         return self

@@ -49,14 +49,14 @@ def test_maps_that_differ_in_their_template_are_steps_of_one_figure() -> None:
     first, second = maps(*of("m"), *of("m", (4000, 0.0), template="earlier"))
     assert (first.figure, first.step, second.step) == ("m: a random number (English)", "earlier", "simple")
     assert second.figure == first.figure
-    assert first.title == "m: a random number, earlier (English)"
+    assert first.title == "m: a random number, prompt earlier (English)"
     (alone,) = maps(*of("m"))
     assert alone.figure == ""
 
 
 def test_two_models_stand_beside_each_other_with_their_differences() -> None:
     a, b, difference = maps(*of("a", (4000, 0.0), (4000, 50.0)), *of("b", (4000, 0.0), (1000, 50.0)))
-    assert a.figure == b.figure == difference.figure == "a · b: a random number, simple (English)"
+    assert a.figure == b.figure == difference.figure == "a · b: a random number, prompt simple (English)"
     assert [chart.panel for chart in (a, b)] == ["a", "b"]
     assert a.categories == b.categories == difference.categories == ("1k", "2k", "4k")
     assert difference.signed

@@ -282,7 +282,7 @@ def test_the_interval_by_length_covers_the_mean_of_unequal_depths(cells: int, re
 def test_a_needle_is_named_with_its_settings_and_a_template_as_it_is() -> None:
     several: dict[str, Any] = {"needle": "chain", "variant": "hops=2,hop=0.1,distractors=3", "template": "my own"}
     found = by_id(SyntheticRun(record(1000, 0.0, 1.0, **several)))["niah-summary"]
-    assert "a chain (hops=2,hop=0.1,distractors=3), my own" in " ".join(found.notes)
+    assert "a chain (hops=2,hop=0.1,distractors=3), prompt my own" in " ".join(found.notes)
     assert any("counts with its own key only" in note for note in found.notes)
     assert not any("counts with its own key" in note for note in by_id(SyntheticRun(*grid()))["niah-summary"].notes)
 

@@ -350,7 +350,7 @@ def test_positions_are_counted_where_one_document_is_relevant() -> None:
     assert found.columns == ("System", "Data set", "position 1", "position 3")
     assert shares(found.rows[0], 2) == [100.0, 50.0]
     kinds = made(records, "rgb-relevant-kinds")
-    assert (kinds.columns[2:], shares(kinds.rows[0], 2)) == (("plain", "far"), [100.0, 50.0])
+    assert (kinds.columns[2:], shares(kinds.rows[0], 2)) == (("stated plainly", "far from the subject"), [100.0, 50.0])
 
 
 # ---------------------------------------------------------------- repeats

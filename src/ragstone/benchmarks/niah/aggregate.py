@@ -155,6 +155,13 @@ def needle_name(needle: str, texts: Mapping[str, str]) -> str:
     return texts["variant"].format(name=name, variant=variant) if variant else name
 
 
+def setting_name(field: str, value: str, texts: Mapping[str, str]) -> str:
+    """A setting (a field of `NeedleKey`) beside others, "" for none."""
+    if field == "needle":
+        return needle_name(value, texts)
+    return texts["prompt_named"].format(name=value) if value and field == "template" else texts.get(value, value)
+
+
 def _plan(group: NeedleTally, cell: PlanCell) -> None:
     place = _place(cell.condition)
     for cells in (group.found, group.judged, group.retrieved, group.both, group.matched):

@@ -18,6 +18,7 @@ from ragstone.benchmarks.niah.aggregate import (
     NeedleKey,
     NeedleTally,
     needle_name,
+    setting_name,
     tally_needles,
 )
 from ragstone.benchmarks.niah.suite_tables import suite_charts
@@ -133,7 +134,13 @@ def _step(
 
 def _title(view: _View, system: str, template: str, texts: Mapping[str, str]) -> str:
     needle = needle_name(view.key.needle, texts)
-    parts = (texts.get(view.what, ""), needle, template, view.key.retriever, texts.get(view.by, ""))
+    parts = (
+        texts.get(view.what, ""),
+        needle,
+        setting_name("template", template, texts),
+        view.key.retriever,
+        texts.get(view.by, ""),
+    )
     title = texts["map"].format(system=system, what=texts["comma"].join(part for part in parts if part))
     language = view.key.language
     return texts["map_in"].format(name=title, language=texts.get(language, language)) if language else title

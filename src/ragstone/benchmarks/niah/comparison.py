@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ragstone.benchmarks.niah.aggregate import ANYWHERE, CellScores, NeedleKey, NeedleTally, needle_name, tally_needles
+from ragstone.benchmarks.niah.aggregate import ANYWHERE, CellScores, NeedleKey, NeedleTally, setting_name, tally_needles
 from ragstone.benchmarks.niah.effective import (
     NOLIMA_SHARE,
     RULER_BAR,
@@ -102,8 +102,8 @@ def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language
 
 
 def _name_of(key: NeedleKey, texts: Mapping[str, str]) -> str:
-    parts = (texts.get(key.language, key.language), needle_name(key.needle, texts), key.template, key.retriever)
-    return texts["comma"].join(part for part in parts if part)
+    fields = ("language", "needle", "template", "retriever")
+    return texts["comma"].join(part for field in fields if (part := setting_name(field, getattr(key, field), texts)))
 
 
 def _by_length(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], texts: Mapping[str, str]) -> Table:

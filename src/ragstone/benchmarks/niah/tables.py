@@ -13,6 +13,7 @@ from ragstone.benchmarks.niah.aggregate import (
     NeedleTally,
     by_pair,
     needle_name,
+    setting_name,
     tally_needles,
 )
 from ragstone.benchmarks.niah.effective import Bar, EffectiveLength, effective, nolima_bar, ruler_bar
@@ -140,7 +141,7 @@ class _NeedleTables(TableWriter):
             key = next(iter(self.groups))
             values = (("language", key.language), ("needle", key.needle), ("template", key.template))
             constant = [
-                needle_name(value, self.words) if name == "needle" else self.words.get(value, value)
+                setting_name(name, value, self.words)
                 for name, value in values
                 if value and name not in self.varying_keys
             ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ragstone.benchmarks.niah.aggregate import NeedleKey, NeedleTally, needle_name, tally_needles
+from ragstone.benchmarks.niah.aggregate import NeedleKey, NeedleTally, setting_name, tally_needles
 from ragstone.benchmarks.niah.effective import ruler_bar
 from ragstone.benchmarks.niah.suite_scores import with_suites
 from ragstone.benchmarks.niah.tables import effective_text, name_of_length
@@ -58,9 +58,7 @@ def _name(key: NeedleKey, keys: list[NeedleKey], words: Mapping[str, str]) -> st
     needles = dict.fromkeys(other.needle for other in keys)
     if len(dict.fromkeys(map(_kind, needles))) == len(needles):
         values = [(field, _kind(value) if field == "needle" else value) for field, value in values]
-    return words["comma"].join(
-        needle_name(value, words) if field == "needle" else words.get(value, value) for field, value in values if value
-    )
+    return words["comma"].join(setting_name(field, value, words) for field, value in values if value)
 
 
 def _kind(needle: str) -> str:

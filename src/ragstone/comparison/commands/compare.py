@@ -58,7 +58,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         verdict_of,
         write_comparison,
     )  # fmt: skip
-    from ragstone.comparison.difference_tables import comparison_tables, label_of  # noqa: PLC0415
+    from ragstone.comparison.difference_tables import comparison_tables, label_of, texts_for  # noqa: PLC0415
     from ragstone.engine.open_run import check_target, remembered_language  # noqa: PLC0415
 
     if values["tolerance"] is not None and not values["fail_on_regression"]:
@@ -71,11 +71,8 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     primary = values["primary"]
     deciding = [row for row in comparison.rows if row.primary]
     refused = {name: why for name, why in comparison.refused.items() if not primary or name in primary}
-    thin = [
-        label_of(row, messages(label_of.__module__, language))
-        for row in deciding
-        if row.coverage < values["min_coverage"]
-    ]
+    names = texts_for(comparison, label_of.__module__, language)
+    thin = [label_of(row, names) for row in deciding if row.coverage < values["min_coverage"]]
     too_few = comparison.coverage < values["min_coverage"]
     thin += [name for name, failed in comparison.unpaired.items() if any(failed)]
     thin += [name for names in comparison.one_sided for name in names if name in (primary or values["metrics"])]
@@ -107,7 +104,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         if too_few:
             said = {"n": f"{comparison.pairs:,}", "share": comparison.coverage}
             say(messages(__name__, language)["too_few"].format(**said), err=True)
-        _say_regressions(worse, thin, unfinished, refused, language)
+        _say_regressions([(row, label_of(row, names)) for row in worse], thin, unfinished, refused, language)
         if not deciding:
             say(messages(__name__, language)["none"], err=True)
     return code
@@ -140,15 +137,16 @@ def _compared(
 
 
 def _say_regressions(
-    worse: "list[Difference]", thin: list[str], unfinished: list[str], refused: Mapping[str, Any], language: str
+    worse: "list[tuple[Difference, str]]",
+    thin: list[str],
+    unfinished: list[str],
+    refused: Mapping[str, Any],
+    language: str,
 ) -> None:
-    """Says on standard error why `--fail-on-regression` ends as it does."""
-    from ragstone.comparison.difference_tables import label_of  # noqa: PLC0415
-
+    """Says on standard error why `--fail-on-regression` ends as it does. `worse`: each with its name for a reader."""
     texts = messages(__name__, language)
-    for row in worse:
+    for row, label in worse:
         samples = ", ".join(flip.sample for flip in row.lost[:10])
-        label = label_of(row, messages(label_of.__module__, language))
         line = texts["regression"].format(label=label, a=row.a, b=row.b, p=row.p_holm)
         say(line + (texts["worse"].format(samples=samples) if samples else ""), err=True)
     for name in thin:
