@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,10 @@ def test_the_areas_of_ragstone_name_files_that_are_there() -> None:
         assert area.files(mutants.HERE.parent, area.modules, "*.py")
         assert area.files(mutants.HERE.parent, area.tests, "test_*.py")
     assert all(equivalents.values())
+
+
+def test_the_equivalents_stand_in_functions_that_are_there() -> None:
+    for known in tomllib.loads((Path(mutants.__file__).parent / "mutants.toml").read_text("utf-8"))["equivalents"]:
+        tree = ast.parse((Path(mutants.__file__).parents[1] / known["path"]).read_text("utf-8"))
+        functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        assert known["function"] in functions | {"<module>"}, known["path"]
