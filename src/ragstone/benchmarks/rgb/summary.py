@@ -1,4 +1,4 @@
-"""The verdict of an RGB run: a line for each system and language about the four abilities."""
+"""The verdict of an RGB run: where each system is worst, and the other abilities in a line for each language."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,27 +14,42 @@ from ragstone.types import Run
 
 
 def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str, Summary]:
-    """The verdict of each system with scored answers: a line for each language of its questions, with the ability in
-    which it is worst first."""
+    """The verdict of each system with scored answers: the ability in which it is worst, then a line of the others for
+    each language of its questions, the worst first."""
     counts = count_run(run, scoring=str(benchmark.options.get("scoring", "default")), kinds=False)
     words = messages(__name__, language)
     pairs = extra_tables.systems(counts)
     several = len({of for _, of in pairs}) > 1
-    lines: dict[str, list[str]] = {}
-    shown: dict[str, list[Figure]] = {}
+    shown: dict[str, dict[str, list[Figure]]] = {}
     for system, of in pairs:
-        figures = list(_hardest(counts, system, of, words))
-        if not figures:
-            continue
-        name = words["in_language"].format(language=language_name(of, words)) if several else ""
-        worst_first = sorted(figures, key=lambda figure: figure.value or 0.0)
-        told = words["and"].join(words["figure"].format(label=one.label, share=one.text) for one in worst_first)
-        line = words["verdict"].format(system=system, name=name, figures=told, n=_asked(counts, system, of, language))
-        lines.setdefault(system, []).append(line)
-        shown.setdefault(system, []).extend(
-            replace(figure, label=words["figure_of"].format(figure=figure.label, name=name)) for figure in figures
+        if figures := list(_hardest(counts, system, of, words)):
+            shown.setdefault(system, {})[of] = figures
+    summaries = {}
+    for system, by_language in shown.items():
+        names = {of: language_name(of, words) if several else "" for of in by_language}
+        first, worst = min(
+            ((of, figure) for of, figures in by_language.items() for figure in figures),
+            key=lambda pair: pair[1].value or 0.0,
         )
-    return {system: Summary("", "\n".join(found), figures=tuple(shown[system])) for system, found in lines.items()}
+        of_language = words["in_language"].format(language=names[first]) if several else ""
+        lines = [words["verdict"].format(system=system, name=of_language, figure=_told(worst, words))]
+        for of, figures in by_language.items():
+            others = sorted((one for one in figures if one is not worst), key=lambda one: one.value or 0.0)
+            if others:
+                told = words["and"].join(_told(figure, words) for figure in others)
+                name = names[of] or words["also"]
+                lines.append(words["line"].format(name=name, figures=told, n=_asked(counts, system, of, language)))
+        named = [
+            replace(figure, label=figure.label + (words["in_language"].format(language=names[of]) if several else ""))
+            for of, figures in by_language.items()
+            for figure in figures
+        ]
+        summaries[system] = Summary("", "\n".join(lines), figures=tuple(named))
+    return summaries
+
+
+def _told(figure: Figure, words: Mapping[str, str]) -> str:
+    return words["figure"].format(label=figure.label, share=figure.text)
 
 
 def _hardest(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) -> Iterator[Figure]:
