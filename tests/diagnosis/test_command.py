@@ -153,7 +153,7 @@ def test_comparing_two_diagnoses_shows_causes(ragstone: Any) -> None:
     told = ragstone("compare", "10.run", "20.run", "--json")
     document = json.loads(told.out)
     assert document["verdict"]["kind"] == "improvement"
-    assert "cause.refused_wrongly fell by 0.21" in document["verdict"]["line"]
+    assert "cause: refused wrongly fell by 0.21" in document["verdict"]["line"]
 
 
 @pytest.mark.parametrize(
