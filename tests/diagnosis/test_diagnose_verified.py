@@ -8,6 +8,7 @@ import pytest
 
 from ragstone.diagnosis.diagnose import DiagnosisResult, diagnose
 from ragstone.display import Summary
+from ragstone.runs import open_run
 
 SIZE = 16
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
@@ -231,3 +232,16 @@ def test_a_sound_system_has_no_alarm_and_nothing_withdrawn(language: str, tmp_pa
     result = diagnose(rows(language), ask, run=tmp_path / "sound.run", plan="full")
     assert (causes(result), alarmed(result)) == (set(), set())
     assert "gold_only" not in withdrawn(result)
+
+
+def test_gold_passages_whose_texts_are_not_known_are_never_given(tmp_path: Path) -> None:
+    """Without the documents only their ids are known: an empty passage would bring an empty answer."""
+    handbook = Path(__file__).parents[2] / "examples" / "handbook"
+    result = diagnose(
+        handbook / "questions.csv", f"{handbook / 'app.py'}:ask", limit=6, run=tmp_path / "d.run"
+    )  # fmt: skip
+    with open_run(result.run) as run:
+        given = [record.case.query.passages or () for record in run.records()]
+    assert any(given)
+    assert all(passage.text.strip() for passages in given for passage in passages)
+    assert {step.missing for step in result.waterfall().steps if step.gain is None} == {"measure_texts"}

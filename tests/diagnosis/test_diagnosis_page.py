@@ -26,7 +26,7 @@ from ragstone.diagnosis.interventions.evidence import Evidence
 from ragstone.report.metadata import condition_name
 from ragstone.report.opening_text import opening_text
 from ragstone.report.section import Canvas, question_html
-from ragstone.types import NO_ANSWER, Query, Response, Run
+from ragstone.types import NO_ANSWER, Query, Record, Response, Run
 
 FAULTS: Mapping[str, range] = {
     "rewriter": range(0, 24, 4), "reranker": range(2, 24, 12), "confused": range(3, 24, 12), "memory": range(6, 24, 24),
@@ -310,3 +310,26 @@ def test_what_nobody_measured_is_a_hatched_bar_with_these_words_on_page_terminal
     assert "passages" in gain.note
     steps = [row.cells[2] for row in tables["diagnosis-waterfall"].rows[1:5]]
     assert [cell.value for cell in steps][1] is None
+
+
+def test_the_page_of_a_case_names_the_cause_that_the_diagnosis_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was asked right before a question is a case of another question; its page has to know it, too."""
+    handbook = Path(__file__).parents[2] / "examples" / "handbook"
+    monkeypatch.setenv("HANDBOOK_FAULT", "rewriter")
+    result = diagnose(
+        handbook / "questions.csv", f"{handbook / 'app.py'}:ask", corpus=handbook / "docs", limit=20,
+        run=tmp_path / "d.run",
+    )  # fmt: skip
+    with read_run(result.run) as run:
+        (system,) = run.run.systems
+        items = run.benchmark.diagnosed(run.run, system)  # type: ignore[attr-defined]
+        assert any("before_1" in item.evidence.records for item in items)
+        shown: dict[str, list[Record]] = {}
+        for record in run.run.records():
+            shown.setdefault(record.case.sample.id, []).append(record)
+        for item in items:
+            html = str(question_html(Canvas("en"), run.benchmark, shown[item.evidence.sample.id], run.run))
+            assert "an answer is missing" not in html
+            assert ("<b>unknown</b>" in html) == (item.cause.name == "unknown")

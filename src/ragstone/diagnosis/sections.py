@@ -76,10 +76,12 @@ def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record
     records = {condition_of(record): record for record in answers}
     if not isinstance(benchmark, Interventions) or "as_is" not in records:
         return Markup()
-    page, system = _page(canvas), records["as_is"].system_id
-    shared = None if run is None else benchmark.shared(run, system)
-    takes = benchmark.taken_by(run, system)
-    (item,) = of_questions([records], takes=takes, gates=benchmark.gates, sure=False, shared=shared)
+    page, system, case = _page(canvas), records["as_is"].system_id, records["as_is"].case.id
+    if run is None:
+        (item,) = of_questions([records], takes=benchmark.taken_by(run, system), gates=benchmark.gates, sure=False)
+    else:  # also what was asked right before it, which is another question's sample
+        found = benchmark.diagnosed(run, system, sure=False)
+        item = next(one for one in found if one.evidence.records["as_is"].case.id == case)
     luck = item.cause.name == "healthy"
     why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
     head = page.view.html(

@@ -254,10 +254,6 @@ class Interventions(BaseBenchmark):
         """What a system of a run takes; a run that shows its systems under labels has `ids` by label."""
         return self.takes.get(system if run is None else _itself(run, system)[1], frozenset())
 
-    def shared(self, run: Run, system: str) -> Shared:
-        """What all questions of a system tell together."""
-        return next((item.evidence.shared for item in self.diagnosed(run, system, sure=False)), Shared())
-
     def _by_system(self, run: Run) -> dict[str, list[Diagnosed]]:
         return {system: self.diagnosed(run, system) for system in run.systems}
 

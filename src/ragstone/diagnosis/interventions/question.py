@@ -92,7 +92,11 @@ def apart(question: Question, first: Response) -> tuple[list[Passage], list[Pass
     return [*held, *lacking(own, question.gold, slots)], [item for item in own if item not in held]
 
 
-def with_passages(question: Question, passages: Sequence[Passage]) -> Query:
+def with_passages(question: Question, passages: Sequence[Passage]) -> Query | None:
+    """The question with these passages; None if the text of one is not known, as of a gold passage without a corpus
+    that is known by its id."""
+    if not all(one.text.strip() for one in passages):
+        return None
     return replace(question.query, passages=plain(passages))
 
 

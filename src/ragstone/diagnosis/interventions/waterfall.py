@@ -175,6 +175,8 @@ def _reason(step: str, item: Diagnosed) -> str:
         return "measure_try"
     if evidence.value("gold") != "yes":
         return "measure_gold"
+    if not all(one.text.strip() for one in evidence.gold):
+        return "measure_texts"
     if step != "alone" and evidence.value("prompted") not in ("yes", "no"):
         return "measure_fetched"
     if step == "base" and item.lost != "not_in_index" and evidence.value("in_index") not in ("yes", "no"):
@@ -183,7 +185,8 @@ def _reason(step: str, item: Diagnosed) -> str:
     ignored = any(name in GIVEN and why in _IGNORED for name, why in evidence.withdrawn.items())
     ignored = ignored or (verified is not None and verified.tried and not verified.given)
     if "passages" in evidence.takes and not ignored:
-        return "measure_again"
+        failed = any(evidence.outcome(name) == "error" for name in GIVEN)
+        return "measure_error" if failed else "measure_again"
     return "measure_passages" if "repeat" in evidence.takes else "measure_system"
 
 
