@@ -189,3 +189,34 @@ def test_who_sits_at_a_terminal_is_asked(tmp_path: Path) -> None:
         capture_output=True, timeout=100, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert (done.returncode, b"app.py:ask" in done.stdout) == (0, True), done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a .py:ask", "a,.py:ask", "a(.py:ask", "a=.py:ask", "a=b.py:ask", "x).py:ask", "evil app.py:ask",
+        "rag(retriever=r .py:ask)", "rag(model=r .py:ask, k=2)", "rag(retriever=a=b.py:ask)",
+        "@/../../../victim/x.run", "(/../../x.html",
+    ],
+)  # fmt: skip
+def test_code_and_paths_under_any_name_of_a_file_need_a_consent_to_that_name(tmp_path: Path, text: str) -> None:
+    names = trust.named_in({"run": {"system": text}}, tmp_path)
+    assert text in names
+
+
+def test_a_consent_to_one_file_is_none_to_another_whose_name_ends_alike(tmp_path: Path) -> None:
+    asked = [trust.named_in({"python": name}, tmp_path) for name in ("app.py:ask", "evil app.py:ask", "x=app.py:ask")]
+    assert len(set(asked)) == 3
+
+
+@pytest.mark.parametrize("text", ["out.run", "dl/x.html", "dl", "rag(corpus=dl, k=3)"])
+def test_a_link_that_leads_out_of_the_folder_needs_a_consent(tmp_path: Path, text: str) -> None:
+    folder, victim = tmp_path / "cloned", tmp_path / "victim"
+    folder.mkdir()
+    victim.mkdir()
+    (folder / "dl").symlink_to(victim)
+    (folder / "out.run").symlink_to(victim / "new.run")
+    (folder / "data").mkdir()
+    (folder / "inside").symlink_to(folder / "data")
+    assert trust.named_in({"run": {"corpus": text}}, folder)
+    assert trust.named_in({"run": {"corpus": "inside", "questions": "q.csv", "note": "a, b (c)"}}, folder) == ()

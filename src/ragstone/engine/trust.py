@@ -5,6 +5,7 @@ The file may have come with a stranger's repository, so that what it names is us
 consent is to these names, not to the bytes of the file: another limit or gate needs no new one, another address does.
 """
 
+import contextlib
 import hashlib
 import os
 import re
@@ -16,6 +17,7 @@ import msgspec
 import platformdirs
 
 from ragstone.errors import NotTrusted
+from ragstone.registry import is_place
 from ragstone.storage import write_file
 
 TRUST = "RAGSTONE_TRUST"
@@ -27,19 +29,25 @@ _NAMES = re.compile(
     r"(?P<option>(?:[\w-]*url|cluster|otlp)=(?!(?:auto|local)?$)[^\s(),]+)"
     r"|(?P<code>[^\s(),=]+\.py:[A-Za-z_]\w*|(?<![\w./:@-])[A-Za-z_]\w*(?:\.\w+)*:[A-Za-z_]\w*(?![\w./:-]))"
     r"|(?P<model>[^\s(),=]+\.gguf)|(?P<variable>\$\{?\w+\}?)|(?P<address>[a-z][a-z0-9+]*://[^\s\"'(),]+)"
-    r"|(?P<path>(?:^|(?<=[\s=(,:]))(?:[\w.-]+[/\\])*(?:[/~]|\.\.(?:[/\\]|$))[^\s(),]*)"
+    r"|(?P<path>(?:^|(?<=[\s=(,:]))(?:[\w.-]+[/\\])*(?:[/~]|\.\.(?:[/\\]|$))[^\s(),]*|(?<![\w.])\.\.[/\\][^\s(),]*)"
 )
+_BEGINS = re.compile(r"(?:^|[(,]\s*)[\w-]+=$|^$")
+_PARTS = re.compile(r"[\s(),=]+")
+_LONGEST = 4096  # characters of a path
 
 
-def named_in(tables: Any) -> tuple[str, ...]:
-    """What these tables name that needs a consent: code, variables, addresses, and paths outside of their folder."""
-    return tuple(dict.fromkeys(name for text in _texts(tables) for name in _names(text)))
+def named_in(tables: Any, folder: Path) -> tuple[str, ...]:
+    """What these tables of a file in `folder` name that needs a consent: code, variables, addresses, and paths that
+    leave the folder, by a link, too."""
+    inside = folder.resolve()
+    found = [name for key, text in _texts(tables) for name in (*_names(key, text), *_links(text, inside))]
+    return tuple(dict.fromkeys(found))
 
 
-def _texts(value: Any, key: str = "") -> Iterator[str]:
-    """The texts, each as `key=text` where it has a key."""
+def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts, each with its key, if it has one."""
     if isinstance(value, str):
-        yield f"{key}={value}" if key else value
+        yield key, value
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield from _texts(name)
@@ -49,9 +57,32 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
             yield from _texts(item, key)
 
 
-def _names(text: str) -> Iterator[str]:
+def _names(key: str, value: str) -> Iterator[str]:
+    """A name is taken out of a text only where it begins after an option's sign; elsewhere the whole text is the name,
+    as a file's name may have gaps and brackets ("evil app.py:ask")."""
+    if is_place(value):
+        yield value
+        return
+    text, files = f"{key}={value}" if key else value, 0
     for match in _NAMES.finditer(text):
-        yield match.group().strip(" =(,\t\n")
+        name = match.group().strip(" =(,\t\n")
+        if match["code"] and ".py:" in name:
+            files += 1
+            name = name if _BEGINS.search(text[: match.start()]) else value
+        yield name
+        if match["path"] and " " in value:
+            yield value
+    if text.count(".py:") > files:
+        yield value
+
+
+def _links(text: str, inside: Path) -> Iterator[str]:
+    """The parts of a text that lead out of the folder by a link."""
+    for part in dict.fromkeys((text, *_PARTS.split(text))):
+        if 0 < len(part) < _LONGEST and "\n" not in part:
+            with contextlib.suppress(OSError, ValueError, RuntimeError):  # no name of a file
+                if not (inside / part).resolve().is_relative_to(inside):
+                    yield part
 
 
 def is_named(name: str) -> bool:
@@ -66,9 +97,9 @@ def _from_environment() -> list[str]:
 def require_trust(path: Path, tables: Any, used: Any) -> None:
     """Raises NotTrusted if `used`, a part of the `tables` of a found file, names what needs a consent that the user has
     not given."""
-    if not named_in(used) or is_trusted(path, tables):
+    if not named_in(used, path.parent) or is_trusted(path, tables):
         return
-    names = named_in(tables)
+    names = named_in(tables, path.parent)
     raise NotTrusted(path, ", ".join(names[:_SHOWN]) + ("…" if len(names) > _SHOWN else ""))
 
 
@@ -80,13 +111,13 @@ def is_trusted(path: Path, tables: Any) -> bool:
     full = path.resolve()
     if any(Path(name).expanduser().resolve() == full for name in _from_environment()):
         return True
-    return consents().get(str(full)) == _digest(tables)
+    return consents().get(str(full)) == _digest(path, tables)
 
 
 def trust(path: Path, tables: Any) -> tuple[str, ...]:
     """Records the consent to what these tables of the file name, and returns the names. Raises StorageError."""
-    _write(consents() | {str(path.resolve()): _digest(tables)})
-    return named_in(tables)
+    _write(consents() | {str(path.resolve()): _digest(path, tables)})
+    return named_in(tables, path.parent)
 
 
 def revoke(path: Path) -> bool:
@@ -114,5 +145,5 @@ def _file() -> Path:
     return Path(platformdirs.user_config_dir("ragstone", appauthor=False)) / "trusted.json"
 
 
-def _digest(tables: Any) -> str:
-    return hashlib.sha256("\0".join(sorted(named_in(tables))).encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(path: Path, tables: Any) -> str:
+    return hashlib.sha256("\0".join(sorted(named_in(tables, path.parent))).encode("utf-8", "surrogatepass")).hexdigest()

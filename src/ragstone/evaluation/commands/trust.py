@@ -64,7 +64,7 @@ def with_consent(read: Callable[[], T]) -> T:
         path = Path(str(error.path))
         texts = messages(__name__, preferred_language())
         say(texts["asks"].format(file=path), err=True)
-        for name in named_in(consent_tables(path)):
+        for name in named_in(consent_tables(path), path.parent):
             say(f"  {name}", err=True)
         if not click.confirm(texts["question"], err=True):
             raise
