@@ -98,7 +98,7 @@ def _read(path: Path, table: Any, meta: Mapping[str, Any] | None) -> tuple[list[
         gate
         for name, value in table.items()
         if name != "settings"
-        for limits in (value if isinstance(value, list) else [value])
+        for limits in ((value or [{}]) if isinstance(value, list) else [value])
         for gate in _gates_of_metric(path, name, limits, meta)
     ]
     return gates, _settings(path, table["settings"]) if "settings" in table else {}
