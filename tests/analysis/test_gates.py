@@ -240,7 +240,7 @@ def test_one_sentence_says_what_became_of_every_planned_score() -> None:
         ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "'high' is not a number"),
         ("[tool.ragstone.gates]\nfaithfulness = { least = 1 }\n", "expected min, max or where"),
         ('[tool.ragstone.gates]\nfaithfulness = { where = { a = "b" } }\n', "has no threshold"),
-        ('[tool.ragstone.gates]\nfaithfulness = []\n', "has no threshold"),
+        ("[tool.ragstone.gates]\nfaithfulness = []\n", "has no threshold"),
         ('[tool.ragstone.gates]\nfaithfulness = { min = 1, where = "a" }\n', "where is a table"),
         ('[tool.ragstone.gates]\nsettings = { gate = "hard" }\n', "interval or point"),
         ("[tool.ragstone.gates]\nsettings = { min_coverage = 2 }\n", "from 0 to 1"),
