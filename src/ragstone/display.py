@@ -154,12 +154,14 @@ class Action(Frozen, frozen=True):
 
 class Figure(Frozen, frozen=True):
     """A figure that stands for a system in a list of runs. `label` names the cells that it is of, so that two figures
-    of one label compare; `value` is in [0, 1], `text` has its interval, `n` is the number of answers."""
+    of one label compare; `value` is in [0, 1], `text` has its interval, `n` is the number of answers, `planned` of how
+    many that are asked for."""
 
     label: str
     text: str
     value: float | None
     n: int
+    planned: int
 
 
 class Summary(Frozen, frozen=True):

@@ -71,7 +71,7 @@ class Verdicts:
         for pair in (*self._ranked(system)[:2], (system, ORACLE)):
             right = self.right.get(pair)
             if right is not None and right.value is not None:
-                yield Figure(self.names.short(pair[1]), percent(right), right.value, right.n)
+                yield Figure(self.names.short(pair[1]), percent(right), right.value, right.n, right.total or right.n)
 
     def of_retrievers(self) -> Summary:
         """What each retriever found among its first k, the best one first, and what to do about what it did not."""

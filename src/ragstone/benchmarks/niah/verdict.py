@@ -35,7 +35,7 @@ def _at_longest(groups: Mapping[NeedleKey, NeedleTally], words: Mapping[str, str
         n = sum(len(values) for (length, _), values in group.main.values.items() if length == longest)
         name = f"{_name(key, list(groups), words)}{words['comma']}" if len(groups) > 1 else ""
         label = words["figure"].format(map=name, length=name_of_length(longest))
-        yield Figure(label, percent(mean), mean.value, n)
+        yield Figure(label, percent(mean), mean.value, n, n)
 
 
 def _verdict(system: str, groups: Mapping[NeedleKey, NeedleTally], words: Mapping[str, str]) -> str:

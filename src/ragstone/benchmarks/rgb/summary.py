@@ -32,13 +32,16 @@ def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str
             key=lambda pair: pair[1].value or 0.0,
         )
         of_language = words["in_language"].format(language=names[first]) if several else ""
-        lines = [words["verdict"].format(system=system, name=of_language, figure=_told(worst, words))]
+        n = asked(worst.n, worst.planned, language)
+        lines = [words["verdict"].format(system=system, name=of_language, figure=_told(worst, words), n=n)]
         for of, figures in by_language.items():
             others = sorted((one for one in figures if one is not worst), key=lambda one: one.value or 0.0)
             if others:
                 told = words["and"].join(_told(figure, words) for figure in others)
-                name = names[of] or words["also"]
-                lines.append(words["line"].format(name=name, figures=told, n=_asked(counts, system, of, language)))
+                least = min(others, key=lambda one: one.n)
+                n = asked(least.n, least.planned, language)
+                line = words["line" if len(others) == 1 else "line_each"]
+                lines.append(line.format(name=names[of] or words["also"], figures=told, n=n))
         named = [
             replace(figure, label=figure.label + (words["in_language"].format(language=names[of]) if several else ""))
             for of, figures in by_language.items()
@@ -64,13 +67,4 @@ def _hardest(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) 
         if tally is not None and tally.scored:
             share = tally.share()
             label = words[f"figure_{ability}"].format(ratio=ratio_text(key.noise_ratio))
-            yield Figure(label, percent(share), share.value, tally.scored)
-
-
-def _asked(counts: RgbCounts, system: str, of: str, language: str) -> str:
-    cells = [cell for key, cell in counts.cells.items() if (key.system, key.language) == (system, of)]
-    scored = sum(
-        max((tally.scored for (_, scoring), tally in cell.tallies.items() if scoring == counts.scoring),
-            default=0) for cell in cells
-    )  # fmt: skip
-    return asked(scored, sum(cell.total for cell in cells), language)
+            yield Figure(label, percent(share), share.value, tally.scored, counts.cells[key].total)
