@@ -129,4 +129,4 @@ def test_a_needle_run_shows_its_longest_context(tmp_path: Path) -> None:
 def test_the_list_says_of_how_many_answers_a_figure_is(tmp_path: Path, browse: Browse) -> None:
     bench("rgb", model="local/extractive", run=tmp_path / "a.run", abilities=["rejection"], data_languages=["en"],
           fictional_size=8)  # fmt: skip
-    assert "refused where no document answers (n 8)" in " ".join(browse(tmp_path).get("/").text.split())
+    assert "refused where no document answers · n 8" in " ".join(browse(tmp_path).get("/").text.split())
