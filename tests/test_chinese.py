@@ -100,7 +100,8 @@ def test_every_metric_and_every_range_is_described_in_chinese() -> None:
 
 
 def reasons() -> Iterator[str]:
-    """The constant reasons of scores: arguments of `not_applicable`, `reason=` of `Score.of`, and what they name."""
+    """The constant reasons of scores: arguments of `not_applicable` and `unsure`, `reason=` of `Score.of`, and
+    what they name."""
     for path in SOURCE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         constants = {
@@ -114,12 +115,12 @@ def reasons() -> Iterator[str]:
         }
         if path.is_relative_to(SOURCE / "metrics"):
             yield from (
-                value for name, value in constants.items() if re.fullmatch("_?(NO_|NOTHING|UNANSW)[A-Z_]*", name)
+                value for name, value in constants.items() if re.fullmatch("_?(NO_|NOTHING|UNANSW|UNSURE)[A-Z_]*", name)
             )
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
-            given = node.args[:1] if node.func.attr == "not_applicable" else []
+            given = node.args[:1] if node.func.attr in ("not_applicable", "unsure") else []
             given += [keyword.value for keyword in node.keywords if keyword.arg == "reason" and node.func.attr == "of"]
             for value in given:
                 for part in ast.walk(value):

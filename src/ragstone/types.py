@@ -128,10 +128,11 @@ class Response(Frozen, frozen=True):
 
 
 class Score(Frozen, frozen=True):
-    """A metric's result for one case. `value` is None, with a status and a reason, if it could not be scored."""
+    """A metric's result for one case. `value` is None, with a status and a reason, if it could not be scored: it does
+    not apply, it failed, or it is a rule that knows that it cannot tell ("unsure")."""
 
     value: float | None
-    status: Literal["scored", "not_applicable", "failed"] = "scored"
+    status: Literal["scored", "not_applicable", "unsure", "failed"] = "scored"
     reason: str = ""
     evidence: Any = None
 
@@ -142,6 +143,10 @@ class Score(Frozen, frozen=True):
     @classmethod
     def not_applicable(cls, reason: str, *, evidence: JSON = None) -> "Score":
         return cls(None, "not_applicable", reason, evidence)
+
+    @classmethod
+    def unsure(cls, reason: str, *, evidence: JSON = None) -> "Score":
+        return cls(None, "unsure", reason, evidence)
 
     @classmethod
     def failed(cls, reason: str, *, evidence: JSON = None) -> "Score":

@@ -269,3 +269,52 @@ def test_what_a_reference_says_beyond_its_question_is_enough(
 ) -> None:
     case = Case("c", Sample("s", question, ((reference,),)), {}, Query(question))
     assert AnswerMatch().score(case, Response(answer)).value == value
+
+
+LONG = [
+    ("When may leave be taken?", "At any time of the year except in the two weeks before the annual stocktaking.",
+     "Whenever you like, but not in the fortnight that precedes the stocktaking."),
+    ("Can the pump be used in the rain?", "No. The housing is not sealed.", "It must not get wet."),
+    ("更换滤芯的步骤是什么？", "先关机并拔下插头，再打开背板取出旧滤芯，最后装入新滤芯并合上背板。",
+     "断电后拆开后盖，换上新的滤芯。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "reference", "answer"), LONG)
+def test_of_a_long_reference_that_is_not_found_the_rule_is_unsure(question: str, reference: str, answer: str) -> None:
+    unsure = asked(question, answer, reference)
+    assert (unsure.value, unsure.status) == (None, "unsure")
+    assert "too long" in unsure.reason
+    case = Case("a", Sample("s", question, ((reference,),)), {}, Query(question))
+    assert AnswerMatch(strict=True).score(case, Response(answer)).value == 0.0
+    assert asked(question, reference, reference).value == 1.0
+
+
+@pytest.mark.parametrize("answer", ["I cannot answer this from the documents.", "", "根据所给资料无法回答这个问题。"])
+@pytest.mark.parametrize(("question", "reference"), [(question, reference) for question, reference, _ in LONG])
+def test_a_refusal_or_an_empty_answer_states_no_long_reference(question: str, reference: str, answer: str) -> None:
+    assert asked(question, answer, reference).value == 0.0
+
+
+def test_a_short_part_that_is_missing_decides_and_one_short_alias_can_be_found() -> None:
+    question, long = "When may leave be taken, and who grants it?", LONG[0][1]
+    case = Case("a", Sample("s", question, ((long,), ("Ines Harrow",))), {}, Query(question))
+    assert AnswerMatch().score(case, Response("Nearly always; Tom Reed grants it.")).value == 0.0
+    assert AnswerMatch().score(case, Response("Nearly always; Ines Harrow grants it.")).status == "unsure"
+    aliases = Case("a", Sample("s", question, ((long, "in spring"),)), {}, Query(question))
+    assert AnswerMatch().score(aliases, Response("In autumn.")).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer"),
+    [
+        ("Where do visitors park?", "the car park behind hall 4", "Beside the gate."),
+        ("访客把车停在哪里？", "4 号车间后的停车场", "大门旁边。"),
+        ("Who loads the kilns?", "The kilns are loaded by Ines Harrow.", "Tom Reed loads them."),
+        ("How long is the notice?", "no less than 16 weeks", "10 weeks"),
+    ],
+)
+def test_a_value_is_found_or_missing_however_its_reference_is_worded(
+    question: str, reference: str, answer: str
+) -> None:
+    assert asked(question, answer, reference).value == 0.0

@@ -48,9 +48,9 @@ class Gate:
 @dataclass(frozen=True)
 class GateResult:
     """The result of a gate for one system. Of the planned scores (`total`), `scored` have a value, `not_applicable`
-    cannot have one, `failed` have none because of an error, and the rest is not yet asked or scored. `coverage`: the
-    share of the first two. `worst`: the deciding samples as (sample id, value), worst first. `only_system`: the run has
-    no other system."""
+    cannot have one, `unsure` are of a rule that cannot tell, `failed` have none because of an error, and the rest is
+    not yet asked or scored. `coverage`: the share of the first two. `worst`: the deciding samples as (sample id,
+    value), worst first. `only_system`: the run has no other system."""
 
     gate: Gate
     system: str
@@ -66,6 +66,7 @@ class GateResult:
     worst: tuple[tuple[str, float], ...]
     reason_key: GateReason
     only_system: bool = True
+    unsure: int = 0
 
     @property
     def reason(self) -> str:
@@ -86,7 +87,7 @@ class GateResult:
         """`line` in a language."""
         texts = messages(__name__, language)
         mean = "no_score" if self.mean is None else "no_interval" if self.low is None else "mean"
-        counts = {"not_applicable": self.not_applicable, "errors": self.failed}
+        counts = {"not_applicable": self.not_applicable, "unsure": self.unsure, "errors": self.failed}
         counts["unfinished"] = self.total - self.scored - sum(counts.values())
         return texts["line"].format(
             verdict=texts[f"verdict.{self.verdict}"],
@@ -154,6 +155,7 @@ class _ScoreCounts:
 
     scored: list[tuple[str, float]] = field(default_factory=list)
     not_applicable: int = 0
+    unsure: int = 0
     failed: int = 0
     total: int = 0
 
@@ -169,6 +171,8 @@ class _ScoreCounts:
             self.scored.append((record.case.sample.id, score.value))
         elif score.status == "failed":
             self.failed += 1
+        elif score.status == "unsure":
+            self.unsure += 1
         else:
             self.not_applicable += 1
 
@@ -195,14 +199,15 @@ def _result(
     interval = decisive_interval(values, groups=samples)
     verdict, reason = _verdict(gate, mean, interval, len({*samples}), mode)
     if scored and counts.coverage < min_coverage:
-        verdict, reason = "unknown", ("coverage", {"coverage": counts.coverage, "least": min_coverage})
+        key = "unsure_coverage" if counts.unsure else "coverage"
+        verdict, reason = "unknown", (key, {"coverage": counts.coverage, "least": min_coverage})
     low, high = interval or (None, None)
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda item: (sign * item[1], item[0]))[:_MOST_WORST])
     return GateResult(
         gate, system, verdict, mean, low, high, len(scored), counts.not_applicable, counts.failed, total,
-        counts.coverage, worst, reason, only_system,
+        counts.coverage, worst, reason, only_system, counts.unsure,
     )  # fmt: skip
 
 

@@ -158,7 +158,8 @@ def _as_json(result: "GateResult") -> dict[str, Any]:
     return {
         "metric": gate.metric, "where": dict(gate.where), "threshold": gate.threshold, "side": gate.side,
         "system": result.system, "verdict": result.verdict, "mean": result.mean, "low": result.low, "high": result.high,
-        "scored": result.scored, "not_applicable": result.not_applicable, "failed": result.failed,
+        "scored": result.scored, "not_applicable": result.not_applicable, "unsure": result.unsure,
+        "failed": result.failed,
         "total": result.total, "coverage": result.coverage, "reason": result.reason,
         "worst": [{"sample": sample, "value": value} for sample, value in result.worst],
     }  # fmt: skip

@@ -44,8 +44,8 @@ class EvalResult(RunResult):
     @property
     def summary(self) -> dict[str, dict[str, Any]]:
         """Metric → `mean`, `low`, `high` (95%, over samples), `n` scored of `total`, `failed`, `not_applicable`,
-        `unsupported_quotes` (scores that rest on a verdict whose quote is in no passage). `mean` is None where nothing
-        was scored."""
+        `unsure` (of a rule that cannot tell), `unsupported_quotes` (scores that rest on a verdict whose quote is in
+        no passage). `mean` is None where nothing was scored."""
         with open_run(self.run) as run:
             return self.summary_of(run)
 
@@ -57,7 +57,7 @@ class EvalResult(RunResult):
             scores, mean = counts.metrics[name], counts.metrics[name].mean()
             summary[name] = {
                 "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n, "total": mean.total,
-                "failed": scores.failed, "not_applicable": scores.not_applicable,
+                "failed": scores.failed, "not_applicable": scores.not_applicable, "unsure": scores.unsure,
                 "unsupported_quotes": scores.unsupported_quotes,
             }  # fmt: skip
         return summary

@@ -39,7 +39,13 @@ __all__ = [
 ]  # fmt: skip
 
 TASKS: Mapping[str, tuple[str, ...]] = {
-    "correct": ("answer_correctness", "ragas.answer_correctness", "ragchecker.f1", "answer_match"),
+    "correct": (
+        "answer_correctness",
+        "ragas.answer_correctness",
+        "ragchecker.f1",
+        "answer_match.judge",
+        "answer_match",
+    ),
     "faithful": ("faithfulness", "groundedness", "ragas.faithfulness", "ragchecker.faithfulness"),
     "relevant": ("answer_relevancy", "ragas.answer_relevancy", "answer_relevance"),
 }

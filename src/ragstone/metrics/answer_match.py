@@ -13,7 +13,7 @@ no word that is not the question's: "Sick leave | 25 days" is not about annual l
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -23,11 +23,13 @@ from ragstone.metrics._clauses import clauses
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics._worded_otherwise import keyed, otherwise, yes_or_no
 from ragstone.metrics.answerable import refusal_expected, refusal_score
-from ragstone.metrics.reference_core import beyond_question, is_bare, opposed
+from ragstone.metrics.reference_core import beyond_question, is_bare, is_open, opposed
 from ragstone.metrics.refusal import declines_whole, refusal_spans
 from ragstone.text import find_answer, words
 from ragstone.text.folding import fold, fold_characters
 from ragstone.types import Case, Need, Response, Score
+
+UNSURE = "the reference is too long to be found as it stands"
 
 _NEAR = 120
 _RANGE = re.compile(r"(?<![\d-])(\d[\d.,:]*)\s*(?:-|–|—|~|～|\bto\b|至|到)\s*(?=\d)")
@@ -69,11 +71,14 @@ def _end_of_last(cut: re.Pattern[str], text: str) -> int:
 
 @dataclass(frozen=True)
 class AnswerMatch:
-    """`answer_match`: 1.0 if the answer states an alias of every reference slot, else 0.0.
+    """`answer_match`: 1.0 if the answer states an alias of every reference slot, else 0.0, or unsure.
 
     Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it, or in
     a cell or after a label that says the rest of it; a refusal states nothing (a gap in the documents that is not of
-    what was asked is none), and a denied mention does not count unless the alias is stated elsewhere too.
+    what was asked is none), and a denied mention does not count unless the alias is stated elsewhere too. Where only
+    slots with long references are missing (more than five words beyond the question, seven pairs of characters in
+    Chinese, or several sentences), the answer may say the same in other words: unsure, without a value. `strict` counts
+    these as 0, as the benchmarks do.
     Range: 0 or 1, higher is better.
     Needs: the answer, the reference.
     Evidence: {"slots": [[{"alias", "start", "end"}, …], …]}, for each slot the counted mentions, each stretch of the
@@ -90,7 +95,8 @@ class AnswerMatch:
     """
 
     name: str = "answer_match"
-    version: int = 6
+    version: int = 7
+    strict: bool = False
     needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
     scores_refusals: ClassVar[bool] = True
 
@@ -134,7 +140,15 @@ class AnswerMatch:
                     (counted if (start, end) in given else denied).append(mention)
         if denied:
             evidence["denied"] = denied
+        elif not self.strict and answer.strip() and self._unsure(slots, evidence["slots"], question):
+            return Score.unsure(UNSURE, evidence=evidence)
         return Score.of(all(evidence["slots"]), evidence=evidence)
+
+    @staticmethod
+    def _unsure(slots: Sequence[Sequence[str]], found: Sequence[object], question: str) -> bool:
+        """Whether only slots are missing of which each alias is too long to be found for sure."""
+        missing = [slot for slot, counted in zip(slots, found, strict=True) if not counted]
+        return bool(missing) and all(is_open(alias, question) for slot in missing for alias in slot if alias.strip())
 
 
 def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:

@@ -82,7 +82,7 @@ class RgbBinding:
         if sum(map(bool, slots)) < 2:
             return Score.not_applicable("the question has one part")
         response = Response(without_labels(response.answer))
-        match = AnswerMatch().score(case, response)
+        match = AnswerMatch(strict=True).score(case, response)
         if not match.value:
             return Score.of(0.0, evidence={"outcome": "incomplete"}) if match.value is not None else match
         mentions = [[(span["start"], span["end"]) for span in slot] for slot in match.evidence["slots"]]

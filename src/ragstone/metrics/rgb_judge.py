@@ -256,7 +256,7 @@ class RgbConfusionJudge(_Judge):
         labelled = any(passage.meta.get("kind") for passage in documents)
         if case.condition.get("ability") not in ("noise", "rejection") or labelled or not documents:
             return Score.not_applicable("The judge is asked only where the kinds of the documents are not known.")
-        right, declined = AnswerMatch().score(case, response).value, Refusal().score(case, response).value
+        right, declined = AnswerMatch(strict=True).score(case, response).value, Refusal().score(case, response).value
         if right != 0.0 or declined == 1.0 or not response.answer.strip():
             return Score.not_applicable("The answer is right, or declines, or cannot be compared.")
         texts = [passage.text[:_SOURCE] for passage in documents]

@@ -153,11 +153,10 @@ def _escaped(text: str) -> Markup:
 def score_entries(
     view: Canvas, scores: Mapping[str, Score], w: Mapping[str, str], *, limit: int
 ) -> list[tuple[str, str, str]]:
-    """(metric, value or status, reason) of at most `limit` scores. `w` has the words "failed" and "not_applicable"."""
+    """(metric, value or status, reason) of at most `limit` scores. `w` has the word of each status."""
     entries = []
     for name, score in list(scores.items())[:limit]:
-        status = "failed" if score.status == "failed" else "not_applicable"
-        value = number(score.value) if score.value is not None else w[status]
+        value = number(score.value) if score.value is not None else w[score.status]
         entries.append((one_line(name, 80), value, one_line(in_language(score.reason, view.language), 180)))
     return entries
 

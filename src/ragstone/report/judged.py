@@ -45,7 +45,7 @@ class MetricDigest:
             self.total += score.value
             self.bins[min(BINS - 1, max(0, int(score.value * BINS)))] += 1
             return
-        if score.status == "not_applicable":
+        if score.status in ("not_applicable", "unsure"):
             self.not_applicable += 1
         else:
             self.failed += 1

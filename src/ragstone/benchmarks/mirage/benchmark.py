@@ -159,7 +159,7 @@ class MIRAGE(BaseBenchmark):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        answers = (MirageEmLoose(), MirageEmStrict(), MirageF1(), AnswerMatch(), Refusal())
+        answers = (MirageEmLoose(), MirageEmStrict(), MirageF1(), AnswerMatch(strict=True), Refusal())
         return (*(() if self.alone else answers), *(RANKING if self._lists() else ()))
 
     @property

@@ -21,7 +21,13 @@ _WORST = 10
 _METRICS: Mapping[str, tuple[str, ...]] = {
     "recall": ("context_recall", "ragas.context_recall", "ragchecker.claim_recall", "recall"),
     "precision": ("context_precision", "ragas.context_precision", "ragchecker.context_precision", "context_relevance"),
-    "correctness": ("answer_correctness", "ragas.answer_correctness", "ragchecker.f1", "answer_match"),
+    "correctness": (
+        "answer_correctness",
+        "ragas.answer_correctness",
+        "ragchecker.f1",
+        "answer_match.judge",
+        "answer_match",
+    ),
     "faithfulness": ("faithfulness", "ragas.faithfulness", "groundedness", "ragchecker.faithfulness"),
     "relevancy": ("answer_relevancy", "ragas.answer_relevancy", "answer_relevance"),
 }

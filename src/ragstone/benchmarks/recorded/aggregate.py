@@ -148,14 +148,16 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         places = [tally.of(tally.metrics, name)]
         for column, value in groups.items():
             places.append(tally.of(tally.groups.setdefault(column, {}).setdefault(value, {}), name))
-        flagged = isinstance(score.evidence, dict | Mapping) and bool(score.evidence.get("unsupported_quotes"))
+        details = score.evidence if isinstance(score.evidence, dict | Mapping) else {}
         for scores in places:
-            scores.unsupported_quotes += flagged
+            scores.unsupported_quotes += bool(details.get("unsupported_quotes"))
+            scores.read += "read" in details
             if score.status == "scored" and score.value is not None:
                 scores.add(score.value, place)
                 continue
             scores.failed += score.status == "failed"
             scores.not_applicable += score.status == "not_applicable"
+            scores.unsure += score.status == "unsure"
             reason = score.reason if score.reason in scores.reasons or len(scores.reasons) < _REASONS else "…"
             scores.reasons[reason] += 1
     possible = answerable(record.case)

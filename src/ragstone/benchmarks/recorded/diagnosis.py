@@ -20,7 +20,10 @@ from ragstone.metrics.catalogue import in_language
 from ragstone.metrics.elements import element_scores
 from ragstone.types import Record, Score
 
-CORRECTNESS = ("answer_correctness", "ragas.answer_correctness", "ragchecker.f1", "answer_match", "exact_match")
+CORRECTNESS = (
+    "answer_correctness", "ragas.answer_correctness", "ragchecker.f1", "answer_match.judge", "answer_match",
+    "exact_match",
+)  # fmt: skip
 LOW = 0.5
 # Cause → the metrics that indicate it, in the order in which to check them.
 _CAUSES = {
@@ -46,7 +49,7 @@ def explain(record: Record, *, language: str = "en", gates: Mapping[str, float] 
         return Diagnosis(
             None,
             "",
-            reason=texts["correctness_failed"].format(
+            reason=texts["is_unsure" if scores[failed[0]].status == "unsure" else "correctness_failed"].format(
                 metric=failed[0], reason=in_language(scores[failed[0]].reason, language)
             ),
         )
@@ -85,7 +88,7 @@ def deciding_metric(metrics: Mapping[str, MetricScores], gates: Mapping[str, flo
         return None
     deciding = metrics[name]
     others = [np.setdiff1d(metrics[other].places, deciding.places).size for other in known]
-    if not deciding.values or max(others, default=0) > deciding.failed:
+    if not deciding.values or max(others, default=0) > deciding.failed + deciding.unsure:
         return None
     return name, gates.get(name, LOW)
 

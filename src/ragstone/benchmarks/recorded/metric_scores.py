@@ -23,7 +23,9 @@ class MetricScores:
     places: "array[int]" = field(default_factory=lambda: array("i"))
     failed: int = 0
     not_applicable: int = 0
+    unsure: int = 0  # a rule that knows that it cannot tell
     reasons: Counter[str] = field(default_factory=Counter)
+    read: int = 0  # values by a judge, about which a rule was unsure
     unasked: int = 0  # cases that are not scored yet
     unsupported_quotes: int = 0  # scores that rest on a verdict whose quote is in no passage
 
@@ -34,13 +36,18 @@ class MetricScores:
 
     @property
     def total(self) -> int:
-        return len(self.values) + self.failed + self.not_applicable + self.unasked
+        return len(self.values) + self.failed + self.not_applicable + self.unsure + self.unasked
 
     def mean(self) -> Estimate:
         """The mean of the values; the values of one sample form a cluster."""
         if not self.values:
             return Estimate(total=self.total)
         return Estimate.of_mean(self.values, groups=self.samples.groups(self.places), total=self.total)
+
+    def bounds(self) -> tuple[float, float]:
+        """The mean if all that is unsure were 0, and if it were 1."""
+        n = max(1, len(self.values) + self.unsure)
+        return sum(self.values) / n, (sum(self.values) + self.unsure) / n
 
     def repeated(self) -> list[list[float]]:
         """The values of each sample that has several, in the order of first appearance."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ragstone.benchmarks.recorded.advice import Advice, advise, metric_for
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, lower_is_better, tally_scores
-from ragstone.benchmarks.recorded.diagnosis import deciding_metric, is_of_correctness
+from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS, deciding_metric, is_of_correctness
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.benchmarks.verdicts import asked, percent, score
 from ragstone.display import Action, Dot, Summary
@@ -22,13 +22,18 @@ _BINS = 10
 
 
 def summaries(run: Run, gates: Mapping[str, float], *, language: str = "en") -> dict[str, Summary]:
-    """The summary of each system with at least one score."""
+    """The summary of each system with a score, or an answer that a rule cannot tell about."""
     writer = _Summary(run, gates, language)
-    return {system: writer.of(system, tally) for system, tally in tally_scores(run).items() if _scored(tally)}
+    tallies = {system: tally for system, tally in tally_scores(run).items() if _scored(tally) or _unsure(tally)}
+    return {system: writer.of(system, tally) for system, tally in tallies.items()}
 
 
 def _scored(tally: ScoreTally) -> list[str]:
     return [name for name in tally.names if tally.metrics[name].values]
+
+
+def _unsure(tally: ScoreTally) -> list[str]:
+    return [name for name in tally.names if tally.metrics[name].unsure]
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,10 @@ class _Summary:
             for item in advise(tally, self.gates)[:_ACTIONS]
         )
         right = self._right(tally)
+        first = next((name for name in CORRECTNESS if name in tally.metrics), "")
+        if first and tally.metrics[first].unsure:
+            read = Action(self.words["read_unsure"].format(metric=first))
+            actions = (read, *actions[: _ACTIONS - 1])
         if not any(map(is_of_correctness, tally.metrics)):
             actions = (*actions[: _ACTIONS - 1], Action(self.words["no_correctness"]))
         notes = (self.words["rules_of_thumb"],) if any(action.samples for action in actions) else ()
@@ -80,7 +89,7 @@ class _Summary:
         """The share of right answers, where it is known, and the metrics that say most: one of each topic, else the
         first ones."""
         topics = [name for topic in _TOPICS if (name := metric_for(tally.metrics, topic))]
-        names = (topics or _scored(tally))[:_NAMED]
+        names = (topics or _scored(tally) or _unsure(tally))[:_NAMED]
         shown = [name for name in names if right is None or right.graded or name != right.metric]
         figures = self.words["join"].join(f"{name} {score(tally.metrics[name].mean())}" for name in shown)
         first = tally.metrics[(shown or names)[0]]
@@ -91,7 +100,9 @@ class _Summary:
             text = self.words["right_verdict"].format(
                 system=system, right=f"{right.count:,}", n=f"{right.share.n:,}", share=percent(right.share)
             )
-            if figures or len(first.values) < first.total - first.not_applicable:
+            if unsure := tally.metrics[right.metric].unsure:
+                text += self.words["unsure"].format(n=f"{unsure:,}", metric=right.metric)
+            if figures or len(first.values) < first.total - first.not_applicable - first.unsure:
                 figures = self.words["right_figures"].format(figures=figures) if figures else ""
                 text += figures + self.words["on"].format(n=n)
         if impossible := tally.refusals[False]:

@@ -60,12 +60,14 @@ class _ScoreTables:
 
     def scores(self) -> Table:
         """One row per metric: mean, interval, coverage, and the most frequent reason for a missing score."""
-        rows, names = [], ["metric", "mean", "scored", "failed", "not_applicable"]
-        some_missing = any(scores.reasons for tally in self.tallies.values() for scores in tally.metrics.values())
+        every = [scores for tally in self.tallies.values() for scores in tally.metrics.values()]
+        some_missing, some_unsure = any(scores.reasons for scores in every), any(scores.unsure for scores in every)
+        rows, names = [], ["metric", "mean", "scored", *["unsure"] * some_unsure, "failed", "not_applicable"]
         for system, tally in self.tallies.items():
             for name in tally.names:
                 scores = tally.metrics[name]
-                counts = (len(scores.values), scores.failed, scores.not_applicable)
+                unsure = (scores.unsure,) if some_unsure else ()
+                counts = (len(scores.values), *unsure, scores.failed, scores.not_applicable)
                 cells = [*self._keys(system, self._label(name)), scores.mean().cell(), *(Cell(str(n)) for n in counts)]
                 if some_missing:
                     reason = [f"{in_language(text, self.language)} ({n})" for text, n in scores.reasons.most_common(1)]
@@ -218,8 +220,23 @@ class _ScoreTables:
     def _judged(self) -> bool:
         return any(tally.replies for tally in self.tallies.values())
 
+    def _unsure_notes(self, tally: ScoreTally) -> Iterator[str]:
+        """What a judge read where a rule cannot tell, and where none did, the bounds of the mean."""
+        for name in tally.names:
+            scores = tally.metrics[name]
+            if scores.read:
+                yield self.words["read_note"].format(metric=self._label(name), read=scores.read, n=scores.total)
+            if scores.unsure and "answer_match.judge" not in tally.metrics:
+                least, most = scores.bounds()
+                yield self.words["unsure_note"].format(
+                    metric=self._label(name), unsure=scores.unsure, n=len(scores.values) + scores.unsure, least=least,
+                    most=most,
+                )  # fmt: skip
+
     def _notes(self) -> Iterator[str]:
         yield self.words["interval"]
+        for tally in self.tallies.values():
+            yield from self._unsure_notes(tally)
         if not self._judged():
             return
         judge = self._judge_name()

@@ -176,7 +176,7 @@ class RGB(BaseBenchmark):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """All metrics that need no judge, in both scorings."""
-        return (AnswerMatch(), RgbBinding(), Refusal(), ErrorDetection(), RgbOfficial())
+        return (AnswerMatch(strict=True), RgbBinding(), Refusal(), ErrorDetection(), RgbOfficial())
 
     @property
     def warnings(self) -> list[str]:

@@ -29,7 +29,7 @@ from ragstone.diagnosis.interventions.question import (
     basis_of,
     own_chunks,
 )
-from ragstone.diagnosis.interventions.second_reading import reads_right
+from ragstone.diagnosis.interventions.second_reading import is_unsure, reads_right
 from ragstone.diagnosis.interventions.shared import Shared
 from ragstone.diagnosis.interventions.substitutes import is_error_message
 from ragstone.structs import Itself
@@ -209,7 +209,7 @@ class Observations(ABC):
         if not found.right and is_error_message(record):
             return "error"
         if found.right is None:
-            return "unscored"
+            return "right" if is_unsure(record) and self._reads_right(condition) else "unscored"
         return "right" if found.right else "refused" if found.cause == "wrong_refusal" else "wrong"
 
     def told(self, condition: str) -> str | None:

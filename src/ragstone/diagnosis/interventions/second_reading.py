@@ -37,6 +37,11 @@ def reads_right(record: Record, gates: Mapping[str, float], gold: Sequence[Passa
     return all(any(_is_said(alias, answer, sample.question, known) for alias in slot) for slot in sample.references)
 
 
+def is_unsure(record: Record) -> bool:
+    """Whether the comparison of strings says that it cannot tell, as about long references."""
+    return any(name in record.scores and record.scores[name].status == "unsure" for name in _STRINGS)
+
+
 def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
     """Whether an answer says a reference, or each part of one that lists several; of each what it says beyond the
     question is enough."""

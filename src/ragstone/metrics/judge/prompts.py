@@ -31,7 +31,7 @@ LANGUAGES = ("en", "zh")
 NAMES = (
     "decompose", "verify", "verify_passage", "verify_reference", "rubric", "ragas_statements", "ragas_faithfulness",
     "ragas_question", "ragas_context_precision", "ragas_context_recall", "ragas_correctness", "needle",
-    "nuggets_create", "nuggets_assign", "umbrela",
+    "nuggets_create", "nuggets_assign", "umbrela", "match",
 )  # fmt: skip
 _DELIMITERS = "<judged 0f1e2d3c4b5a6978>\n\n</judged 0f1e2d3c4b5a6978>"  # around each input, when it is sent
 _KEYS = ("version", "instruction", "again", "examples", "reasons")

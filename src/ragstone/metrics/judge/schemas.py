@@ -71,6 +71,7 @@ INPUTS: Mapping[str, Schema] = {
     "nuggets_create": _object(question=_TEXT, texts=_NUMBERED, nuggets=_list(_TEXT)),
     "nuggets_assign": _object(question=_TEXT, answer=_TEXT, nuggets=_NUMBERED),
     "umbrela": _object(question=_TEXT, passage=_TEXT),
+    "match": _object(question=_TEXT, reference=_TEXT, answer=_TEXT),
 }  # fmt: skip
 
 OUTPUTS: Mapping[str, Schema] = {
@@ -110,6 +111,7 @@ OUTPUTS: Mapping[str, Schema] = {
         nuggets=_list(_object(id=_NUMBER, assignment=_one_of("support", "partial_support", "not_support")))
     ),
     "umbrela": _object(match=_one_of(*range(4)), trust=_one_of(*range(4)), grade=_one_of(*range(4))),
+    "match": _object(reason=_TEXT, verdict=_one_of("stated", "not_stated")),
 }
 
 _TYPES: Mapping[str, tuple[type, ...]] = {

@@ -1,0 +1,108 @@
+"""What a rule cannot tell is counted apart in verdicts, tables and gates, and read by a judge on request."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone import diagnose, evaluate
+from ragstone.analysis.gates import Gate, check_gates
+from ragstone.benchmarks.recorded.diagnosis import explain
+from ragstone.models.scripted import Scripted
+from ragstone.report.opening_text import opening_text
+from ragstone.runs import open_run
+
+LONG = "At any time of the year except in the two weeks before the annual stocktaking of group {n}."
+
+
+def rows(unsure: int, right: int, wrong: int) -> list[dict[str, Any]]:
+    """Questions with long references, answered in other words, and with short ones, answered rightly or not."""
+    return [
+        *({"id": f"u{n}", "question": f"When may group {n} take leave?", "reference": LONG.format(n=n),
+           "answer": "Always, save for the fortnight that precedes stocktaking."} for n in range(unsure)),
+        *({"id": f"r{n}", "question": "Who leads?", "reference": "Ines Harrow", "answer": "Ines Harrow leads."}
+          for n in range(right)),
+        *({"id": f"w{n}", "question": "Who leads?", "reference": "Ines Harrow", "answer": "Tom Reed leads."}
+          for n in range(wrong)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "verdict", "note"),
+    [
+        ("en", "6 of 8 answers are right", "between 0.50 and 0.83"),
+        ("zh", "8 个答案中 6 个正确", "0.50 与 0.83 之间"),
+    ],
+)
+def test_the_verdict_counts_unsure_answers_apart_and_the_table_bounds_the_mean(
+    language: str, verdict: str, note: str, tmp_path: Path
+) -> None:
+    result = evaluate(rows(4, 6, 2), metrics=["answer_match"], run=tmp_path / "u.run")
+    summary = result.summary["answer_match"]
+    assert (summary["n"], summary["unsure"], summary["total"]) == (8, 4, 12)
+    with result.open() as run:
+        text = opening_text(run.summaries(language=language), language=language)
+    flat = " ".join(text.split())
+    assert verdict in flat
+    assert {"en": "4 more have long references", "zh": "另有 4 个答案的参考答案较长"}[language] in flat
+    assert "answer_match.judge" in flat
+    (table,) = [table for table in result.tables(language=language) if table.id == "eval-scores"]
+    assert {"en": "Unsure", "zh": "不确定"}[language] in table.columns
+    assert any(note in line for line in table.notes)
+
+
+def test_where_all_are_unsure_the_verdict_says_so_and_calls_none_wrong(tmp_path: Path) -> None:
+    result = evaluate(rows(3, 0, 0), metrics=["answer_match"], run=tmp_path / "u.run")
+    with result.open() as run:
+        text = " ".join(opening_text(run.summaries(language="en"), language="en").split())
+        found = [explain(record) for record in run.run.records()]
+    assert "answers are right" not in text
+    assert "Have a judge read the answers that answer_match cannot compare" in text
+    assert [(item.right, "answer_match cannot tell" in item.reason) for item in found] == [(None, True)] * 3
+
+
+def test_a_gate_is_not_passed_by_the_few_answers_that_a_rule_can_tell(tmp_path: Path) -> None:
+    path = tmp_path / "u.run"
+    evaluate(rows(20, 20, 0), metrics=["answer_match"], run=path)
+    with open_run(path) as run:
+        (result,) = check_gates(run, [Gate("answer_match", 0.5)])
+    assert (result.verdict, result.unsure, result.coverage) == ("unknown", 20, 0.5)
+    assert "answer_match.judge" in result.reason
+    assert ", 20 unsure" in result.line
+    assert "不确定 20 个" in result.line_in("zh")
+
+
+def test_a_judge_is_asked_once_for_each_unsure_answer_and_the_table_says_how_many(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def script(request: Any) -> str:
+        asked.append(request.messages[-1].content)
+        return json.dumps({"reason": "The exception is the same.", "verdict": "stated"})
+
+    judge = Scripted(script)
+    result = evaluate(rows(4, 6, 2), metrics=["answer_match.judge"], judge=judge, run=tmp_path / "j.run")
+    assert len(asked) == 4
+    assert result.summary["answer_match.judge"]["mean"] == pytest.approx(10 / 12)
+    with result.open() as run:
+        text = " ".join(opening_text(run.summaries(language="en"), language="en").split())
+    assert "10 of 12 answers are right" in text
+    (table,) = [table for table in result.tables() if table.id == "eval-scores"]
+    assert any("a judge read 4 of the 12 answers" in note for note in table.notes)
+
+
+def test_a_diagnosis_leaves_out_what_it_cannot_tell_and_a_second_reading_tells_some(tmp_path: Path) -> None:
+    said = {
+        "question": "Which paints are used?",
+        "reference": "The walls are painted with lime wash, casein paint and linseed oil.",
+        "answer": "They use linseed oil, casein paint and lime wash for the walls.",
+    }
+    result = diagnose([*rows(2, 3, 1), {"id": "said", **said}], run=tmp_path / "d.run")
+    with result.open() as run:
+        (system,) = run.run.systems
+        found = run.benchmark.diagnosed(run.run, system)  # type: ignore[attr-defined]
+        text = " ".join(opening_text(run.summaries(language="en"), language="en").split())
+    assert {item.evidence.sample.id: item.evidence.outcome("as_is") for item in found} == {
+        **dict.fromkeys(("u0", "u1"), "unscored"), **dict.fromkeys(("r0", "r1", "r2", "said"), "right"), "w0": "wrong",
+    }  # fmt: skip
+    assert "2 answers could not be scored and are left out" in text
