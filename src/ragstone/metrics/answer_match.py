@@ -76,7 +76,7 @@ class AnswerMatch:
     Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it, or in
     a cell or after a label that says the rest of it; a refusal states nothing (a gap in the documents that is not of
     what was asked is none), and a denied mention does not count unless the alias is stated elsewhere too. Where only
-    slots with long references are missing (more than five words beyond the question, seven pairs of characters in
+    slots with long references are missing (more than six words beyond the question, seven pairs of characters in
     Chinese, or several sentences), the answer may say the same in other words: unsure, without a value. `strict` counts
     these as 0, as the benchmarks do.
     Range: 0 or 1, higher is better.

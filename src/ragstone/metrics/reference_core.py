@@ -59,7 +59,7 @@ _LIMIT = re.compile(r"\b(?:from|by|since)\b|[从自]|起")  # of a number
 _WORD = re.compile(r"[^\W\d_]+")
 _LONG = 3  # characters that are left of a run
 _FEWEST = 2  # characters of Chinese that are worth looking for
-_MOST_WORDS = {"en": 5, "zh": 7}  # that a value has beyond its question; in Chinese, pairs of characters
+_MOST_WORDS = {"en": 6, "zh": 7}  # that a value has beyond its question; in Chinese, pairs of characters
 _SENTENCES = re.compile(r"[.!?]\s+(?=\S)|[。！？；;](?=.)")
 _REASONED = re.compile(r"(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有)[.;!。；！]\s*\S", re.IGNORECASE)
 
