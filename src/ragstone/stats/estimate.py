@@ -12,6 +12,7 @@ from ragstone.stats.intervals import (
     Groups,
     Interval,
     Z,
+    decisive_interval,
     difference_interval,
     finite,
     mean_interval,
@@ -53,12 +54,16 @@ class Estimate:
         return cls(won / n, *_ends(score_interval(sums, sizes, trials=n)), n, n if total is None else total)
 
     @classmethod
-    def of_mean(cls, values: Sequence[float], *, groups: Groups | None = None, total: int | None = None) -> "Estimate":
-        """The mean of scores with its `mean_interval`; values of one group, such as one sample's, are one cluster."""
+    def of_mean(
+        cls, values: Sequence[float], *, groups: Groups | None = None, total: int | None = None, decisive: bool = False
+    ) -> "Estimate":
+        """The mean of scores with its `mean_interval`, or its `decisive_interval`; values of one group, such as one
+        sample's, are one cluster."""
         if not values:
             return cls(total=total)
         mean = math.fsum(values) / len(values)
-        return cls(mean, *_ends(mean_interval(values, groups=groups)), len(values), total)
+        interval = decisive_interval if decisive else mean_interval
+        return cls(mean, *_ends(interval(values, groups=groups)), len(values), total)
 
     @classmethod
     def of_amount(cls, values: Sequence[float], *, groups: Groups | None = None) -> "Estimate":

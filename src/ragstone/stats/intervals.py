@@ -182,7 +182,7 @@ def exact_interval(share: float, trials: float, level: float = _LEVEL) -> tuple[
     return (low, 1.0 if lost <= 0.0 else beta_quantile(1 - level / 2, won + 1, lost))
 
 
-def decisive_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:
+def decisive_interval(values: Sequence[float], *, groups: Groups | None = None) -> Interval:
     """The `exact_interval` of a mean of scores in [0, 1], to decide by; of other values the `mean_interval`. None for
     fewer than two units."""
     numbers = finite(values)

@@ -38,11 +38,13 @@ class MetricScores:
     def total(self) -> int:
         return len(self.values) + self.failed + self.not_applicable + self.unsure + self.unasked
 
-    def mean(self) -> Estimate:
-        """The mean of the values; the values of one sample form a cluster."""
+    def mean(self, *, gated: bool = False) -> Estimate:
+        """The mean of the values; the values of one sample form a cluster. `gated`: with the interval that decides a
+        gate, so that one screen has one interval of a mean."""
         if not self.values:
             return Estimate(total=self.total)
-        return Estimate.of_mean(self.values, groups=self.samples.groups(self.places), total=self.total)
+        groups = self.samples.groups(self.places)
+        return Estimate.of_mean(self.values, groups=groups, total=self.total, decisive=gated)
 
     def bounds(self) -> tuple[float, float]:
         """The mean if all that is unsure were 0, and if it were 1."""

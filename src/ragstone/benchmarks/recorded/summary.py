@@ -91,7 +91,7 @@ class _Summary:
         topics = [name for topic in _TOPICS if (name := metric_for(tally.metrics, topic))]
         names = (topics or _scored(tally) or _unsure(tally))[:_NAMED]
         shown = [name for name in names if right is None or right.graded or name != right.metric]
-        figures = self.words["join"].join(f"{name} {score(tally.metrics[name].mean())}" for name in shown)
+        figures = self.words["join"].join(f"{name} {score(tally.metrics[name].mean(gated=name in self.gates))}" for name in shown)
         first = tally.metrics[(shown or names)[0]]
         n = asked(len(first.values), first.total, self.language)
         if right is None:
@@ -125,14 +125,14 @@ class _Summary:
         rights |= np.isin(groups, np.setdiff1d(asked_of[refused], asked_of[~refused]))
         more = ~np.isin(asked_of, groups)  # a metric may score questions that cannot be answered: each counts once
         rights, groups = np.append(rights, refused[more]), np.append(groups, asked_of[more])
-        share = Estimate.of_mean(array("d", rights), groups=groups, total=scores.total)
+        share = Estimate.of_mean(array("d", rights), groups=groups, total=scores.total, decisive=name in self.gates)
         return _Right(name, threshold, int(rights.sum()), share, graded=bool(np.any((values != 0) & (values != 1))))
 
     def _dots(self, tally: ScoreTally) -> Iterator[Dot]:
         """The metrics with values in [0, 1]."""
         for name in _scored(tally)[:_DOTS]:
             scores = tally.metrics[name]
-            mean = scores.mean()
+            mean = scores.mean(gated=name in self.gates)
             if mean.value is None or min(scores.values) < 0 or max(scores.values) > 1:
                 continue
             lower = lower_is_better(name, self.meta)

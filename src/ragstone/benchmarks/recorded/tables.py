@@ -68,7 +68,8 @@ class _ScoreTables:
                 scores = tally.metrics[name]
                 unsure = (scores.unsure,) if some_unsure else ()
                 counts = (len(scores.values), *unsure, scores.failed, scores.not_applicable)
-                cells = [*self._keys(system, self._label(name)), scores.mean().cell(), *(Cell(str(n)) for n in counts)]
+                mean = scores.mean(gated=name in self.gates)
+                cells = [*self._keys(system, self._label(name)), mean.cell(), *(Cell(str(n)) for n in counts)]
                 if some_missing:
                     reason = [f"{in_language(text, self.language)} ({n})" for text, n in scores.reasons.most_common(1)]
                     cells.append(Cell("".join(reason)))
@@ -235,6 +236,8 @@ class _ScoreTables:
 
     def _notes(self) -> Iterator[str]:
         yield self.words["interval"]
+        if gated := [name for tally in self.tallies.values() for name in tally.names if name in self.gates]:
+            yield self.words["gated_interval"].format(metrics=", ".join(dict.fromkeys(gated)))
         for tally in self.tallies.values():
             yield from self._unsure_notes(tally)
         if not self._judged():
