@@ -91,7 +91,8 @@ class _Summary:
         topics = [name for topic in _TOPICS if (name := metric_for(tally.metrics, topic))]
         names = (topics or _scored(tally) or _unsure(tally))[:_NAMED]
         shown = [name for name in names if right is None or right.graded or name != right.metric]
-        figures = self.words["join"].join(f"{name} {score(tally.metrics[name].mean(gated=name in self.gates))}" for name in shown)
+        means = {name: tally.metrics[name].mean(gated=name in self.gates) for name in shown}
+        figures = self.words["join"].join(f"{name} {score(mean)}" for name, mean in means.items())
         first = tally.metrics[(shown or names)[0]]
         n = asked(len(first.values), first.total, self.language)
         if right is None:
