@@ -38,7 +38,6 @@ import dataclasses
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +47,7 @@ from ragstone.engine.trust import TRUST, is_named, require_trust
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.models.nested_names import HTTP, Spec
 from ragstone.registry import is_place
+from ragstone.storage import FormatError, parse_toml
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
@@ -95,11 +95,11 @@ def _check_owner(path: Path, shown: Path) -> None:
 def _table_in(path: Path, names: Sequence[str]) -> Any:
     """The table of these names, one below the other; None if the file has none."""
     try:
-        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        table: Any = parse_toml(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, OSError) as error:
         raise DataError(path, f"cannot be read ({error}).") from None
-    except RecursionError:
-        raise DataError(path, "is nested too deeply to be read.") from None
+    except FormatError as error:
+        raise DataError(path, f"{error}.") from None
     for name in names:
         table = table.get(name) if isinstance(table, Mapping) else None
     return table
