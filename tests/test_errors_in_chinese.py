@@ -90,6 +90,7 @@ _SHOWN = [
     SOURCE / "datasets/tabular",
     SOURCE / "datasets/jsonlines.py",
     SOURCE / "datasets/rgb.py",
+    SOURCE / "storage/formats.py",
 ]  # their ValueErrors are
 _OTHER_ARGUMENTS = {"UnknownName", "MissingKey", "RunMismatch", "AllowanceSpent", "EndpointRefused", "Postponed"}
 
@@ -175,7 +176,7 @@ def said(path: Path, call: ast.Call) -> list[str]:
     name = function.rpartition(".")[2]
     lookup = lookup_in(path, call)
     if function.endswith("problems.add") or (
-        name in ("CellError", "Fault", "ValueError") and any(map(path.is_relative_to, _SHOWN))
+        name in ("CellError", "Fault", "FormatError", "ValueError") and any(map(path.is_relative_to, _SHOWN))
     ):
         found = [re.sub(r"(?<=[.?]){}$", "", text) for text in texts(call.args[-1], lookup)]
         return [text if text.endswith((".", "?")) else f"{text}." for text in found]

@@ -23,6 +23,7 @@ RagstoneError
     ├── RateLimited            429                                                    retried
     ├── ServerFault            5xx                                                    retried
     ├── BadReply               truncated, not JSON, or not of the promised form       retried
+    ├── ModelRaised            a model of the user's own raised an exception
     ├── PromptCut              the endpoint saw only a part of the prompt
     ├── ReplyTooLarge          longer than a reply may be
     ├── Unauthorized           401, 403
@@ -49,6 +50,7 @@ __all__ = [
     "MissingExtra",
     "MissingKey",
     "ModelError",
+    "ModelRaised",
     "NotTrusted",
     "Postponed",
     "PromptCut",
@@ -324,6 +326,13 @@ class BadReply(ModelError):
     """The reply is truncated, not JSON, or not in the requested form."""
 
     kind = "bad_reply"
+
+
+class ModelRaised(ModelError):
+    """A model of the user's own raised an exception, or returned what is no reply; the message has the line of its
+    code."""
+
+    kind = "raised"
 
 
 class ReplyTooLarge(ModelError):

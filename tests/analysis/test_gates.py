@@ -236,8 +236,8 @@ def test_one_sentence_says_what_became_of_every_planned_score() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[tool.ragstone]\ngates = 3\n", "is not a table"),
-        ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "'high' is not a number"),
+        ("[tool.ragstone]\ngates = 3\n", "found a number; expected a table"),
+        ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "found a text; expected a number"),
         ("[tool.ragstone.gates]\nfaithfulness = { least = 1 }\n", "expected min, max or where"),
         ('[tool.ragstone.gates]\nfaithfulness = { where = { a = "b" } }\n', "has no threshold"),
         ("[tool.ragstone.gates]\nfaithfulness = []\n", "has no threshold"),

@@ -41,7 +41,7 @@ def a_run(ragstone: Ragstone) -> Path:
         (("/dev/zero",), ("pipe or a device",)),
         (("link.jsonl",), ("link to nothing",)),
         (("n" * 300 + ".jsonl",), ("is no path",)),
-        (("number.jsonl",), ("4,300 digits", "as a text")),
+        (("number.jsonl",), ("308 digits", "as a text")),
         (("answers.jsonl", "--sheet", "x"), ("no workbook", "--sheet")),
         (("answers.jsonl", "--split", "x"), ("one file", "--split")),
         (("answers.jsonl", "--map", "answer=answer", "--map", "answer=topic"), ("--map names answer twice",)),

@@ -194,3 +194,21 @@ def test_labels_go_out_and_come_back_and_conflicts_are_told(annotate: Callable[.
     assert document["imported"]["changed"] == 1
     one_line(annotate("--import", "none.csv"), "no such file")
     one_line(annotate("--export", "round.json"), "already exists", "--force")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "form"])
+def test_a_file_without_any_label_is_told(annotate: Callable[..., Told], data: Path, kind: str) -> None:
+    annotate(data, "--task", "correct", "--json")
+    file = "form.json" if kind == "form" else f"round.{kind}"
+    if kind == "form":
+        Path(file).write_text(json.dumps({"format": "ragstone labels", "expert": "bo", "labels": [{"label": ""}]}))
+    else:
+        assert annotate("--export", file).code == 0
+    rows = 1 if kind == "form" else 6
+    told = one_line(annotate("--import", file), f"{file}: no label is filled in ({rows} row", "Fill in the column")
+    assert "read). " in told
+    one_line(annotate("--import", file, "--language", "zh"), f"没有填写任何标注（读取了 {rows} 行）")
+    if kind != "form":
+        labelled("labels.sqlite", "ann", "yes")
+        assert annotate("--export", file, "--force").code == 0
+        assert annotate("--import", file).out == "0 labels added, 0 changed, 1 known already.\n"

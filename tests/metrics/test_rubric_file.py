@@ -120,7 +120,7 @@ ELEMENT = '[[elements]]\nid = "x"\ntext = "has x"\n'
 SCALE = '[scale]\nmin = 1\nmax = 3\n[scale.anchors]\n1 = "bad"\n3 = "good"\n'
 BOTH = 'name = "a"\nquestion.en = "ok?"\nquestion.zh = "好吗？"\n'
 WRONG = [
-    ("name = [", ["is not TOML"]),
+    ("name = [", ["not TOML"]),
     ("", ["name: is missing.", "question: is missing."]),
     (SMALL, ["neither a [scale] nor [[elements]]"]),
     (f'name = "a b"\nquestion = "ok?"\n{ELEMENT}', ["name: 'a b' is no name"]),

@@ -154,7 +154,7 @@ def binary(folder: Path) -> None:
         (empty, UsageError, "has no document with text"),
         (damaged, DataError, "a.pdf: it cannot be read as PDF"),
         (not_word, DataError, "a.docx: it cannot be read as DOCX"),
-        (not_json, DataError, "a.jsonl, line 2: this is not JSON"),
+        (not_json, DataError, "a.jsonl, line 2: not JSON"),
         (no_text, DataError, "a.csv, line 2: the document has no text. Name its column one of text"),
         (twice, DataError, "two documents have the id '1'"),
         (unmarked, DataError, "this is UTF-16 without a byte order mark, or no text. Save it as UTF-8."),

@@ -105,7 +105,7 @@ async def test_what_cannot_be_listed_is_told_in_one_line(source: Any, words: str
 async def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     file = tmp_path / "chunks.jsonl"
     file.write_text('{"text": "a"}\n{"text": \n', encoding="utf-8")
-    with pytest.raises(DataError, match="line 2: this is not JSON"):
+    with pytest.raises(DataError, match="line 2: not JSON"):
         await read_index(file)
 
 

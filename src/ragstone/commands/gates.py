@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.analysis.gates import Gate, GateResult
-    from ragstone.types import Run
+    from ragstone.types import Metric, Run
 
 _LINKED = 3  # samples of a gate
 
@@ -51,28 +51,40 @@ gate_options = both(
 )  # fmt: skip
 
 
-def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) -> None:
-    """Raises now, before anything is spent, the errors that `report_gates` would raise at the end. `metrics`: those the
-    run will have; None if unknown, because the run file may have others."""
+def check_gate_options(
+    values: dict[str, Any], metrics: "Iterable[str | Metric]", run: Path | None, *others: str
+) -> None:
+    """Raises now, before anything is spent, the errors that `report_gates` would raise at the end. `metrics`: those
+    that will be scored, besides those that the run file `run` has, if it is there, and `others`."""
     from ragstone.engine.gates import project_gates  # noqa: PLC0415
-    from ragstone.metrics import installed_metric  # noqa: PLC0415
+    from ragstone.metrics import installed_metric, scored_names  # noqa: PLC0415
     from ragstone.registry import is_place  # noqa: PLC0415
 
+    scored = {*scored_names(metrics), *_names_in(run), *others}
     of_project, _ = project_gates()
-    names = {gate.metric for gate in of_project}
-    for name in names if metrics is None else names - {*metrics}:
+    for name in sorted({gate.metric for gate in of_project} - scored):
         try:
             installed_metric(name)
         except UnknownName as error:
             if not (name.startswith(("rubric.", "rubric:")) or is_place(name)):  # of the user's own
                 raise UsageError(f"The gates of ragstone.toml or pyproject.toml: {error}") from None
-    thresholds = {name for name, _ in (*values["fail_under"], *values["fail_over"])}
     _gates(values, of_project)
-    if metrics is not None and (unknown := sorted(thresholds - {*metrics})):
+    thresholds = {name for name, _ in (*values["fail_under"], *values["fail_over"])}
+    if unknown := sorted(name for name in thresholds if not _is_scored(name, scored)):
+        named = ", ".join(sorted(scored.difference(others)))
         raise UsageError(
-            f"There is a gate for {unknown[0]}, which is not scored here: add it to --metrics. Scored: "
-            f"{', '.join(sorted(metrics))}."
+            f"There is a gate for {unknown[0]}, which is not scored here: add it to --metrics. Scored: {named}."
         )
+
+
+def _names_in(run: Path | None) -> Collection[str]:
+    """The metrics of a run file; none if there is no such file."""
+    from ragstone.runs import is_run_file, open_run  # noqa: PLC0415
+
+    if run is None or not is_run_file(run):
+        return ()
+    with open_run(run) as opened:
+        return tuple(opened.meta.get("metrics", ()))
 
 
 def _gates(

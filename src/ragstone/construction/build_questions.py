@@ -1,7 +1,6 @@
 """`build_questions`: test questions from the user's documents."""
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from ragstone.messages import messages, preferred_language
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import read_corpus
+from ragstone.storage import parse_json
 from ragstone.text import sentences
 from ragstone.text.quotes import find_quote
 from ragstone.types import Model, Passage
@@ -108,7 +108,7 @@ def _rows(file: Path, field: str) -> list[_Row]:
     rows: list[_Row] = []
     for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             rows.append({field: row[field], **row})
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(file, f"this is no row of a test set ({error}).", line=number) from None

@@ -6,14 +6,13 @@ data file, so both are errors here. Escaped lone surrogates are kept as they are
 """
 
 import codecs
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ragstone.datasets.signatures import reject_binary
 from ragstone.errors import DataError
-from ragstone.storage import check_regular, reading
+from ragstone.storage import check_regular, parse_json, reading
 
 _SAVE_AS_UTF8 = "Save it as UTF-8."
 
@@ -55,16 +54,7 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def strict_json(text: str, *, constants: bool = False) -> Any:
     """The value of a JSON text. Raises ValueError, with a message for people, also for a key that occurs twice,
     nesting too deep to read, and NaN, unless `constants` takes it as Python's own writer means it."""
-    try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=None if constants else _no_constant)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error.msg}, column {error.colno})") from None
-    except RecursionError:
-        raise ValueError("nested too deeply to be read") from None
-    except ValueError as error:
-        if "integer string conversion" in str(error):
-            raise ValueError("holds a number of more than 4,300 digits; write it as a text") from None
-        raise
+    return parse_json(text, object_pairs_hook=_object, parse_constant=None if constants else _no_constant)
 
 
 def kind_of(value: object) -> str:

@@ -23,7 +23,7 @@ import msgspec
 
 from ragstone.datasets.signatures import binary_error
 from ragstone.errors import DataError
-from ragstone.storage import check_regular, reading, replacing
+from ragstone.storage import FormatError, check_regular, parse_json, reading, replacing
 
 
 class MirageQuestion(msgspec.Struct, frozen=True):
@@ -213,10 +213,10 @@ def _read(path: Path, kind: Any, expected: str) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = str(error)
     try:  # what Python's reader takes and others write: NaN among the scores, lone surrogates
-        return msgspec.convert(json.loads(data.decode("utf-8")), kind)
+        return msgspec.convert(parse_json(data.decode("utf-8")), kind)
     except msgspec.ValidationError as error:
         raise _unlike(path, expected, error) from None
-    except (ValueError, RecursionError):
+    except (FormatError, UnicodeDecodeError):
         raise no_json(path, data, f"expected {expected}: not JSON ({problem}).") from None
 
 

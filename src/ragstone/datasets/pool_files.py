@@ -3,7 +3,6 @@ it), or a BEIR folder (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`; answers i
 
 import csv
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from ragstone.datasets.pools import Pool, PoolQuestion, mirage_pool
 from ragstone.datasets.tabular.columnar import parquet_records
 from ragstone.errors import DataError
 from ragstone.messages import messages, preferred_language
-from ragstone.storage import check_regular, reading, text_of
+from ragstone.storage import FormatError, check_regular, parse_json, reading, text_of
 from ragstone.types import Passage
 
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
@@ -229,16 +228,16 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
         raise no_json(path, data, str(error)) from None
     if text.lstrip().startswith("["):
         try:
-            yield from enumerate(json.loads(text), 1)
-        except (ValueError, RecursionError) as error:
-            raise DataError(path, f"is not JSON ({error}).") from None
+            yield from enumerate(parse_json(text), 1)
+        except FormatError as error:
+            raise DataError(path, f"{error}.", line=error.line) from None
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(path, f"is not JSON ({error}).", line=number) from None
+                yield number, parse_json(line)
+            except FormatError as error:
+                raise DataError(path, f"{error}.", line=number) from None
 
 
 def _corpus(path: Path) -> Iterator[Passage]:

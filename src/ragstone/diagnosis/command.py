@@ -82,6 +82,7 @@ def command(**values: Any) -> int:
     MIRAGE, given in place of QUESTIONS. Without QUESTIONS, questions, system and judge are those of [run] in
     ragstone.toml."""
     from ragstone.diagnosis.diagnose import has_answers, plan_diagnosis  # noqa: PLC0415
+    from ragstone.diagnosis.interventions.causes import CAUSES  # noqa: PLC0415
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone diagnose questions.csv. `ragstone init` writes one.")
@@ -113,7 +114,8 @@ def command(**values: Any) -> int:
         data, system, values["metrics"], judging, corpus=corpus, index=index, data_language=language,
         full=values["plan"] == "full",
     )  # fmt: skip
-    check_gate_options(values, None)
+    causes = [f"cause.{name}" for name in CAUSES]
+    check_gate_options(values, plan.judging.names(plan.metrics), values["run_file"], *causes)
     if values["changes"]:
         from ragstone.diagnosis.changes import check_changes  # noqa: PLC0415
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ragstone.analysis import gates as analysis
 from ragstone.analysis.gates import Gate, GateResult, check_thresholds, gates_of
+from ragstone.engine.config_values import NUMBER, TABLE, check_value
 from ragstone.engine.open_run import open_checked, viewed
 from ragstone.engine.project_config import CONFIG, nearest_table
 from ragstone.engine.public_functions import public
@@ -92,8 +93,8 @@ def _field(path: Path) -> str:
 
 
 def _read(path: Path, table: Any, meta: Mapping[str, Any] | None) -> tuple[list[Gate], dict[str, Any]]:
-    if not isinstance(table, Mapping):
-        raise DataError(path, f"[{_field(path)}] is not a table.")
+    if table != {}:
+        check_value(path, _field(path), table, TABLE)
     gates = [
         gate
         for name, value in table.items()
@@ -119,12 +120,11 @@ def _gates_of_metric(path: Path, name: str, limits: Any, meta: Mapping[str, Any]
     for key, side in sides:
         if key not in limits:
             continue
-        if isinstance(limits[key], bool) or not isinstance(limits[key], int | float):
-            raise DataError(path, f"{limits[key]!r} is not a number.", field=field)
+        check_value(path, field, limits[key], NUMBER)
         try:
             check_thresholds({name: limits[key]})
         except UsageError as error:
-            raise DataError(path, str(error)) from None
+            raise DataError(path, str(error), field=field) from None
         yield Gate(name, float(limits[key]), side, {key: str(value) for key, value in where.items()})
 
 

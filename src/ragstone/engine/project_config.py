@@ -38,15 +38,16 @@ import dataclasses
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ragstone.engine.config_values import TABLE, TEXT, TEXT_OR_TABLE, TEXTS, check_value
 from ragstone.engine.trust import TRUST, is_named, require_trust
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.models.nested_names import HTTP, Spec
 from ragstone.registry import is_place
+from ragstone.storage import FormatError, parse_toml
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
@@ -94,20 +95,20 @@ def _check_owner(path: Path, shown: Path) -> None:
 def _table_in(path: Path, names: Sequence[str]) -> Any:
     """The table of these names, one below the other; None if the file has none."""
     try:
-        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        table: Any = parse_toml(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, OSError) as error:
         raise DataError(path, f"cannot be read ({error}).") from None
-    except RecursionError:
-        raise DataError(path, "is nested too deeply to be read.") from None
+    except FormatError as error:
+        raise DataError(path, f"{error}.") from None
     for name in names:
         table = table.get(name) if isinstance(table, Mapping) else None
     return table
 
 
-def _table(name: str, start: Path | None, expected: str) -> tuple[Path, dict[str, Any]]:
+def _table(name: str, start: Path | None) -> tuple[Path, dict[str, Any]]:
     path, table = nearest_table({CONFIG.name: (name,)}, start) or (CONFIG, {})
-    if not isinstance(table, dict):
-        raise DataError(path, f"it should be {expected}.", field=name)
+    if table != {}:
+        check_value(path, name, table, TABLE)
     return path, table
 
 
@@ -122,24 +123,22 @@ def configured_system(
     """The system of the table `[systems.NAME]`, or `name` itself if there is none. `start`: where the search for the
     file begins. `trusted`: the code of this project is running anyway, as in its tests. Raises DataError for a table
     with unknown or impossible entries, and NotTrusted for one that needs a consent."""
-    path, tables = _table("systems", start, "a table of systems")
+    path, tables = _table("systems", start)
     if wrong := next((key for key in tables if not _NAME.fullmatch(key) or key == "recorded"), None):
         raise DataError(path, "a system is named in letters, digits, -, _ and ., as prod.", field=f"systems.{wrong}")
     if name not in tables:
         return name
     table, field = tables[name], f"systems.{name}"
-    if not isinstance(table, dict):
-        raise DataError(path, "it should be a table.", field=field)
+    check_value(path, field, table, TABLE)
     if not trusted:
         require_trust(path, consent_tables(path), table)
     retrieve = table.pop("retrieve", None)
     system = _system(table, path, field, name)
     if retrieve is None:
         return system
+    check_value(path, f"{field}.retrieve", retrieve, TEXT_OR_TABLE)
     if isinstance(retrieve, dict):
         retrieve = _http_retriever(retrieve, path, f"{field}.retrieve")
-    elif not isinstance(retrieve, str):
-        raise DataError(path, "retrieve should be a text or a table.", field=field)
     if isinstance(system, RagTarget):
         raise DataError(path, "a system over documents has its retriever in rag(retriever=…).", field=field)
     return SystemTarget(system, _code(path, retrieve))
@@ -174,27 +173,24 @@ def configured_reader(system: Any) -> Any:
 
 def _system(table: dict[str, Any], path: Path, field: str, name: str) -> str | HttpTarget | RagTarget:
     if "python" in table:
-        if set(table) != {"python"} or not isinstance(table["python"], str):
+        if set(table) != {"python"}:
             reason = 'a Python system has just one entry besides retrieve, python = "file.py:name".'
             raise DataError(path, reason, field=field)
+        check_value(path, f"{field}.python", table["python"], TEXT)
         return _code(path, table["python"])
     if "corpus" in table:
-        if not set(table) <= {"corpus", "rag"} or not all(isinstance(value, str) for value in table.values()):
+        if not set(table) <= {"corpus", "rag"}:
             raise DataError(path, 'a system over documents has corpus = "FOLDER" and rag = "rag(…)".', field=field)
+        for key, value in table.items():
+            check_value(path, f"{field}.{key}", value, TEXT)
         target = rag_target(table.get("rag", "rag()"), from_folder_of(path, table["corpus"]))
         return dataclasses.replace(target, retriever=_code(path, target.retriever))
     return _http_target(table, path, field, name)
 
 
 def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> HttpTarget:
-    _check_variables(table, path, field)
-    known = {item.name: item for item in dataclasses.fields(HttpTarget)}
-    for key, value in table.items():
-        if key not in known:
-            entries = [*known, "python", "corpus", "retrieve"]
-            raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, entries)}")
-        if not isinstance(value, dict if key == "headers" else str):
-            raise DataError(path, f"{key} should be {'a table' if key == 'headers' else 'a text'}.", field=field)
+    known = [item.name for item in dataclasses.fields(HttpTarget)]
+    _check_http(table, path, field, known, ("python", "corpus", "retrieve"))
     if "url" not in table:
         raise DataError(path, "it names no system: add url = …, python = … or corpus = ….", field=field)
     return HttpTarget(**{"name": name, **table})
@@ -202,34 +198,38 @@ def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> Ht
 
 def _http_retriever(table: dict[str, Any], path: Path, field: str) -> str:
     """The name `http(…)` of a retriever behind an address."""
-    _check_variables(table, path, field)
-    for key, value in table.items():
-        if key not in _HTTP_RETRIEVER:
-            raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, _HTTP_RETRIEVER)}")
-        if not isinstance(value, dict if key == "headers" else str):
-            raise DataError(path, f"{key} should be {'a table' if key == 'headers' else 'a text'}.", field=field)
+    _check_http(table, path, field, _HTTP_RETRIEVER)
     if "url" not in table:
         raise DataError(path, "it names no address: add url = ….", field=field)
     options = {key: value if isinstance(value, str) else json.dumps(value) for key, value in table.items()}
     return Spec(HTTP, (options.pop("url"),), options).name
 
 
-def _check_variables(table: dict[str, Any], path: Path, field: str) -> None:
-    """Takes the list `variables` out of the table. Raises DataError where a header names another variable."""
-    listed = table.pop("variables", [])
-    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
-        raise DataError(path, 'variables should be a list of names, such as ["APP_TOKEN"].', field=field)
-    headers = table.get("headers")
-    for name in _VARIABLE.findall(" ".join(map(str, headers.values())) if isinstance(headers, dict) else ""):
-        if name not in listed:
-            problem = f'a header names the variable {name}, which the table does not list: add variables = ["{name}"].'
-            raise DataError(path, problem, field=field)
+def _check_http(
+    table: dict[str, Any], path: Path, field: str, known: Sequence[str], others: Sequence[str] = ()
+) -> None:
+    """Takes the list `variables` out of the table. Raises UsageError for an entry that is not `known` (`others` may
+    stand in such a table, too), a value of another type, and a header that names a variable that is not listed."""
+    listed = table.pop("variables", None)
+    if listed is not None:
+        check_value(path, f"{field}.variables", listed, TEXTS)
+    for key, value in table.items():
+        if key not in known:
+            raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, [*known, *others])}")
+        check_value(path, f"{field}.{key}", value, TABLE if key == "headers" else TEXT)
+    for header, value in table.get("headers", {}).items():
+        check_value(path, f"{field}.headers.{header}", value, TEXT)
+        for name in _VARIABLE.findall(value):
+            if name not in (listed or ()):
+                add = f'add variables = ["{name}"].'
+                problem = f"a header names the variable {name}, which the table does not list: {add}"
+                raise DataError(path, problem, field=field)
 
 
 def run_settings(start: Path | None = None, *, name: str = "run") -> tuple[Path, Mapping[str, Any]]:
     """The table `[run]`, or `[diagnose]`, empty if there is none, and its file. Raises NotTrusted if it needs a
     consent."""
-    path, settings = _table(name, start, "a table of options")
+    path, settings = _table(name, start)
     if settings:
         require_trust(path, consent_tables(path), settings)
     return path, settings

@@ -2,9 +2,11 @@
 fill in."""
 
 import csv
+import dataclasses
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -59,16 +61,18 @@ def import_labels_of(
     `expert`: whose labels these are where the file does not say; `names`: users of another tool →
     names of experts. A label that contradicts the expert's own is told and left out, unless it is newer or `replaces`.
     Raises DataError and UsageError."""
-    known = names or {}
-    read = _read(store, Path(source), expert)
+    known, rows = names or {}, count()
+    read = _read(Path(source), expert, rows)
     labels = ((where, replace(label, expert=known.get(label.expert, label.expert))) for where, label in read)
-    return import_labels(store, labels, source=Path(source).name, replaces=replaces)
+    done = import_labels(store, labels, source=Path(source).name, replaces=replaces)
+    return dataclasses.replace(done, rows=next(rows))
 
 
-def _read(store: LabelStore, path: Path, expert: str) -> Iterator[tuple[str, Label]]:
-    """The labels of a file, each with its place there."""
+def _read(path: Path, expert: str, rows: "count[int]") -> Iterator[tuple[str, Label]]:
+    """The labels of a file, each with its place there; `rows` counts its rows."""
     raw = open_source(path, known=COLUMNS)
     for row in Rows(raw).take():
+        next(rows)
         if row.problem:
             raise DataError(path, f"{row.where}: {row.problem}")
         cells = row.cells

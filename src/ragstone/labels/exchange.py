@@ -32,13 +32,19 @@ class Conflict:
 @dataclass
 class Imported:
     """The result of an import: labels `added`, `changed` (newer than those of the store), `unchanged`, and those left
-    out: `conflicts`, and `unknown` items or tasks, each with its place in the file."""
+    out: `conflicts`, and `unknown` items or tasks, each with its place in the file. `rows`: how many were read."""
 
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     conflicts: list[Conflict] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    rows: int = 0
+
+    @property
+    def labels(self) -> int:
+        """The labels of the file."""
+        return self.added + self.changed + self.unchanged + len(self.conflicts) + len(self.unknown)
 
 
 def exported(

@@ -3,6 +3,7 @@
 A task is an item; an annotation is one label of one expert, with results of the types `choices` (the label), `textarea`
 (the comment) and `labels` (marked parts of the answer). Offsets count code points, as Label Studio's do."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -11,6 +12,7 @@ from ragstone.labels.exchange import ANSWERS, iso, objects, seconds_of, shown_te
 from ragstone.labels.records import Label, LabelItem, Marked
 from ragstone.labels.tasks import Task
 
+_OFFSET = re.compile("[0-9]{1,9}")
 _COMMENT, _MARKS = "_comment", "_marks"
 
 
@@ -98,8 +100,8 @@ def _marks(results: Sequence[Mapping[str, Any]], task: str) -> tuple[Marked, ...
     for result in results:
         value = result.get("value")
         if result.get("from_name") == task + _MARKS and isinstance(value, Mapping):
-            start, end = value.get("start"), value.get("end")
-            if isinstance(start, int | str) and isinstance(end, int | str) and f"{start}{end}".isdigit():
+            start, end = str(value.get("start")), str(value.get("end"))
+            if _OFFSET.fullmatch(start) and _OFFSET.fullmatch(end):
                 marks.append(Marked(int(start), int(end), "", int(result.get("to_name") == ANSWERS[1])))
     return tuple(marks)
 

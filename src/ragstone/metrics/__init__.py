@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "check_metrics",
-    "find_metric", "installed_metric", "make_metrics", "steps_of",
+    "find_metric", "installed_metric", "make_metrics", "scored_names", "steps_of",
 ]  # fmt: skip
 
 
@@ -176,6 +176,13 @@ def _spelled_out(names: Sequence[str | Metric]) -> Iterator[str | Metric]:
             yield from GROUPS[name]
         else:
             yield name
+
+
+def scored_names(names: Iterable[str | Metric]) -> list[str]:
+    """The names under which these metrics are in a run: those of a group, of code and of a rubric's file, too.
+    Raises as `make_metrics`."""
+    plugins = [find_metric(name) if isinstance(name, str) else name for name in _spelled_out([*names])]
+    return [str(plugin.name) for plugin in plugins]
 
 
 def find_metric(name: str) -> Any:

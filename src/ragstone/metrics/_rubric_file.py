@@ -35,14 +35,13 @@ which is that of the question where it is not given.
 import difflib
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from ragstone.errors import DataError
 from ragstone.metrics._rubric_types import LANGUAGES, Anchor, Better, Element, Rubric, Scale, Text
-from ragstone.storage import check_regular
+from ragstone.storage import FormatError, check_regular, parse_toml
 from ragstone.text import detect
 
 NEEDS = ("contexts", "reference")
@@ -82,9 +81,9 @@ def mistakes_in(path: Path) -> tuple[Rubric | None, list[str]]:
 def parse_rubric(text: str) -> tuple[Rubric | None, list[str]]:
     """(the rubric, []) of a text that can be used, else (None, its mistakes, a line each)."""
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        return None, [f"is not TOML ({' '.join(str(error).split())})."]
+        document = parse_toml(text)
+    except FormatError as error:
+        return None, [f"{error}."]
     reader = _Reader(document)
     rubric = reader.rubric()
     return (None, reader.mistakes) if reader.mistakes else (rubric, [])

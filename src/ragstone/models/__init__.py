@@ -8,7 +8,7 @@ A provider is a row of the table in `models/providers.py` or an entry point in t
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Literal
 
 from ragstone.errors import UsageError
 from ragstone.models.allowance import counted
@@ -16,7 +16,7 @@ from ragstone.models.embedder_spread import SpreadEmbedder
 from ragstone.models.nested_names import is_http
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider, Source
-from ragstone.registry import Registry, is_place, load_place
+from ragstone.registry import Registry, is_place
 from ragstone.types import Embedder, Model
 
 __all__ = [
@@ -92,17 +92,6 @@ def check_model_name(name: str) -> None:
         source.model(model, _DEFAULT)
 
 
-def _own_model(place: Any) -> Any:
-    """A chat model of the user's: an object, or the place of an object or of a function without arguments that returns
-    it."""
-    value = load_place("model", place) if isinstance(place, str) else place
-    if isinstance(value, type) or not hasattr(value, "generate"):
-        value = value() if callable(value) else value
-    if not hasattr(value, "generate"):
-        raise UsageError(f"{place!r} is not a model: pass PROVIDER/MODEL or an object with a `generate` method.")
-    return value
-
-
 def kept_from(name: str) -> int:
     """The tokens from which the provider of the chat model `name` keeps what prompts begin with; where that is not
     known, 1,024."""
@@ -128,7 +117,9 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
     `UsageError` for an impossible name or base URL. Afterwards calls raise only `ModelError`.
     """
     if not isinstance(name, str) or is_place(name):
-        yield counted(_own_model(name), options.allowance)
+        from ragstone.models.own import own_model  # noqa: PLC0415
+
+        yield counted(own_model(name), options.allowance)
         return
     source, model = _resolve(name, "model", _EXAMPLES["model"])
     if isinstance(source, Provider):

@@ -21,7 +21,7 @@ from ragstone import errors
 from ragstone.errors import DataError, ModelError, Rejected, UsageError
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Source
-from ragstone.storage import check_regular
+from ragstone.storage import FormatError, check_regular, parse_json
 from ragstone.structs import from_json, to_json
 from ragstone.text import estimate_tokens
 from ragstone.types import Completion, Embedder, Model, Request, Usage
@@ -88,13 +88,15 @@ def load_script(path: str | Path) -> Script:
         if not text.strip():
             continue
         try:
-            line = json.loads(text)
+            line = parse_json(text)
             if "request" in line:
                 exact[to_json(from_json(json.dumps(line["request"]), Request))] = _reply(line)
             elif "contains" in line:
                 contains.append((str(line["contains"]), str(line["text"])))
             else:
                 default = str(line["default"])
+        except FormatError as error:
+            raise DataError(path, f"{error}.", line=number) from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             problem = f"this is not a line of a recorded script ({type(error).__name__}: {error})."
             raise DataError(path, problem, line=number, advice="See ragstone.models.scripted.") from None

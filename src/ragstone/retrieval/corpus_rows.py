@@ -3,12 +3,12 @@
 import codecs
 import csv
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError
+from ragstone.storage import FormatError, parse_json
 from ragstone.text.csv_fields import fields_up_to
 from ragstone.types import Passage
 
@@ -63,9 +63,9 @@ def read_lines(path: Path, name: str) -> Iterator[Passage]:
                 raise DataError(path, f"the line has more than {LARGEST:,} characters. Split it.", line=number)
             if line.strip():
                 try:
-                    row = json.loads(line)
-                except ValueError as error:
-                    raise DataError(path, f"this is not JSON ({error}).", line=number) from None
+                    row = parse_json(line)
+                except FormatError as error:
+                    raise DataError(path, f"{error}.", line=number) from None
                 yield _row(path, name, number, row)
 
 

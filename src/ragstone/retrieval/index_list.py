@@ -26,6 +26,7 @@ from ragstone.registry import is_place
 from ragstone.responses.outputs import passages_of
 from ragstone.retrieval.corpus import Corpus, Documents
 from ragstone.retrieval.corpus_rows import text_of
+from ragstone.storage import FormatError, parse_json
 from ragstone.types import Passage
 from ragstone.user_code.calls import Served, guarded, located, result_of, with_article
 
@@ -82,17 +83,17 @@ def _rows(path: Path) -> Iterator[Any]:
     text = text_of(path)
     if path.suffix.lower() == ".json":
         try:
-            found = _items(json.loads(text), _DEEPEST)
-        except ValueError as error:
-            raise DataError(path, f"this is not JSON ({error}).") from None
+            found = _items(parse_json(text), _DEEPEST)
+        except FormatError as error:
+            raise DataError(path, f"{error}.", line=error.line) from None
         yield from found or ()
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise DataError(path, f"this is not JSON ({error}).", line=number) from None
+                yield parse_json(line)
+            except FormatError as error:
+                raise DataError(path, f"{error}.", line=number) from None
 
 
 def _unwrapped(item: Any) -> Any:

@@ -4,7 +4,6 @@ Independent of the pool and the questions."""
 import csv
 import hashlib
 import io
-import json
 import math
 import re
 import zlib
@@ -16,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.storage import gunzip
+from ragstone.storage import FormatError, gunzip, parse_json
 
 _QUERY = ("query_id", "qid", "query", "topic_id", "topic", "q_id")
 _DOCUMENT = ("corpus_id", "doc_id", "docid", "docno", "document_id", "document", "passage_id", "pid", "doc")
@@ -217,12 +216,11 @@ def _checked(path: Path, query: Any, document: Any, score: Any, rank: Any, *, li
 
 def _json(path: Path, text: str, first: str, sha256: str) -> Run:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(text)
+    except FormatError as error:
         if first.lstrip().startswith("{") and _is_object(first):
             return Run("JSON lines", _json_lines(path, text), sha256)
-        line = getattr(error, "lineno", 0)
-        raise DataError(path, f"is not JSON ({error}); expected {_FORMS}.", line=line) from None
+        raise DataError(path, f"{error}.", line=error.line, advice=f"Expected {_FORMS}.") from None
     if isinstance(value, list):
         if value and all(isinstance(row, dict) and "top_chunks" in row for row in value):
             return Run("MIRAGE", _mirage(path, value), sha256, ordered=True)
@@ -234,8 +232,8 @@ def _json(path: Path, text: str, first: str, sha256: str) -> Run:
 
 def _is_object(line: str) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
+        return isinstance(parse_json(line), dict)
+    except FormatError:
         return False
 
 
@@ -244,9 +242,9 @@ def _json_lines(path: Path, text: str) -> Iterator[RankedDocument]:
         for number, line in enumerate(_lines(text), 1):
             if line.strip():
                 try:
-                    yield number, "", json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise DataError(path, f"is not JSON ({error}).", line=number) from None
+                    yield number, "", parse_json(line)
+                except FormatError as error:
+                    raise DataError(path, f"{error}.", line=number) from None
 
     return _rows(path, rows())
 

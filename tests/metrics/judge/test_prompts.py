@@ -284,7 +284,7 @@ def test_a_folder_changes_the_instruction_or_the_examples_or_both(tmp_path: Path
 
 
 WRONG = [
-    ("en/verify.toml", "version = [", ("verify.toml", "is not TOML")),
+    ("en/verify.toml", "version = [", ("verify.toml", "not TOML")),
     ("en/verify.toml", 'instructions = "x"', ("verify.toml", "'instructions'", "no such key")),
     ("en/verify.toml", 'instruction = " "', ("'instruction'", "something in it")),
     ("en/verify.toml", "instruction = 3", ("'instruction'",)),

@@ -7,7 +7,6 @@ between the aliases of an answer.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.datasets.jsonlines import json_objects, kind_of
 from ragstone.datasets.tabular.csvfiles import csv_rows
 from ragstone.errors import DataError
-from ragstone.storage import check_regular, reading, text_of
+from ragstone.storage import FormatError, check_regular, parse_toml, reading, text_of
 
 _HALVES = re.compile("[\ud800-\udfff]")
 _MISSING = "{what} is empty or missing; expected needle, question and answer"
@@ -51,9 +50,9 @@ def read_needles(path: Path) -> tuple[NeedleQuestion, ...]:
 
 def _toml_rows(path: Path) -> _Rows:
     try:
-        tables = tomllib.loads(text_of(path)).get("needle")
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(path, f"not TOML ({error}).") from None
+        tables = parse_toml(text_of(path)).get("needle")
+    except (UnicodeDecodeError, FormatError) as error:
+        raise DataError(path, f"{error}.") from None
     if not isinstance(tables, list):
         raise DataError(path, "expected [[needle]] tables with text, question and answer.")
     for number, table in enumerate(tables, start=1):

@@ -6,14 +6,13 @@ rest. `share_at_10` is the share of cells whose mean is the highest score. (For 
 are 6.016 and 54.9%; the 27% in its first report is another statistic.)
 """
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError, UsageError
-from ragstone.storage import text_of
+from ragstone.storage import FormatError, parse_json, text_of
 from ragstone.structs import Frozen
 
 TOP = 10  # the judge's scale is 1 to 10
@@ -95,13 +94,11 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _rows(file: Path) -> Iterator[CellResult]:
     try:
-        content = json.loads(text_of(file))
+        content = parse_json(text_of(file))
     except UnicodeDecodeError as error:
         raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None
-    except json.JSONDecodeError as error:
-        raise DataError(file, f"not JSON ({error.msg}, column {error.colno}).", line=error.lineno) from None
-    except RecursionError:
-        raise DataError(file, "nested too deeply to be read.") from None
+    except FormatError as error:
+        raise DataError(file, f"{error}.", line=error.line) from None
     rows: Iterable[Any] = content if isinstance(content, list) else [content]
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError, UnknownName
+from ragstone.storage import FormatError, parse_toml
 from ragstone.structs import Frozen
 from ragstone.text import detect
 from ragstone.types import Query, Sampling, Turn
@@ -84,9 +85,9 @@ def find_template(name: str) -> NeedleTemplate:
     fields: dict[str, Any] = {"user": text}
     if path.suffix == ".toml":
         try:
-            fields = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise DataError(path, f"not TOML ({error}).") from None
+            fields = parse_toml(text)
+        except FormatError as error:
+            raise DataError(path, f"{error}.") from None
     if unknown := sorted(set(fields) - {"name", "user", "prefill"}):
         raise DataError(path, "expected name, user and prefill.", field=unknown[0])
     user, prefill = _by_language(path, fields, "user"), _by_language(path, fields, "prefill")

@@ -1,6 +1,5 @@
 """RAGChecker's recorded verdicts: the figures that its program computes of them, by our metrics of the same names."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.metrics.ragchecker import PLUGINS as MEASURES
-from ragstone.storage import text_of
+from ragstone.storage import FormatError, parse_json, text_of
 from ragstone.types import Need
 
 # What its program groups its metrics by, and the lists of a result that each of them rests on.
@@ -103,13 +102,11 @@ def _results(file: Path) -> list[Mapping[str, Any]]:
     if not file.is_file():
         raise UsageError(f"{file}: no such file.")
     try:
-        content = json.loads(text_of(file))
-    except json.JSONDecodeError as error:
-        raise DataError(file, f"not JSON ({error.msg}, column {error.colno}).", line=error.lineno) from None
+        content = parse_json(text_of(file))
+    except FormatError as error:
+        raise DataError(file, f"{error}.", line=error.line) from None
     except UnicodeDecodeError as error:
         raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None
-    except RecursionError:
-        raise DataError(file, "nested too deeply to be read.") from None
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
         raise DataError(file, "has no list of results.", field="results")

@@ -127,16 +127,10 @@ def command(**values: Any) -> int:
         data_language=language, group_by=values["group_by"], repeat=values["repeat"],
         system_model=values["system_model"],
     )  # fmt: skip
-    check_gate_options(values, None if (values["run_file"] or default_run(plan)).exists() else _names(plan))
+    check_gate_options(values, plan.judging.names(plan.metrics), values["run_file"] or default_run(plan))
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))
     return asyncio.run(_evaluate(plan, values))
-
-
-def _names(plan: "EvalPlan") -> list[str] | None:
-    """NameList of the metrics; None where rubrics are among them, whose names are in their files."""
-    names = [str(name) for name in plan.judging.names(plan.metrics)]
-    return None if any(name.startswith("rubric:") for name in names) else names
 
 
 async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:

@@ -77,7 +77,7 @@ def command(**values: Any) -> int:
     QUESTIONS is CSV, JSONL, JSON, TSV, XLSX or Parquet with a column `question`; a column `reference` makes answers
     right or wrong. The system is Python code (app.py:ask), an HTTP address, or a model. The table [run] of
     ragstone.toml has defaults of all options; `ragstone init` writes one."""
-    from ragstone.evaluation.questions import plan_questions  # noqa: PLC0415
+    from ragstone.evaluation.questions import default_question_run, plan_questions  # noqa: PLC0415
 
     if values["questions"] is None:
         raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
@@ -91,7 +91,7 @@ def command(**values: Any) -> int:
         data_of(values["questions"], values), system_of(values), values["metrics"], judging, data_language=language,
         group_by=values["group_by"], repeat=values["repeat"],
     )  # fmt: skip
-    check_gate_options(values, None)
+    check_gate_options(values, plan.judging.names(plan.metrics), values["run_file"] or default_question_run(plan))
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))
     arguments = click.get_current_context().obj or sys.argv[1:]  # `ragstone init` calls this command, too

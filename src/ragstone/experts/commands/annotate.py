@@ -8,7 +8,7 @@ import click
 
 from ragstone.commands.options import PATH, NameList, Pairs, both, json_option, language_option, map_option, once
 from ragstone.commands.output import say, say_json
-from ragstone.errors import UsageError
+from ragstone.errors import DataError, UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.web.serving import serve, server_options
 
@@ -126,6 +126,10 @@ def _exchange(
         done = import_labels_of(
             store, files["import_"], expert=expert or "", names=names, replaces=files["replace"]
         )  # fmt: skip
+        if not done.labels:
+            advice = "Fill in the column `label`, or submit the annotations in Label Studio, then import it again."
+            problem = f"no label is filled in ({done.rows} row{'s' * (done.rows != 1)} read)."
+            raise DataError(files["import_"], problem, advice=advice)
         document["imported"] = dataclasses.asdict(done)
         code = 1 if done.conflicts else 0
         if not files["as_json"]:

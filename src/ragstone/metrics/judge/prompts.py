@@ -8,7 +8,6 @@ reasons for its verdicts; then the examples show theirs, which are left out othe
 """
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from ragstone.errors import DataError, check_name
 from ragstone.metrics.judge.envelope import enclosed
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with, with_reasons
-from ragstone.storage import text_of
+from ragstone.storage import FormatError, parse_json, parse_toml, text_of
 from ragstone.structs import JSON, Frozen, to_json
 from ragstone.text import estimate_tokens
 from ragstone.types import Turn
@@ -192,9 +191,9 @@ def read_prompt(path: Path, name: str, language: str) -> Prompt:
 def _prompt(path: Any, text: str, name: str, language: str, base: Prompt | None) -> Prompt:
     """The prompt in `text`; what it does not mention is as in `base`."""
     try:
-        read = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(path, f"is not TOML ({error}).") from None
+        read = parse_toml(text)
+    except FormatError as error:
+        raise DataError(path, f"{error}.") from None
     for key in read:
         if key not in _KEYS:
             raise DataError(path, f"there is no such key; there are {', '.join(_KEYS)}.", field=key)
@@ -242,9 +241,9 @@ def _json(path: Any, field: str, value: object, schema: dict[str, Any]) -> JSON:
     if not isinstance(value, str):
         raise DataError(path, "is JSON written as a text ('''{…}''').", field=field)
     try:
-        parsed: JSON = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise DataError(path, f"is not JSON ({error}).", field=field) from None
+        parsed: JSON = parse_json(value)
+    except FormatError as error:
+        raise DataError(path, f"{error}.", field=field) from None
     if problem := problem_with(_with_form(parsed, reasoned=False), schema, at=field):
         advice = "`ragstone prompts show NAME` shows the form."
         raise DataError(path, f"{problem}.", field=field.partition(".")[0], advice=advice)

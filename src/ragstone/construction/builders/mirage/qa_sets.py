@@ -12,7 +12,7 @@ from typing import Any
 
 from ragstone.datasets.jsonlines import kind_of
 from ragstone.errors import DataError
-from ragstone.storage import gunzip
+from ragstone.storage import FormatError, gunzip, parse_json
 from ragstone.structs import Frozen
 
 
@@ -34,8 +34,8 @@ def read_qa_set(path: Path) -> list[SourceQuestion]:
         return list(_each(path, csv.DictReader(_text(path).splitlines(), delimiter="\t"), _popqa))
     text = _text(path)
     try:
-        document = json.loads(text)
-    except ValueError:
+        document = parse_json(text)
+    except FormatError:
         return list(_lines(path, text))
     if isinstance(document, Mapping) and isinstance(document.get("Data"), list):
         return list(_each(path, document["Data"], _triviaqa))
@@ -71,9 +71,9 @@ def _lines(path: Path, text: str) -> Iterator[SourceQuestion]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                rows.append(json.loads(line))
-            except ValueError as error:
-                raise DataError(path, f"this is not JSON ({error}).", line=number) from None
+                rows.append(parse_json(line))
+            except FormatError as error:
+                raise DataError(path, f"{error}.", line=number) from None
     yield from _each(path, rows, _natural)
 
 

@@ -14,11 +14,11 @@ SKIPPED = ("input.", "output.", "llm.input_messages", "llm.output_messages", "ll
 
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "RERANKER": "reranker", "LLM": "llm", "TOOL": "tool"}
 _DOCUMENT = re.compile(
-    r"(?P<list>retrieval\.documents|reranker\.output_documents|reranker\.input_documents)\.(?P<place>\d+)"
+    r"(?P<list>retrieval\.documents|reranker\.output_documents|reranker\.input_documents)\.(?P<place>\d{1,9})"
     r"\.document\.(?P<what>content|id|score|metadata)"
 )
 _MESSAGE = re.compile(
-    r"llm\.(?P<list>input_messages|output_messages)\.(?P<place>\d+)\.message\."
+    r"llm\.(?P<list>input_messages|output_messages)\.(?P<place>\d{1,9})\.message\."
     r"(?P<what>role|content$|contents\.\d+\.message_content\.text)"
 )
 _PROMPTS = ("llm.prompts", "llm.prompt_template.variables")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.datasets.tabular.cells import is_missing, listed, plain
 from ragstone.datasets.tabular.traces import genai, openinference
-from ragstone.datasets.tabular.traces.span import TraceSpan, first_of, json_value, seconds_of
+from ragstone.datasets.tabular.traces.span import TraceSpan, first_of, json_value, seconds_of, whole
 
 NAME = "opentelemetry"
 _TRACE = ("context.trace_id", "trace_id", "traceId", "context.traceId")
@@ -134,7 +134,8 @@ def _typed(value: Any) -> Any:
         return value
     kind, inner = next(iter(value.items()))
     if kind == "intValue":
-        return int(inner) if str(inner).lstrip("-").isdigit() else inner
+        number = whole(str(inner))
+        return inner if number is None else number
     if kind == "arrayValue":
         return [_typed(item) for item in _list(inner, "values")]
     if kind == "kvlistValue":

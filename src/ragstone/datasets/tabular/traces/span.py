@@ -92,7 +92,10 @@ def seconds_of(value: Any) -> float | None:
         except ValueError:
             return None
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
     for limit, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
         if number >= limit:
             return number / unit
@@ -109,10 +112,18 @@ def tokens(prompt: Any, completion: Any, cached: Any = None) -> Usage | None:
     )
 
 
+def whole(text: str) -> int | None:
+    """The integer that a text is; None if it is none, or has more digits than Python reads."""
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
 def _count(value: Any) -> int | None:
     number = scalar(value)
     if isinstance(number, str):
-        return int(number) if number.isdigit() else None
+        number = whole(number)
     return int(number) if number is not None and number >= 0 else None
 
 
