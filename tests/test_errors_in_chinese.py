@@ -17,9 +17,10 @@ import ragstone
 from ragstone import errors
 from ragstone.datasets.jsonlines import strict_json
 from ragstone.engine.systems_and_metrics import GivenPassages
-from ragstone.error_text import told, untranslated
+from ragstone.error_text import failure_in, kind_in, told, untranslated
 from ragstone.errors import UsageError
 from ragstone.messages import error_texts
+from ragstone.metrics.catalogue import in_language
 from ragstone.systems.python import system_from
 from ragstone.text.redaction import redact, shown_url
 
@@ -443,6 +444,62 @@ def test_a_system_that_retrieves_for_itself_is_refused_in_chinese(after: str) ->
     assert text.startswith("系统 app:ask 自己检索")
     assert "{passages}" in text
     assert ("text-1" in text) == bool(after)
+
+
+def kinds_of_failures() -> set[str]:
+    """Kinds of model errors, of failures of systems, and those that records begin with in the code."""
+    classes = {node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    found = {
+        str(kind) for name in classes if isinstance(kind := getattr(getattr(errors, name, None), "kind", None), str)
+    }
+    for path in TREES:
+        for call in (node for node in nodes_of(path)[0] if isinstance(node, ast.Call)):
+            name = ast.unparse(call.func).rpartition(".")[2]
+            if name == "SystemFailed" and isinstance(call.args[0], ast.Constant):
+                found.add(str(call.args[0].value))
+            if name == "_fail":
+                found |= {text.partition(":")[0] for text in texts(call.args[-1], lambda _: []) if ": " in text}
+    return found
+
+
+def test_every_kind_of_failure_has_a_chinese_word() -> None:
+    found = kinds_of_failures()
+    assert {"unreachable", "raised", "unstorable", "too_long"} <= found
+    assert [kind for kind in sorted(found) if kind_in(kind, "zh") == kind] == []
+    assert kind_in("value_error", "zh") == "value_error"  # somebody's exception
+
+
+def test_a_failure_of_a_run_file_is_told_in_the_language_of_its_reader() -> None:
+    """What ragstone wrote; the words of the system, of libraries and of endpoints stay."""
+    refused = "no connection (Connection refused). Check that it runs at this address."
+    kept = f"unreachable: compat/m at http://127.0.0.1:9/v1: {refused}"
+    assert failure_in(kept, "zh") == (
+        "网络连接失败：compat/m（http://127.0.0.1:9/v1）：连接不上（连接被拒绝）。请检查它是否在这个地址运行。"
+    )
+    assert failure_in(kept, "en") == kept
+    assert failure_in("raised: ValueError: no such tenant (app.py, line 4, in ask)", "zh") == (
+        "抛出异常：ValueError: no such tenant (app.py, line 4, in ask)"
+    )
+    assert failure_in("key_error: 'answer'", "zh") == "key_error: 'answer'"
+    assert failure_in("the system failed (timed_out)", "zh") == "系统失败（超时）"
+    assert failure_in("rejected: openai/m: rejected (400: max_tokens is too large).", "zh") == (
+        "请求被拒绝：openai/m：请求被拒绝（400：max_tokens is too large）。"
+    )
+
+
+def test_the_reasons_of_failed_scores_are_chinese() -> None:
+    """Literal ones, with what is put into them; judges' errors are tested as all others are."""
+    found = [
+        (f"{path.relative_to(SOURCE).as_posix()}:{call.lineno}", _FILLED.sub("Q7", text))
+        for path in TREES
+        for call in nodes_of(path)[0]
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Score.failed", "Score.not_applicable")
+        for text in texts(call.args[0], lookup_in(path, call))
+    ]
+    found = [(where, text) for where, text in found if not _NO_LITERAL.fullmatch(text) and text != "the case has no Q7"]
+    assert len(found) > 40
+    shown = [(where, in_language(text, "zh")) for where, text in found]
+    assert [(where, text) for where, text in shown if _ENGLISH.search(_CODE.sub("", text))] == []
 
 
 def test_a_chinese_error_about_an_address_with_a_secret_is_whole() -> None:
