@@ -2,12 +2,13 @@
 
 import ast
 import importlib.util
+import math
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cache
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ import ragstone
 from ragstone import errors
 from ragstone.datasets.jsonlines import strict_json
 from ragstone.engine.systems_and_metrics import GivenPassages
-from ragstone.error_text import told, untranslated
+from ragstone.error_text import failure_in, kind_in, told, untranslated
 from ragstone.errors import UsageError
 from ragstone.messages import error_texts
+from ragstone.metrics.catalogue import in_language
 from ragstone.systems.python import system_from
 from ragstone.text.redaction import redact, shown_url
 
@@ -60,6 +62,7 @@ PUT_TOGETHER = {
         "them."
     ),
 }
+PUT_TOGETHER["Q7; expected one JSON object a line."] = "not JSON (it is empty); expected one JSON object a line."
 PUT_TOGETHER |= {  # of Python's json: in C, and from 3.13 on
     "json": "Invalid control character at, column 3."
 } | {f"json: {what}": f"Illegal trailing comma before end of {what}, column 3." for what in ("object", "array")}
@@ -92,12 +95,13 @@ _SHOWN = [
     SOURCE / "datasets/rgb.py",
     SOURCE / "storage/formats.py",
 ]  # their ValueErrors are
+_CARRIERS = ("CellError", "DataProblem", "DataRow", "Fault", "Line", "ValueError")  # what is wrong is the last argument
 _OTHER_ARGUMENTS = {"UnknownName", "MissingKey", "RunMismatch", "AllowanceSpent", "EndpointRefused", "Postponed"}
 
 
 @cache
-def nodes_of(path: Path) -> tuple[list[ast.AST], list[tuple[str, ast.expr, int]], list[tuple[int, int]]]:
-    """The nodes of a module; (name, value, line) of its assignments; the first and last lines of its functions."""
+def nodes_of(path: Path) -> tuple[list[ast.AST], list[tuple[str, ast.expr, int]]]:
+    """The nodes of a module; (name, value, line) of its assignments."""
     nodes = list(ast.walk(TREES[path]))
     assigned = [
         (target.id, node.value, node.lineno)
@@ -106,8 +110,7 @@ def nodes_of(path: Path) -> tuple[list[ast.AST], list[tuple[str, ast.expr, int]]
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     ]
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return nodes, assigned, [(node.lineno, node.end_lineno or 0) for node in functions]
+    return nodes, assigned
 
 
 def assigned(path: Path, name: str, within: Callable[[int], bool]) -> list[ast.expr]:
@@ -136,36 +139,153 @@ def texts(node: ast.expr | None, lookup: Lookup, depth: int = 0) -> list[str]:
         case ast.IfExp(body=first, orelse=second):
             return texts(first, lookup, depth + 1) + texts(second, lookup, depth + 1)
         case ast.BoolOp(values=values):
-            return [text for value in values for text in texts(value, lookup, depth + 1)]
+            found = [text for value in values for text in texts(value, lookup, depth + 1)]
+            return list(filter(None, found)) or [""]
         case ast.Name(id=name) if depth < 8:
-            literal = (ast.Constant, ast.JoinedStr, ast.IfExp, ast.BinOp)
+            literal = (ast.Constant, ast.JoinedStr, ast.IfExp, ast.BinOp, ast.BoolOp)
             values = [value for value in lookup(name) if isinstance(value, literal)]
             values = [value for value in values if ast.unparse(value) != "''"]
             found = [text for value in values for text in texts(value, lookup, depth + 1)]
             return [text for text in found if text != "ok"] or ["{}"]
+        case ast.Call(func=ast.Name()) | ast.Subscript(value=ast.Name()) | ast.Attribute(value=ast.Name(id="self")):
+            return phrases(behind(node, lookup) if depth < 8 else [], lookup, depth)
         case _:
             return ["{}"]
-    return ["".join(chosen) for chosen in islice(product(*parts), 64)]
+    return combined(parts)
 
 
-def lookup_in(path: Path, call: ast.Call) -> Lookup:
-    nodes, _, functions = nodes_of(path)
-    around = [(first, last) for first, last in functions if first <= call.lineno <= last]
+def behind(node: ast.expr, lookup: Lookup) -> list[ast.expr]:
+    """What a call of a function returns, a table holds, or a field of `self` was given."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return lookup(f"{name}()")
+        case ast.Subscript(value=ast.Name(id=name)):
+            return [value for table in lookup(name) if isinstance(table, ast.Dict) for value in table.values]
+        case ast.Attribute(attr=name):
+            return lookup(f"self.{name}")
+    return []
 
+
+def phrases(values: list[ast.expr], lookup: Lookup, depth: int) -> list[str]:
+    """What is said in words among what these can say; a place if nothing is."""
+    found = [text for value in values for text in texts(value, lookup, depth + 1)]
+    return list(dict.fromkeys(filter(phrase, found))) or ["{}"]
+
+
+_PHRASE = re.compile(r"[A-Za-z]+ [a-z]{2,}")
+
+
+def phrase(text: str) -> bool:
+    """Whether the text is words of ragstone, not a name or a place alone."""
+    return _PHRASE.search(text) is not None
+
+
+def combined(parts: list[list[str]]) -> list[str]:
+    """The texts of these parts in all combinations, or, if those are many, each part at least once."""
+    if math.prod(map(len, parts)) <= 64:
+        return ["".join(chosen) for chosen in product(*parts)]
+    return ["".join(part[at % len(part)] for part in parts) for at in range(max(map(len, parts)))]
+
+
+@cache
+def _module(name: str) -> Path | None:
+    """The file of a module of ragstone."""
+    place = SOURCE.parent / name.replace(".", "/")
+    return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file in TREES), None)
+
+
+@cache
+def _defined(path: Path) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    return {node.name: node for node in blocks(path)}
+
+
+@cache
+def definition(path: Path, name: str) -> tuple[Path, ast.AST] | None:
+    """Where a name that a module uses is defined as a function or a class: in it, or in what it imports."""
+    if name in _defined(path):
+        return path, _defined(path)[name]
+    there = _module(imports(path).get(name, ""))
+    return definition(there, name) if there and there != path else None
+
+
+@cache
+def imports(path: Path) -> dict[str, str]:
+    """The modules from which a module imports names."""
+    found = [node for node in nodes_of(path)[0] if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in found for alias in node.names}
+
+
+def _parameters(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+        return [name for name in names if name not in ("self", "cls")]
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    made = next((part for part in body if isinstance(part, ast.FunctionDef) and part.name == "__init__"), None)
+    if made is not None:
+        return _parameters(made)
+    return [part.target.id for part in body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)]
+
+
+Passed = tuple[Path, ast.Call, ast.expr]
+
+
+@cache
+def _passed() -> dict[tuple[Path, str, str], list[Passed]]:
+    """What calls pass to each parameter, by the file and the name of the function or the class."""
+    found: dict[tuple[Path, str, str], list[Passed]] = defaultdict(list)
+    for path in TREES:
+        for call in nodes_of(path)[0]:
+            name = ast.unparse(call.func).rpartition(".")[2] if isinstance(call, ast.Call) else ""
+            if not isinstance(call, ast.Call) or (there := definition(path, name)) is None:
+                continue
+            pairs = list(zip(_parameters(there[1]), call.args, strict=False))
+            pairs += [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
+            for parameter, value in pairs:
+                found[there[0], name, parameter].append((path, call, value))
+    return found
+
+
+def given(path: Path, name: str, parameter: str, level: int) -> list[ast.expr]:
+    """The phrases that calls pass to a parameter of a function or a class."""
+    values = _passed().get((path, name, parameter), []) if level < 2 else []
+    found = [text for where, call, value in values for text in texts(value, lookup_in(where, call, level + 1), 2)]
+    return [ast.Constant(text) for text in dict.fromkeys(filter(phrase, found))]
+
+
+def results(path: Path, function: ast.AST, level: int) -> list[ast.expr]:
+    """The phrases that a function returns."""
+    ends = [node for node in ast.walk(function) if isinstance(node, ast.Return) and level < 2]
+    found = [text for end in ends for text in texts(end.value, lookup_in(path, end, level + 1), 2)]
+    return [ast.Constant(text) for text in dict.fromkeys(filter(phrase, found))]
+
+
+@cache
+def blocks(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """The functions and classes of a module, the outer ones first."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return [node for node in nodes_of(path)[0] if isinstance(node, kinds)]
+
+
+def lookup_in(path: Path, call: ast.Call | ast.Return, level: int = 0) -> Lookup:
     top = {node.lineno for node in TREES[path].body}
 
     def lookup(name: str) -> list[ast.expr]:
-        local = assigned(path, name, lambda line: any(first <= line <= last for first, last in around))
+        inside = [node for node in blocks(path) if node.lineno <= call.lineno <= (node.end_lineno or 0)]
+        functions = [node for node in inside if not isinstance(node, ast.ClassDef)]
+        if name.endswith("()"):
+            return results(*there, level) if (there := definition(path, name[:-2])) else []
+        if name.startswith("self."):
+            return [
+                value for node in inside if isinstance(node, ast.ClassDef)
+                for value in given(path, node.name, name.removeprefix("self."), level)
+            ]  # fmt: skip
+        local = assigned(path, name, lambda line: any(one.lineno <= line <= (one.end_lineno or 0) for one in functions))
         if found := local or assigned(path, name, top.__contains__):
             return found
-        for node in nodes:
-            if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
-                module = SOURCE.parent / (node.module or "").replace(".", "/")
-                there = next(
-                    (file for file in (module.with_suffix(".py"), module / "__init__.py") if file in TREES), None
-                )
-                return assigned(there, name, lambda _: True) if there else []
-        return []
+        if passed := [value for node in inside for value in given(path, node.name, name, level)]:
+            return passed
+        imported = _module(imports(path).get(name, ""))
+        return assigned(imported, name, lambda _: True) if imported else []
 
     return lookup
 
@@ -175,9 +295,13 @@ def said(path: Path, call: ast.Call) -> list[str]:
     function = ast.unparse(call.func)
     name = function.rpartition(".")[2]
     lookup = lookup_in(path, call)
+<<<<<<< HEAD
     if function.endswith("problems.add") or (
         name in ("CellError", "Fault", "FormatError", "ValueError") and any(map(path.is_relative_to, _SHOWN))
     ):
+=======
+    if function.endswith("problems.add") or (name in _CARRIERS and any(map(path.is_relative_to, _SHOWN)) and call.args):
+>>>>>>> zh
         found = [re.sub(r"(?<=[.?]){}$", "", text) for text in texts(call.args[-1], lookup)]
         return [text if text.endswith((".", "?")) else f"{text}." for text in found]
     if not is_error(name) or name in _OTHER_ARGUMENTS or not call.args:
@@ -185,7 +309,7 @@ def said(path: Path, call: ast.Call) -> list[str]:
     if name != "DataError" or len(call.args) < 2:
         return texts(call.args[1 if name == "SystemFailed" and len(call.args) > 1 else 0], lookup)
     advice = next((keyword.value for keyword in call.keywords if keyword.arg == "advice"), None)
-    ends = [f" {text}" if text else "" for text in texts(advice, lookup)]
+    ends = [f" {text}" if text not in ("", "{}") else "" for text in texts(advice, lookup)]
     return [f"{{}}, line 7: {text}{end}" for text in texts(call.args[1], lookup) for end in ends]
 
 
@@ -201,6 +325,16 @@ def literal() -> list[tuple[str, str]]:
     ]
     filled = [(where, _FILLED.sub("Q7", re.sub(r"(?<=\.){}$", "", text))) for where, text in found]
     return [(where, PUT_TOGETHER.get(text, text)) for where, text in filled if not _NO_LITERAL.fullmatch(text)]
+
+
+def test_phrases_that_are_put_into_errors_are_found(literal: list[tuple[str, str]]) -> None:
+    """A local value, a function's result, a table's value, what calls pass to a parameter and to a field."""
+    found = "\n".join(text for _, text in literal)
+    for text in (
+        "is not UTF-8 and not GB18030.", "'Q7': no such folder or file. Expected fictional", "there are no questions.",
+        "expected a text as passage Q7.", "its log is empty", "found Q7; expected a number from 0 to 1.",
+    ):  # fmt: skip
+        assert text in found, text
 
 
 def test_every_literal_error_has_a_chinese_text(literal: list[tuple[str, str]]) -> None:
@@ -317,6 +451,62 @@ def test_a_system_that_retrieves_for_itself_is_refused_in_chinese(after: str) ->
     assert text.startswith("系统 app:ask 自己检索")
     assert "{passages}" in text
     assert ("text-1" in text) == bool(after)
+
+
+def kinds_of_failures() -> set[str]:
+    """Kinds of model errors, of failures of systems, and those that records begin with in the code."""
+    classes = {node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    found = {
+        str(kind) for name in classes if isinstance(kind := getattr(getattr(errors, name, None), "kind", None), str)
+    }
+    for path in TREES:
+        for call in (node for node in nodes_of(path)[0] if isinstance(node, ast.Call)):
+            name = ast.unparse(call.func).rpartition(".")[2]
+            if name == "SystemFailed" and isinstance(call.args[0], ast.Constant):
+                found.add(str(call.args[0].value))
+            if name == "_fail":
+                found |= {text.partition(":")[0] for text in texts(call.args[-1], lambda _: []) if ": " in text}
+    return found
+
+
+def test_every_kind_of_failure_has_a_chinese_word() -> None:
+    found = kinds_of_failures()
+    assert {"unreachable", "raised", "unstorable", "too_long"} <= found
+    assert [kind for kind in sorted(found) if kind_in(kind, "zh") == kind] == []
+    assert kind_in("value_error", "zh") == "value_error"  # somebody's exception
+
+
+def test_a_failure_of_a_run_file_is_told_in_the_language_of_its_reader() -> None:
+    """What ragstone wrote; the words of the system, of libraries and of endpoints stay."""
+    refused = "no connection (Connection refused). Check that it runs at this address."
+    kept = f"unreachable: compat/m at http://127.0.0.1:9/v1: {refused}"
+    assert failure_in(kept, "zh") == (
+        "网络连接失败：compat/m（http://127.0.0.1:9/v1）：连接不上（连接被拒绝）。请检查它是否在这个地址运行。"
+    )
+    assert failure_in(kept, "en") == kept
+    assert failure_in("raised: ValueError: no such tenant (app.py, line 4, in ask)", "zh") == (
+        "抛出异常：ValueError: no such tenant (app.py, line 4, in ask)"
+    )
+    assert failure_in("key_error: 'answer'", "zh") == "key_error: 'answer'"
+    assert failure_in("the system failed (timed_out)", "zh") == "系统失败（超时）"
+    assert failure_in("rejected: openai/m: rejected (400: max_tokens is too large).", "zh") == (
+        "请求被拒绝：openai/m：请求被拒绝（400：max_tokens is too large）。"
+    )
+
+
+def test_the_reasons_of_failed_scores_are_chinese() -> None:
+    """Literal ones, with what is put into them; judges' errors are tested as all others are."""
+    found = [
+        (f"{path.relative_to(SOURCE).as_posix()}:{call.lineno}", _FILLED.sub("Q7", text))
+        for path in TREES
+        for call in nodes_of(path)[0]
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Score.failed", "Score.not_applicable")
+        for text in texts(call.args[0], lookup_in(path, call))
+    ]
+    found = [(where, text) for where, text in found if not _NO_LITERAL.fullmatch(text) and text != "the case has no Q7"]
+    assert len(found) > 40
+    shown = [(where, in_language(text, "zh")) for where, text in found]
+    assert [(where, text) for where, text in shown if _ENGLISH.search(_CODE.sub("", text))] == []
 
 
 def test_a_chinese_error_about_an_address_with_a_secret_is_whole() -> None:

@@ -1,8 +1,8 @@
 """Errors in Chinese: sentences of each package's `errors_zh.toml`, found by the English ones that the code says."""
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 
 from ragstone.messages import error_texts
 
@@ -10,6 +10,7 @@ _PLACE = re.compile(r"\{(\w+)(?:![rs])?\}")
 # What these places hold is translated, too; all others hold names, paths and numbers, which stay as they are.
 _TEXTUAL = re.compile("(advice|kind|problem|purpose|reason|what)[0-9]?")
 _WHERE = re.compile(r"(^|, )(?:(line|row|item|entry|byte)s? (\d+(?:, \d+)*)(?: and (\d+) more)?|(field) '([^']*)')")
+_AT = re.compile(r"(?P<model>\S+) at (?P<address>https?://\S+)")
 _ONE_WORD = r"\S+?"  # with a place for any text before its space, a long message takes seconds
 _CHANGE = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in the file, (?P<new>.+) now", re.DOTALL)
 _CHANGE_BETWEEN = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in (?P<there>.+), (?P<new>.+) in (?P<here>.+)", re.DOTALL)
@@ -26,10 +27,33 @@ def told(message: str, language: str) -> str:
     pieces = list(_pieces(message, language)) if len(message) <= _LONGEST else []
     if not any(found for _, found in pieces):
         return error_texts(language)["frame"]["untranslated"].format(text=message)
+    return _joined(pieces)
+
+
+def _joined(pieces: Sequence[tuple[str, bool]]) -> str:
+    """The sentences as one text: a space stands beside one that is not translated."""
     text = ""
     for at, (piece, found) in enumerate(pieces):
         text += piece if not at or (found and pieces[at - 1][1]) else f" {piece}"
     return text
+
+
+@lru_cache(4_096)  # pages show the same failure of many cases
+def failure_in(failure: str, language: str) -> str:
+    """A failure or a reason as run files keep it (`kind: message`, or a message alone) in this language. What others
+    wrote stays as it is."""
+    if language == "en":
+        return failure
+    kind, colon, message = failure.partition(": ")
+    if colon and (named := kind_in(kind, language)) != kind:
+        return f"{named}：{failure_in(message, language)}"
+    pieces = list(_pieces(failure, language)) if len(failure) <= _LONGEST else []
+    return _joined(pieces) if any(found for _, found in pieces) else failure
+
+
+def kind_in(kind: str, language: str) -> str:
+    """A kind of failure in this language; the name of somebody's exception stays."""
+    return kind if language == "en" else error_texts(language)["failures"].get(kind, kind)
 
 
 def untranslated(message: str, language: str) -> list[str]:
@@ -66,17 +90,19 @@ def _value(name: str, value: str, language: str) -> str:
     if name == "changes":
         return _changes(value, texts["frame"])
     if name in ("place", "path", "where"):
+        if at := _AT.fullmatch(value):
+            return texts["places"]["at"].format(**at.groupdict())
         return _WHERE.sub(lambda match: _where(match, texts["places"]), value)
     if not _TEXTUAL.fullmatch(name):
         return value
-    if value in texts["words"]:
-        return texts["words"][value]
+    if named := texts["words"].get(value) or texts["failures"].get(value):
+        return named
     for text in dict.fromkeys((value, f"{value.removesuffix('.')}.")):  # a sentence may stand there without its stop
         pieces = list(_pieces(text, language))
         if all(found for _, found in pieces):
             translated = "".join(piece for piece, _ in pieces)
             return translated if value.endswith(".") else translated.rstrip("。")
-    return value
+    return failure_in(value, language) if value.partition(": ")[0] in texts["failures"] else value
 
 
 def _where(match: re.Match[str], texts: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.cli.test_chinese_output import english
 from tests.cli.tools import ROOT, Told, command, environment, one_line, process
 
 from ragstone.engine.project_config import configured_system
@@ -96,6 +98,21 @@ def test_questions_are_made_from_the_users_documents(tmp_path: Path, language: s
     scores = process("run", "--json", "--quiet", folder=tmp_path).document["scores"]
     assert scores["answer_match"]["mean"] >= 0.5
     assert scores["recall"]["mean"] > 0.9
+
+
+def test_a_chinese_reader_of_english_documents_gets_a_chinese_project(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "handbook" / "docs" / "en", tmp_path / "docs")
+    ended = process("init", "--documents", "docs", folder=tmp_path, RAGSTONE_LANGUAGE="zh")
+    assert ended.code == 0, ended
+    assert english(ended.out) == []
+    for name in ("ragstone.toml", WORKFLOW):
+        comments = [line for line in (tmp_path / name).read_text("utf-8").splitlines() if line.lstrip().startswith("#")]
+        assert len(comments) >= 2
+        assert all(re.search("[\u4e00-\u9fff]", line) for line in comments), comments
+    assert tomllib.loads((tmp_path / "ragstone.toml").read_text("utf-8"))["run"]["language"] == "zh"
+    assert 'lang="zh' in (tmp_path / "report.html").read_text("utf-8")
+    assert {row["note"] for row in rows(tmp_path)} == {"按规则生成的示例，请换成用户真正会问的问题。"}
+    assert not re.search("[\u4e00-\u9fff]", " ".join(row["question"] for row in rows(tmp_path)))
 
 
 def test_the_workflow_runs(tmp_path: Path) -> None:

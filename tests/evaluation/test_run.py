@@ -375,13 +375,22 @@ def ask(question):
 """
 
 
-@pytest.mark.parametrize(("signals", "code"), [(1, 3), (2, 130)])
-def test_ctrl_c_finishes_what_is_in_flight_and_a_second_one_leaves(folder: Path, signals: int, code: int) -> None:
+@pytest.mark.parametrize(
+    ("signals", "code", "language", "stopping", "rest"),
+    [
+        (1, 3, "en", "Stopping: finishing what is in flight.", "cases remain. Run the same command again to resume."),
+        (2, 130, "zh", "正在停止：等待已发出的请求完成。", "再次运行同一命令即可继续。"),
+    ],
+)  # fmt: skip
+def test_ctrl_c_finishes_what_is_in_flight_and_a_second_one_leaves(
+    folder: Path, signals: int, code: int, language: str, stopping: str, rest: str
+) -> None:
     (folder / "app.py").write_text(SLOW, "utf-8")
     (folder / "q.csv").write_text("question,reference\n" + "".join(f"q{n}?,x\n" for n in range(40)), "utf-8")
     running = subprocess.Popen(
         command("run", "q.csv", "--system", "app.py:ask", "--concurrency", "2", "--run", "a.run"),
-        cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=folder, env=environment(folder, RAGSTONE_LANGUAGE=language), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert running.stderr is not None
     try:
@@ -393,9 +402,9 @@ def test_ctrl_c_finishes_what_is_in_flight_and_a_second_one_leaves(folder: Path,
         _, err = running.communicate(timeout=60)
     finally:
         running.kill()
-    assert first.startswith("Stopping: finishing what is in flight.")
+    assert first.startswith(stopping)
     assert running.returncode == code
-    assert ("of 40 cases remain. Run the same command again to resume." in err) == (signals == 1)
+    assert (rest in err) == (signals == 1)
     with open_run(folder / "a.run") as run:
         (count,) = run.counts().values()
         assert (count.answered > 0) == (signals == 1)

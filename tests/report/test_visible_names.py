@@ -36,7 +36,7 @@ _FILE = re.compile(r".*\.(?:run|html|md|csv|jsonl?|toml|py|example)")
 _DATA = {f"{language}_{name}" for language in ("en", "zh") for name in ("refine", "int", "fact")}  # as RGB calls them
 
 
-class _Visible(HTMLParser):
+class Visible(HTMLParser):
     """The texts that a reader sees before opening what is folded at the end: how a page was made."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ def named_alone(text: str, own: set[str]) -> bool:
 
 def internal(page: str, own: set[str], *, made: bool = False) -> list[str]:
     """The texts of a page that are names inside the program. `own`: the user's; `made`: how it is made, too."""
-    visible = _Visible()
+    visible = Visible()
     visible.feed(page if made else page.partition('<section id="made">')[0])
     found = []
     for text in visible.texts:

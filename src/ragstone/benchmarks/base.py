@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ragstone.benchmarks.verdicts import asked, score
 from ragstone.display import Cell, Chart, Diagnosis, Row, Summary, Table
 from ragstone.messages import messages
+from ragstone.metrics.catalogue import in_language
 from ragstone.plans import RequestPlan, RetrievalCost
 from ragstone.structs import to_json
 from ragstone.types import Aggregate, Case, Expand, Record, Resources, Run
@@ -159,7 +160,8 @@ class BaseBenchmark(_Declared):
         """An answer is right when the first metric of the benchmark scores 1."""
         score = record.scores.get(self.metrics[0].name) if self.metrics else None
         right = None if score is None or score.value is None else score.value >= 1
-        return Diagnosis(right, self.name, "" if right is not False else "wrong", reason=score.reason if score else "")
+        reason = in_language(score.reason, language) if score else ""
+        return Diagnosis(right, self.name, "" if right is not False else "wrong", reason=reason)
 
     def classify(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         return self.explain(record, language=language)

@@ -30,7 +30,7 @@ _FOLDERS = ("docs", "documents", "data", "knowledge")
 @click.option("--documents", type=PATH, help="Folder of the documents.  [default: invented examples]")
 @click.option("--questions", type=PATH, help="File of questions.  [default: examples]")
 @click.option("--data-language", "data_language", type=click.Choice(LANGUAGES),
-              help="Language of examples and reports.  [default: that of the documents]")  # fmt: skip
+              help="Language of example questions.  [default: that of the documents]")  # fmt: skip
 @click.option("--judge", metavar="PROVIDER/MODEL", help='Judge; "" for none.')
 @http_options
 @click.option("--force", is_flag=True, help="Replace files that exist.")
@@ -110,8 +110,8 @@ def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
         say(texts["stopped"], err=True)
         raise click.exceptions.Exit(130) from None
     return Starter(
-        system, Path(documents) if documents else None, Path(questions) if questions else None, language, judge,
-        http_of(values), report=_has_report(),
+        system, Path(documents) if documents else None, Path(questions) if questions else None, language,
+        preferred_language(), judge, http_of(values), report=_has_report(),
     )  # fmt: skip
 
 

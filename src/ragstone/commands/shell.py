@@ -25,7 +25,9 @@ async def opened_shell(values: Mapping[str, Any], arguments: Sequence[str] | Non
     called = command_line(list(sys.argv[1:] if arguments is None else arguments))
     language, cluster, shard = values["language"], cluster_of(values), shard_of(values)
     with keeping(language):
-        async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
+        async with finish_on_interrupt(
+            lambda line: say(line, err=True), language=language or preferred_language()
+        ) as stop:
             progress = make_progress(quiet=values["quiet"], language=language)
             yield Shell(called, progress, stop, language, values.get("otlp", ""), cluster, shard)
 

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from ragstone.engine.open_run import OpenRun
     from ragstone.engine.slices import Slices
     from ragstone.runs.outcome import Outcome
+    from ragstone.runs.reader import Failure
 
 _FAILURES = 3  # kinds of failure that are shown
+_LONGEST = 300  # characters of one
 
 
 @click.command(name="show")
@@ -44,8 +46,7 @@ def command(run_file: Path, language: str | None, *, every: bool, where_it_fails
             return
         say_run(run, language=language, every=every, notes=run.warnings)
         for failure in run.run.failures()[:_FAILURES]:
-            kind = f"{failure.kind}: " if not failure.message.startswith(failure.kind) else ""
-            text = kind + " ".join(failure.message.split())[:300]
+            text = _failure(failure, language)
             say(messages(__name__, language)["failures"].format(count=failure.count, text=text), err=True)
 
 
@@ -125,16 +126,23 @@ def say_reused(outcome: "Outcome", path: Path, language: str) -> None:
         say(messages(__name__, language)["reused"].format(path=path), err=True)
 
 
-def failures_of(run: "OpenRun") -> list[str]:
+def failures_of(run: "OpenRun", language: str) -> list[str]:
     """The most frequent failures of a run, as kind and message."""
-    return [
-        failure.message if failure.message.startswith(f"{failure.kind}:") else f"{failure.kind}: {failure.message}"
-        for failure in run.run.failures()
-    ][:_FAILURES]
+    return [_failure(failure, language) for failure in run.run.failures()[:_FAILURES]]
+
+
+def _failure(failure: "Failure", language: str) -> str:
+    from ragstone.metrics.catalogue import in_language  # noqa: PLC0415  (a help text does not need it)
+
+    message, metric = " ".join(failure.message.split()), failure.kind.removeprefix("metric ")
+    text = in_language(message, language)
+    if metric != failure.kind:
+        text = messages(__name__, language)["of_metric"].format(name=metric, text=text)
+    return text[:_LONGEST]
 
 
 def say_unfinished(outcome: "Outcome", failures: Sequence[str], language: str) -> None:
     """Print to standard error what to do about an unfinished run, and messages of its failures, one line each."""
     say(f"ragstone: {outcome.advice_in(language)}", err=True)
     for message in failures:
-        say(messages(__name__, language)["failed"].format(text=" ".join(message.split())[:300]), err=True)
+        say(messages(__name__, language)["failed"].format(text=message), err=True)

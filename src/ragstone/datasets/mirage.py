@@ -178,7 +178,7 @@ def read_predictions(path: Path, ids: Sequence[str]) -> list[str]:
 
 def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool]]:
     """Query → for each retrieved chunk whether it is one that supports it. Raises DataError as `read_predictions`."""
-    rows = _read(path, list[_RetrievedLabels], "a list of {query_id, top_chunks}")
+    rows = _read(path, list[_RetrievedLabels], "a list of objects with query_id and top_chunks")
     _check_once(path, [row.query_id for row in rows], "query_id")
     supporting = {}
     for number, row in enumerate(rows):

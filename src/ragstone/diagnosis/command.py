@@ -213,7 +213,7 @@ def _print(
     with result.open() as run:
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
-        view, failures = run.benchmark.view(run.run), failures_of(run)
+        view, failures = run.benchmark.view(run.run), failures_of(run, language)
         scored = _scored(view, result.system)
         if values["as_json"]:
             code, gates = report_gates(view, values, scored=scored, system=result.system, language=language)

@@ -18,6 +18,7 @@ from ragstone.diagnosis.interventions.labels import misleading
 from ragstone.diagnosis.interventions.question import fetched_of, rewritten_of
 from ragstone.diagnosis.interventions.waterfall import bar_of
 from ragstone.display import Span, shown_passage
+from ragstone.error_text import failure_in
 from ragstone.messages import messages
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.sanitize import one_line
@@ -183,7 +184,7 @@ def _card(page: _Page, item: Diagnosed, *, opened: bool = False) -> Card:
         question=one_line(sample.question, _QUESTION), sure=sure, sides=sides,
         answer_line=one_line(first.response.answer, _LINE) if first.response else "",
         labels=[page.names[f"label_{label}"] for label in item.labels],
-        error=one_line(first.error or "", _QUESTION),
+        error=one_line(failure_in(first.error or "", page.view.language), _QUESTION),
         expected=[one_line(slot[0], _LINE) for slot in sample.references if slot],
         lost=list(_lost(page, item)), evidence=list(_evidence(page, item)), asked=list(_asked(page, item)),
     )  # fmt: skip

@@ -42,14 +42,15 @@ _GATES = {"answer_match": 0.5, "faithfulness": 0.7}  # the first that is scored
 @dataclass(frozen=True)
 class Starter:
     """What to set up. `system`: as in `run`, "" for BM25 over the documents. `documents`: a folder or file; None for
-    invented ones, if the system needs documents. `questions`: a file; None for examples. `language`: of examples,
-    comments and reports. `judge`: a model, or "". `http`: how to ask an address. `report`: whether `ragstone run`
-    writes one."""
+    invented ones, if the system needs documents. `questions`: a file; None for examples. `language`: of examples.
+    `reader`: the language of comments and reports. `judge`: a model, or "". `http`: how to ask an address. `report`:
+    whether `ragstone run` writes one."""
 
     system: str = ""
     documents: Path | None = None
     questions: Path | None = None
     language: str = "en"
+    reader: str = "en"
     judge: str = ""
     http: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     report: bool = True
@@ -96,7 +97,7 @@ def starter_files(starter: Starter) -> dict[Path, str]:
         elif isinstance(target, RagTarget):
             documents, found = example_documents(starter.language)
             files |= {DOCUMENTS / name: text for name, text in documents.items()}
-        rows = _rows([*found, *unanswerable_questions(starter.language)], starter.language)
+        rows = _rows([*found, *unanswerable_questions(starter.language)], starter.reader)
         files[QUESTIONS] = _csv(rows)
     if starter.judge:
         check_model(starter.judge, "model")
@@ -129,7 +130,7 @@ def _csv(rows: Sequence[Mapping[str, str]]) -> str:
 
 def _config(starter: Starter, target: Any, metrics: Sequence[str]) -> str:
     """`ragstone.toml`."""
-    texts = messages(__name__, starter.language)
+    texts = messages(__name__, starter.reader)
     lines = [f"# {texts['config']}", ""]
     name = starter.system
     if (table := _system_table(target)) is not None:
@@ -138,7 +139,7 @@ def _config(starter: Starter, target: Any, metrics: Sequence[str]) -> str:
     lines += ["[run]", f"# {texts['run']}"]
     options = {
         "questions": (starter.questions or QUESTIONS).as_posix(), "system": name, "metrics": list(metrics),
-        "language": starter.language, **({"judge": [starter.judge]} if starter.judge else {}),
+        "language": starter.reader, **({"judge": [starter.judge]} if starter.judge else {}),
         **({"report": "report.html"} if starter.report else {}),
     }  # fmt: skip
     lines += [f"{key} = {_toml(value)}" for key, value in options.items()]
@@ -177,7 +178,7 @@ def _toml(value: Any) -> str:
 
 def _workflow(starter: Starter, target: Any) -> str:
     """A workflow of GitHub Actions that asks, scores and gates, and keeps the report."""
-    texts = messages(__name__, starter.language)
+    texts = messages(__name__, starter.reader)
     variables = _variables(target)
     for model in (starter.judge, target.model if isinstance(target, RagTarget) else ""):
         name = model.partition("/")[0]

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from ragstone.error_text import failure_in
 from ragstone.messages import help_texts
 from ragstone.metrics import GROUPS, METRICS, Family, better, find_metric, installed_metric
 from ragstone.metrics.traits import traits_of
@@ -47,7 +48,7 @@ def installed_entry(name: str) -> Entry:
 def in_language(text: str, language: str) -> str:
     """A name of a metric as what it measures, a range, or a reason for a score, in a language other than English; the
     text itself if there is no translation."""
-    return help_texts(__name__, language).get(text, text)
+    return help_texts(__name__, language).get(text) or failure_in(text, language)
 
 
 def _entry(name: str, plugin: Any) -> Entry:

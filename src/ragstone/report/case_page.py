@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from ragstone.analysis.case_index_rows import status_of
 from ragstone.display import Diagnosis, Span
+from ragstone.error_text import failure_in
 from ragstone.messages import messages
 from ragstone.report.case_course import course_html, prompt_html
 from ragstone.report.html import marked, score_entries
@@ -103,7 +104,8 @@ def _answer(canvas: Canvas, w: Mapping[str, str], case: ShownCase, sample: Judge
         lang=sample.lang,
         question=one_line(record.case.query.question, _QUESTION), id=one_line(data.id, _LINE), status=w[status],
         tone=TONES[status], label=one_line(case.diagnosis.label, _LINE) if status == "wrong" else "",
-        reason=one_line(case.diagnosis.reason, _TEXT), error=one_line(record.error or "", _TEXT),
+        reason=one_line(case.diagnosis.reason, _TEXT),
+        error=one_line(failure_in(record.error or "", canvas.language), _TEXT),
         cut=response is not None and response.finish_reason == "length", noncommittal=sample.noncommittal,
         history=[(w[f"role_{turn.role}"], marked(canvas, turn.content, (), limit=_LIMITS.text))
                  for turn in record.case.query.history[-_TURNS:]],

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.analysis.flips import Gain, gain_of
 from ragstone.display import Action, Summary
+from ragstone.error_text import failure_in
 from ragstone.messages import messages
 from ragstone.report.digest import Digest, ErrorKind, SystemDigest
 from ragstone.report.expert_tables import calibrated_line
@@ -31,7 +32,7 @@ def opening(
     own keeps them. `digest` is called only where its counts are needed. `experts`: what their labels say: calibrated
     means stand below the verdict."""
     words = messages(__name__, language)
-    unanswered = _unanswered(run, digest, words)
+    unanswered = _unanswered(run, digest, words, language)
     summaries = {
         system: _unbroken(_calibrated(summary, id_of(run, system), experts, language), run.systems)
         for system, summary in benchmark.summary(run, language=language).items()
@@ -62,7 +63,7 @@ def _with_common(
     return ({"": common} if common.verdict or common.actions else {}) | summaries
 
 
-def _unanswered(run: Run, digest: Callable[[], Digest], words: Mapping[str, str]) -> dict[str, Summary]:
+def _unanswered(run: Run, digest: Callable[[], Digest], words: Mapping[str, str], language: str) -> dict[str, Summary]:
     """The systems of which every request failed: that, the most frequent error, and what to do."""
     summaries = {}
     for name, plan in run.plans().items():
@@ -73,7 +74,8 @@ def _unanswered(run: Run, digest: Callable[[], Digest], words: Mapping[str, str]
             continue
         kind, error = max(found.errors.items(), key=lambda item: item[1].count, default=("", ErrorKind()))
         message = next((f"{kind}: {text}" for _, text in error.examples), kind)
-        why = words["because"].format(message=" ".join(message.split())[:_MESSAGE]) if message else ""
+        message = failure_in(" ".join(message.split()), language)
+        why = words["because"].format(message=message[:_MESSAGE].rstrip(".。")) if message else ""
         text = words["no_answer"].format(failed=f"{plan.failed:,}", asked=f"{plan.asked:,}", why=why)
         text = words["of_system"].format(system=name, text=text) if len(run.systems) > 1 else text
         summaries[name] = _unbroken(Summary("", text, actions=(Action(words["retry"]),)), run.systems)

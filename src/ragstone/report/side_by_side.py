@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from ragstone.analysis.case_index_rows import status_of
 from ragstone.display import Diagnosis, Span
+from ragstone.error_text import failure_in
 from ragstone.messages import messages
 from ragstone.report.case_page import TONES
 from ragstone.report.html import lang_attribute, marked, score_entries
@@ -80,10 +81,11 @@ def _side(canvas: Canvas, w: Mapping[str, str], column: Column, first: Column, m
     record, status = column.record, status_of(column.record, column.diagnosis)
     question = record.case.query.question
     passages = list(_passages(canvas, w, column, None if column is first else first.record))
+    why = failure_in(record.error or "", canvas.language) or column.diagnosis.reason
     return {
         "name": one_line(column.name, 80), "href": column.href, "status": w[status], "tone": TONES[status],
         "label": one_line(column.diagnosis.label, _LINE) if status == "wrong" else "",
-        "reason": one_line(record.error or column.diagnosis.reason, _TEXT) if status in ("wrong", "failed") else "",
+        "reason": one_line(why, _TEXT) if status in ("wrong", "failed") else "",
         "question": one_line(question, _QUESTION) if question != first.record.case.query.question else "",
         "answer": marked(canvas, column.answer, marks, limit=_ANSWER, kinds=w), "passages": passages[:_PASSAGES],
         "more": max(0, len(passages) - _PASSAGES), "given": len(prompted(record)),

@@ -8,15 +8,18 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from ragstone.errors import Terminated
+from ragstone.messages import messages
 
-STOPPING = "Stopping{by}: finishing what is in flight. {again} leaves at once; what is done is kept either way."
 # Containers, CI and service managers send SIGTERM, a closing terminal sends SIGHUP. Windows has no SIGHUP.
 _SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__)
 
 
 @contextlib.asynccontextmanager
-async def finish_on_interrupt(announce: Callable[[str], None] | None = None) -> AsyncIterator[asyncio.Event]:
-    """Yields the event that the first signal sets, for `run_cases(stop=…)`; `announce` gets a line for the user.
+async def finish_on_interrupt(
+    announce: Callable[[str], None] | None = None, *, language: str = "en"
+) -> AsyncIterator[asyncio.Event]:
+    """Yields the event that the first signal sets, for `run_cases(stop=…)`; `announce` gets a line for the user in
+    this language.
 
     A second signal cancels what runs inside and becomes its usual exception: KeyboardInterrupt, or `Terminated` with
     the signal's number. A third waits for nothing. SIGHUP never counts as a second signal: kernel and shell both send
@@ -37,7 +40,7 @@ async def finish_on_interrupt(announce: Callable[[str], None] | None = None) -> 
             stop.set()
             if announce is not None:
                 with contextlib.suppress(OSError):  # the terminal is gone
-                    announce(_stopping(number))
+                    announce(_stopping(number, language))
             return
         if signal.Signals(number).name == "SIGHUP":
             return
@@ -68,7 +71,8 @@ async def finish_on_interrupt(announce: Callable[[str], None] | None = None) -> 
             signal.signal(name, old if old is not None else default)
 
 
-def _stopping(number: int) -> str:
+def _stopping(number: int, language: str) -> str:
+    texts = messages(__name__, language)
     if number == signal.SIGINT:
-        return STOPPING.format(by="", again="Ctrl-C again")
-    return STOPPING.format(by=f" ({signal.Signals(number).name})", again="SIGTERM or Ctrl-C from now on")
+        return texts["stopping"]
+    return texts["stopping_by"].format(name=signal.Signals(number).name)

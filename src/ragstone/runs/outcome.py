@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ragstone.error_text import failure_in
 from ragstone.errors import EndpointRefused
 from ragstone.messages import messages
 from ragstone.types import Record, Usage
@@ -40,7 +41,7 @@ class Outcome:
         return self.advice_in("en")
 
     def advice_in(self, language: str) -> str:
-        """`advice` in a language; the messages of an endpoint stay as they are."""
+        """`advice` in a language; what an endpoint wrote stays as it is."""
         texts = messages(__name__, language)
         total, failures = self.done + self.failed + self.remaining, self.failed - self.recorded
         permanent = self.permanent == failures
@@ -54,7 +55,7 @@ class Outcome:
             return ""
         listed = texts["join"].join(filter(None, parts))
         if self.refused:
-            reasons = " ".join(map(str, self.refused))
+            reasons = " ".join(failure_in(str(error), language) for error in self.refused)
             return texts["refused"].format(reasons=reasons, parts=listed, advice=texts[self.refused[0].advice])
         return texts["fix" if self.permanent else "again"].format(parts=listed)
 

@@ -9,6 +9,7 @@ from ragstone.benchmarks.mirage.aggregate import DEFAULT, OFFICIAL
 from ragstone.benchmarks.record_reader import RecordReader
 from ragstone.display import Diagnosis
 from ragstone.messages import messages
+from ragstone.metrics.catalogue import in_language
 from ragstone.types import NO_ANSWER, Record
 
 # The severity of each cause, from 0 to 1: a false statement that a reader would believe is worse than no answer.
@@ -34,14 +35,15 @@ def explain(record: Record, *, language: str = "en", scoring: str = "default", m
     """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right. Without
     `marking` it has neither reason nor spans."""
     rule = OFFICIAL if scoring == "official" else DEFAULT
-    return _MirageReader(record, messages(__name__, language), rule, marking=marking).diagnosis()
+    return _MirageReader(record, language, rule, marking=marking).diagnosis()
 
 
 class _MirageReader(RecordReader):
     causes = CAUSES
 
-    def __init__(self, record: Record, words: Mapping[str, str], rule: str, *, marking: bool) -> None:
-        super().__init__(record, words, marking=marking)
+    def __init__(self, record: Record, language: str, rule: str, *, marking: bool) -> None:
+        super().__init__(record, messages(__name__, language), marking=marking)
+        self.words_in = language
         self.rule = rule
 
     @property
@@ -85,7 +87,7 @@ class _MirageReader(RecordReader):
         right = self._is_right(self.rule)
         if right is None:
             score = self.record.scores.get(self.rule)
-            reason = score.reason if score is not None and score.reason else self.words["reason_unscored"]
+            reason = in_language(score.reason if score else "", self.words_in) or self.words["reason_unscored"]
             return Diagnosis(None, self.group, "unscored", self.words["cause_unscored"], reason)
         if right:
             spans = separate([*self.own_spans(), *self.answers_in(self.holders)])

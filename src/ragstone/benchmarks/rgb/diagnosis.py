@@ -13,7 +13,9 @@ from ragstone.benchmarks.rgb.aggregate import RecordScores, language_name, read_
 from ragstone.benchmarks.rgb.passage_kinds import is_far, kind_of
 from ragstone.benchmarks.source_attribution import Source
 from ragstone.display import Diagnosis, Span, shown_passage
+from ragstone.error_text import failure_in, kind_in
 from ragstone.messages import messages
+from ragstone.metrics.catalogue import in_language
 from ragstone.text import find_answer
 from ragstone.types import Passage, Record
 
@@ -54,14 +56,15 @@ _BOTH = ("both", "each", "same", "都", "均", "同样", "两者", "一样")
 def explain(record: Record, language: str = "en", scoring: str = "default", *, marking: bool = True) -> Diagnosis:
     """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right. Without
     `marking` it has neither reason nor spans."""
-    return _RgbReader(record, messages(__name__, language), scoring, marking=marking).diagnosis()
+    return _RgbReader(record, language, scoring, marking=marking).diagnosis()
 
 
 class _RgbReader(RecordReader):
     causes = CAUSES
 
-    def __init__(self, record: Record, words: Mapping[str, str], scoring: str, *, marking: bool) -> None:
-        super().__init__(record, words, marking=marking)
+    def __init__(self, record: Record, language: str, scoring: str, *, marking: bool) -> None:
+        super().__init__(record, messages(__name__, language), marking=marking)
+        self.words_in = language
         self.scoring = scoring
 
     @cached_property
@@ -118,7 +121,7 @@ class _RgbReader(RecordReader):
             score = self.record.scores.get(self.metric)
             reason = self.say("never_scored")
             if score is not None:
-                reason = self.say("unscored", metric=self.metric, message=score.reason)
+                reason = self.say("unscored", metric=self.metric, message=in_language(score.reason, self.words_in))
             return Diagnosis(None, self.group, "unscored", self.words["cause_unscored"], reason)
         if right:
             return Diagnosis(True, self.group, reason=self._why_right(), spans=separate(self.own_spans()))
@@ -127,9 +130,10 @@ class _RgbReader(RecordReader):
     def _not_answered(self) -> Diagnosis:
         kind, _, message = (self.record.error or "").partition(":")
         kind = kind.strip() if message else "error"
-        message = (message or self.record.error or "").strip()
+        message = failure_in((message or self.record.error or "").strip(), self.words_in)
         blocked = kind == "content_blocked"
-        label = self.words["cause_blocked"] if blocked else self.words["cause_error"].format(kind=_short(kind))
+        named = _short(kind_in(kind, self.words_in))
+        label = self.words["cause_blocked"] if blocked else self.words["cause_error"].format(kind=named)
         cause = "blocked" if blocked else kind
         return Diagnosis(None, self.group, cause, label, self.say("error", message=_short(message)))
 

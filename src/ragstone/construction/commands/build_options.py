@@ -148,7 +148,7 @@ async def run_build(
         options = replace(how.model_options, base_url=values["base_url"])
         result = await build(replace(how, model_options=options))
     with result.open() as run:
-        language, failures = run.language, failures_of(run)
+        language, failures = run.language, failures_of(run, run.language)
         if values["as_json"]:
             say_json({"run": str(result.run), "complete": complete(result), **document(result)})
         else:

@@ -35,7 +35,7 @@ from ragstone.commands.options import (
 )  # fmt: skip
 from ragstone.commands.output import say, say_json
 from ragstone.commands.shell import opened_shell
-from ragstone.commands.show import say_run, say_unfinished
+from ragstone.commands.show import failures_of, say_run, say_unfinished
 from ragstone.errors import UsageError
 from ragstone.evaluation.commands.systems import bench_systems, http_options
 from ragstone.messages import messages, preferred_language
@@ -171,7 +171,7 @@ def _say_result(result: "BenchResult", values: Mapping[str, Any]) -> int:
     with result.open() as run:
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
-        failures = [str(failure.message) for failure in run.run.failures()][:3]
+        failures = failures_of(run, language)
         counts = {name: {"answered": count.answered, "failed": count.failed}
                   for name, count in run.run.counts().items()}  # fmt: skip
         if values["as_json"]:

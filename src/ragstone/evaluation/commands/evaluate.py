@@ -149,7 +149,7 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
     with result.open() as run:
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
-        failures = failures_of(run)
+        failures = failures_of(run, language)
         if values["as_json"]:
             code, gates = _gated(result, run, values)
             document = {

@@ -8,6 +8,7 @@ import click
 
 from ragstone.commands.options import PATH, POSITIVE, json_option, language_option
 from ragstone.commands.output import say, say_json
+from ragstone.error_text import failure_in
 from ragstone.evaluation.commands.systems import system_details, system_of
 from ragstone.messages import messages, preferred_language
 
@@ -75,12 +76,12 @@ def say_check(found: "SystemCheck", language: str) -> None:
     for number, item in enumerate(found.checked, 1):
         say("")
         say(f"{number}. {item.question}")
-        for name, value in _facts(item, texts):
+        for name, value in _facts(item, texts, language):
             say(f"   {texts[name]}{value}")
     say("")
     say(texts["interventions"])
     for name, probe in found.interventions.items():
-        say(f"   {texts[f'intervention.{name}']}{_probed(name, probe, texts)}")
+        say(f"   {texts[f'intervention.{name}']}{_probed(name, probe, texts, language)}")
     if found.printed:
         say("")
         say(texts["printed"].format(line=found.printed))
@@ -96,10 +97,10 @@ def _accepted(found: "SystemCheck", texts: Mapping[str, str]) -> str:
     return line + (texts["accepts.not"].format(names=join.join(others)) if others else "")
 
 
-def _probed(name: str, probe: "Probe", texts: Mapping[str, str]) -> str:
+def _probed(name: str, probe: "Probe", texts: Mapping[str, str], language: str) -> str:
     """What came of an intervention, in a sentence."""
     if probe.outcome in ("not_taken", "failed"):
-        said = texts[f"probe.{probe.outcome}"].format(error=probe.facts.get("error", ""))
+        said = texts[f"probe.{probe.outcome}"].format(error=failure_in(str(probe.facts.get("error", "")), language))
         return said + (texts["name_retriever"] if name == "retrieve" else "")
     text = texts[f"probe.{name}.{probe.outcome}"]
     if name == "passages":
@@ -112,13 +113,13 @@ def _probed(name: str, probe: "Probe", texts: Mapping[str, str]) -> str:
     return text.format(n=probe.facts.get("found", 0), answer=_short(probe.facts.get("answer", "")))
 
 
-def _facts(item: "Checked", texts: Mapping[str, str]) -> list[tuple[str, str]]:
+def _facts(item: "Checked", texts: Mapping[str, str], language: str) -> list[tuple[str, str]]:
     """What is known of one answer: the label of each line, and its text."""
     from ragstone.responses.stages import FIRST_TOKEN  # noqa: PLC0415
 
     response, seconds = item.response, texts["time"].format(seconds=item.seconds)
     if response is None:
-        return [("error", item.error), ("seconds", seconds)]
+        return [("error", failure_in(item.error, language)), ("seconds", seconds)]
     first = next((step.seconds for step in response.steps if step.name == FIRST_TOKEN), None)
     if first is not None:
         seconds += texts["first"].format(seconds=first)

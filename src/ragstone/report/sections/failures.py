@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.error_text import failure_in, kind_in
 from ragstone.messages import messages
 from ragstone.report.digest import OTHER, AnswerCounts, SystemDigest
 from ragstone.report.number_format import share
@@ -21,7 +22,7 @@ def _body(view: View) -> Markup | None:
     w = messages(__name__, view.language)
     systems = view.digest.systems
     groups = [_group(group, systems, view.digest.labels, w) for group in view.digest.groups]
-    errors = [(name, _errors(system)) for name, system in systems.items() if system.errors]
+    errors = [(name, _errors(system, view.language)) for name, system in systems.items() if system.errors]
     groups = [group for group in groups if group["rows"]]
     noticed = not view.digest.decided and any(system.counts.unscored for system in systems.values())
     if noticed and not (groups or errors):
@@ -53,10 +54,16 @@ def _heat(count: int, total: int) -> int:
     return sum(count > total * bound for bound in (0.05, 0.15, 0.3, 0.5)) if total else 0
 
 
-def _errors(system: SystemDigest) -> list[tuple[str, Any]]:
+def _errors(system: SystemDigest, language: str) -> list[tuple[str, Any]]:
     """Kinds of errors, the most frequent first, with their messages cut."""
     return [
-        (kind, {"count": error.count, "examples": [(case, _cut(message)) for case, message in error.examples]})
+        (
+            kind_in(kind, language),
+            {
+                "count": error.count,
+                "examples": [(case, _cut(failure_in(message, language))) for case, message in error.examples],
+            },
+        )
         for kind, error in sorted(system.errors.items(), key=lambda item: (-item[1].count, item[0]))
     ]
 
