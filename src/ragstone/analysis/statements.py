@@ -337,6 +337,11 @@ def _cut(sentence: str, text: str) -> tuple[int, int]:
     return (0, tail) if tail >= head else (len(sentence) - head, len(sentence))
 
 
+def letters_begun(sentence: str, text: str) -> int:
+    """How many letters of a sentence a text ends with; 0 for fewer than `_OVERLAP`."""
+    return _at_end(sentence, letters(text))
+
+
 def _at_end(sentence: str, text: str) -> int:
     """How many letters at the end of a text are the beginning of a sentence; 0 for fewer than `_OVERLAP`."""
     at = text.find(sentence[:_OVERLAP], max(0, len(text) - len(sentence)))

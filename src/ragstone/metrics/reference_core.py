@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from ragstone.text.characters import HAN
 from ragstone.text.content_words import content_words
 from ragstone.text.folding import fold, fold_characters
+from ragstone.text.measures import FACTORS
+from ragstone.text.notation import beside_quantities, names_unit, quantities, same_quantity, spelled_out
 
 _TOKEN = re.compile(rf"(?P<han>[{HAN}]+)|[^\W_{HAN}]+(?:[.,:]\d+)*")
 _JOINTS = re.compile(rf"\s+(?:and|&|as well as)\s+|[;；、]|,\s(?:and\s)?|(?<=[{HAN}\d%℃°])(?:以及|和|与|及|，)")
@@ -38,6 +40,13 @@ _BOUND = re.compile(
     r"|about)\b"
     r"|不超过|不少于|不低于|不晚于|不早于|至少|至多|最少|最多|超过|以内|以上|以下|以前|之内|之前|提前"
 )
+_LEFT_OUT = re.compile(
+    rf"{_BOUND.pattern}|不得(?:超过|少于|低于|多于)|不[足到]|[以之]?内|左右|上下|前后|为止|大约|大概|约"
+    r"|\b(?:around|approximately|roughly|or so|maximum|each|apiece|per \w+|an? \w+ of)\b"
+    r"|每(?:[人个位张次天日周月年辆间只份户])?"
+)
+"""What an answer that is nothing but a quantity leaves out of a reference: its bound, its rate, what it measures."""
+_COUNTED_FROM = re.compile(r"\b(?:before|after|prior to|ahead of|in advance of)\s+(?:(?:the|your|its|an?)\s+)?\w+\s*$")
 _PLACES = frozenset(
     (
         "beside",
@@ -177,3 +186,26 @@ def is_bare(alias: str, answer: str, question: str) -> bool:
         return False
     said, asked = ({_stem(word) for word in content_words(text, "")} for text in (rest, question))
     return said <= asked | {_stem(word) for word in _PLACES}
+
+
+def is_bare_quantity(alias: str, answer: str, question: str) -> bool:
+    """Whether an answer is nothing but the one quantity of a reference, in whatever unit if the question asks for none:
+    the 3 days of "up to 3 days before sailing", the 38元 of 每人38元. What else the reference says is a bound, a rate,
+    what a time is counted from, or the question's."""
+    alias = _LEFT_OUT.sub(" ", fold_characters(alias).text)
+    sought, given = quantities(spelled_out(alias)), quantities(spelled_out(answer))
+    if len(sought) != 1 or len(given) != 1:
+        return False
+    units = {one.unit for one in sought[0][1]}
+    exact = names_unit(question, units)
+    same = any(same_quantity(a, b) and (a.unit == b.unit or not exact) for a in sought[0][1] for b in given[0][1])
+    rest, counted = (beside_quantities(text).strip(" .。!！") for text in (alias, answer))
+    if not same or (counted and not re.search(rf"(?<![^\W{HAN}]){re.escape(counted)}(?![^\W{HAN}])", rest)):
+        return False
+    rest = rest.replace(counted, " ", 1) if counted else rest
+    if any("time" in FACTORS.get(unit, ("", 0))[0] for unit in units):
+        rest = _COUNTED_FROM.sub(" ", rest)
+    if _SIDES[2].search(rest) or re.search(r"\d", rest) or _LIMIT.search(rest):
+        return False
+    said, asked = ({_stem(word) for word in content_words(text, "")} for text in (rest, question))
+    return said <= asked

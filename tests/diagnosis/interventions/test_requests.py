@@ -62,7 +62,7 @@ def test_a_value_converted_wrongly_is_named_if_the_documents_form_can_be_asked_f
 
 @pytest.mark.parametrize("language", WORLDS)
 def test_an_answer_that_was_cut_at_its_length_is_named_by_what_the_provider_says(language: str) -> None:
-    assert cause(language, lambda query: WORLDS[language][4], finish="length") == "instruction"
+    assert cause(language, lambda query: WORLDS[language][4], finish="length") == "integration"
 
 
 def test_an_answer_that_repeats_the_documents_shows_nothing() -> None:

@@ -182,3 +182,62 @@ def test_what_a_reference_says_beyond_its_question_is_the_answer(
 ) -> None:
     named_as = cause(reference, answer, question=question, gold=f"# Notes\n\n{reference}.")
     assert named_as in (("metric", "healthy") if named == "right" else (named,))
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer", "named"),
+    [
+        ("How early is the hall booked?", "at least 5 weeks before the concert", "5 weeks", "right"),
+        ("How early is the hall booked?", "at least 5 weeks before the concert", "35 days", "right"),
+        ("How many weeks ahead is the hall booked?", "at least 5 weeks before the concert", "35 days", "units"),
+        ("How early is the hall booked?", "at least 5 weeks before the concert", "6 weeks", "reading"),
+        ("How early is the hall booked?", "at least 5 weeks before the concert", "5 days", "units"),
+        ("What may a crate weigh?", "up to a load of 18 kg each", "18 kg.", "right"),
+        ("What may a crate weigh?", "up to a load of 18 kg each", "18 people", "reading"),
+        ("What does the prize go to?", "Oda Brandt, for 18 kg", "18 kg", "reading"),
+        ("What does entry cost?", "£6 per child", "£6", "right"),
+        ("What does entry cost?", "£6 per child", "6 children", "reading"),
+        ("Who won, and by how much?", "Bo Ek by 7 points", "7", "reading"),
+        ("When is it closed?", "not within 3 days of rain", "3 days", "reading"),
+        ("水温保持在多少？", "18度左右", "18度", "right"),
+        ("水温保持在多少？", "18度左右", "28度", "reading"),
+        ("船上最多坐多少人？", "不得超过45人", "45人", "right"),
+        ("船上最多坐多少人？", "不得超过45人", "45岁", "reading"),
+        ("门票多少钱？", "每人28元", "28元", "right"),
+        ("多久内可以退货？", "12天内", "12天。", "right"),
+        ("多久内可以退货？", "12天内", "12个月", "units"),
+        ("谁赢了，赢了多少？", "李明赢了7分", "7分", "reading"),
+    ],
+)
+def test_a_quantity_alone_states_a_reference_that_bounds_or_explains_it(
+    question: str, reference: str, answer: str, named: str
+) -> None:
+    named_as = cause(reference, answer, question=question, gold=f"# Notes\n\n{reference}.")
+    assert named_as in (("metric", "healthy") if named == "right" else (named,))
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "gold", "part", "other"),
+    [
+        ("What are the deposit and the rent?", "deposit £61, rent £24", "The deposit is £61. The rent is £24.", "£61",
+         "the deposit is £61 and the rent £24"),
+        ("押金和租金各是多少？", "押金61元，租金24元", "押金是61元。租金是24元。", "61", "押金是61元"),
+    ],
+)  # fmt: skip
+def test_a_part_of_the_reference_is_no_reason_to_doubt_it(
+    question: str, reference: str, gold: str, part: str, other: str
+) -> None:
+    assert cause(reference, part, question=question, gold=gold) != "reference_in_doubt"
+    doubtful = reference.replace("61", "16").replace("24", "42")
+    assert cause(doubtful, other, question=question, gold=gold) == "reference_in_doubt"
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "refusal", "wrong"),
+    [("How high is it?", "61 m", "The documents do not say.", "24 m"), ("它有多高？", "61米", "文档中没有答案。", "24米")],
+)
+def test_who_answers_wrongly_as_is_did_not_refuse_wrongly(
+    question: str, reference: str, refusal: str, wrong: str
+) -> None:
+    assert cause(reference, wrong, question=question, alone=refusal) == "reading"
+    assert cause(reference, refusal, question=question) == "refused_wrongly"

@@ -53,7 +53,7 @@ class Fix:
     None if that was not measured, and then `missing` is what would measure it (a key of the messages). `cases`: the
     questions with this cause; of those `unmeasured` the gain says nothing. `usage`: the change of the tokens
     `_TOKENS`, and `seconds` that of time, for each question of a change that was tried. `size`: the
-    passages of a prompt; 0 where they differ."""
+    passages of a prompt; 0 where they differ. `unfinished`: most of its answers stop within a sentence."""
 
     cause: str
     cases: tuple[str, ...]
@@ -66,6 +66,7 @@ class Fix:
     size: int = 0
     usage: tuple[tuple[float, ...], ...] = ()
     seconds: Estimate | None = None
+    unfinished: bool = False
 
     @property
     def tried(self) -> bool:
@@ -96,7 +97,8 @@ def advice_text(fix: Fix, words: Mapping[str, str]) -> str:
         return change_text(fix.change, fix.size, words)
     if fix.failed and f"else_{fix.cause}" in words:
         return words[f"else_{fix.cause}"]
-    return words[f"fix_{fix.cause}_{fix.place}" if fix.place else f"fix_{fix.cause}"]
+    variant = "unfinished" if fix.unfinished and fix.cause == "integration" else fix.place
+    return words[f"fix_{fix.cause}_{variant}" if variant else f"fix_{fix.cause}"]
 
 
 def change_text(change: str, size: int, words: Mapping[str, str]) -> str:
@@ -132,12 +134,13 @@ def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> F
     changes = [_change(cause, item) for item in known]
     own = [_change(cause, item) for item in mine]
     unmeasured = tuple(item.id for item, change in zip(mine, own, strict=True) if change is None)
+    stopped = 2 * sum(item.evidence.value("unfinished") == "sentence" for item in mine) > len(mine)
     if len(unmeasured) == len(mine) or not shown:
         unseen = not shown or cause in (*LOST, "noise", *_UNKNOWN)
         missing = missing_of(STEP_OF.get(cause, "alone"), mine) if unseen else ""
-        return Fix(cause, ids, "", shown, failed, None, ids, missing or "measure_try", size)
+        return Fix(cause, ids, "", shown, failed, None, ids, missing or "measure_try", size, unfinished=stopped)
     gain = Estimate.of_difference([one or 0.0 for one in changes])
-    return Fix(cause, ids, "", shown, failed, gain, unmeasured, "", size)
+    return Fix(cause, ids, "", shown, failed, gain, unmeasured, "", size, unfinished=stopped)
 
 
 def _tried(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> Iterator[Effect]:

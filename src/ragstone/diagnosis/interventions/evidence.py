@@ -8,6 +8,7 @@ from ragstone.diagnosis.interventions.observations import MISSING, Observations
 from ragstone.diagnosis.interventions.question import asked_model
 from ragstone.diagnosis.interventions.shared import Facts
 from ragstone.diagnosis.interventions.substitutes import LONGEST_MESSAGE, message_of
+from ragstone.diagnosis.interventions.unfinished import stops_within
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "as_is": ("right", "wrong", "refused", "error", "unscored"),
@@ -36,6 +37,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "partial": ("yes", "no"),
     "in_doubt": ("yes", "no"),
     "reread": ("right", "unit", "no"),
+    "unfinished": ("value", "sentence", "no"),
     "explicit": ("detail", "form", "language", "no"),
     "cut": ("yes", "no"),
     "clipped": ("yes", "no"),
@@ -62,7 +64,8 @@ _READERS: Mapping[str, Callable[[Observations], str | None]] = {
     "by_reference": search.by_reference, "reach": search.reach, "alone": prompt.alone, "indexed": prompt.indexed,
     "contradicted": prompt.contradicted, "own": prompt.own, "split": prompt.split, "dated": prompt.dated,
     "sentence": prompt.sentence, "moved": prompt.moved, "recalled": answer.recalled, "partial": answer.partial,
-    "in_doubt": answer.in_doubt, "reread": answer.reread, "explicit": answer.explicit, "cut": prompt.cut,
+    "in_doubt": answer.in_doubt, "reread": answer.reread, "unfinished": answer.unfinished,
+    "explicit": answer.explicit, "cut": prompt.cut,
     "clipped": prompt.clipped, "unread_end": prompt.unread_end, "narrowed": search.narrowed,
     "curtailed": search.curtailed, "deaf": search.deaf, "guarded": application.guarded,
     "stock": application.stock, "crowded": search.crowded, "excluded": search.excluded, "barrier": search.barrier,
@@ -93,4 +96,5 @@ def facts_of(evidence: Evidence) -> Facts:
         outcome == "right", asked_model(first), tuple(alias for slot in evidence.slots for alias in slot),
         hash(tuple(item.text for item in first.passages)) if first.passages else None, search.reranked(evidence),
         len(first.passages), wrong and application.is_heading(evidence, first.answer),
+        stops_within(first.answer, evidence.gold, evidence.slots) if outcome == "wrong" else "",
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.diagnosis.interventions.wordings import is_said, items_of, parts_of
 from ragstone.metrics._open_questions import stems
-from ragstone.metrics.reference_core import beyond_question, is_bare, opposed
+from ragstone.metrics.reference_core import beyond_question, is_bare, is_bare_quantity, opposed
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words
 from ragstone.text import find_answer
@@ -55,6 +55,7 @@ def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> 
             is_said(item, answer, question, known)
             or _has_core(item, answer, question, known)
             or is_bare(item, answer, question)
+            or is_bare_quantity(item, answer, question)
         )
 
     lists = ((alias,), parts_of(alias), items_of(alias))

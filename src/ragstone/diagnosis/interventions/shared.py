@@ -1,5 +1,6 @@
 """What the questions of a run tell together, which no single one can."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,8 +21,8 @@ class Shared:
     `repeated`: answers, hashed, that questions with different references got, one of them rightly. `searches`:
     the different lists of passages that questions got; `reranker_helps`: it raises the gold as often as it lowers it.
     `places`: the most passages that an answer had; `headings`: many wrong answers are nothing but headings of passages;
-    `verified`: which conditions took effect; None where
-    nothing was asked under any."""
+    `unfinished`: where the wrong answers to several questions stop, in the "value" or the "sentence" that the gold
+    states; `verified`: which conditions took effect; None where nothing was asked under any."""
 
     barrier: bool = False
     fixed: frozenset[str] = frozenset()
@@ -32,6 +33,7 @@ class Shared:
     reranker_helps: bool = False
     places: int = 0
     headings: bool = False
+    unfinished: frozenset[str] = frozenset()
     verified: Verified | None = None
 
 
@@ -39,8 +41,8 @@ class Facts(NamedTuple):
     """What one question adds: whether it is in another language than its documents and the search finds them (None: not
     known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right,
     whether its prompt was recorded (None: no answer), the wordings of its references, its passages (None: there are
-    none), whether a reranker raised (1) or lowered (-1) its gold, how many passages it has, and whether its wrong
-    answer is nothing but a heading of one."""
+    none), whether a reranker raised (1) or lowered (-1) its gold, how many passages it has, whether its wrong answer is
+    nothing but a heading of one, and where it stops within what the gold states."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
@@ -53,6 +55,7 @@ class Facts(NamedTuple):
     reranked: int = 0
     size: int = 0
     heading: bool = False
+    stop: str = ""
 
 
 def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Shared:
@@ -87,8 +90,10 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
     moves = [fact.reranked for fact in facts if fact.reranked]
     wrong = [fact for fact in facts if fact.message]
     headed = {fact.references for fact in wrong if fact.heading}
+    stopped = Counter(stop for stop, _ in {(fact.stop, fact.references) for fact in facts if fact.stop})
     return Shared(
         barrier, frozenset(fixed), frozenset(stock), known, repeated, min(len(searches), 2),
         bool(moves) and sum(moves) >= 0, max((fact.size for fact in facts), default=0),
-        len(headed) >= _FEWEST_MESSAGES and len(headed) >= len(wrong) / 3, verified,
+        len(headed) >= _FEWEST_MESSAGES and len(headed) >= len(wrong) / 3,
+        frozenset(stop for stop, size in stopped.items() if size >= _FEWEST_MESSAGES), verified,
     )  # fmt: skip

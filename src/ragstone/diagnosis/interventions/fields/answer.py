@@ -8,12 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 from ragstone.analysis.gold_passages import evidence_of, states
+from ragstone.analysis.statements import letters
 from ragstone.diagnosis.interventions.conditions import ASKED_AGAIN, REPEATS
 from ragstone.diagnosis.interventions.fields.search import prompted
 from ragstone.diagnosis.interventions.observations import MISSING, Observations
 from ragstone.diagnosis.interventions.question import asked_model
 from ragstone.diagnosis.interventions.second_reading import in_other_form, reads_right
 from ragstone.diagnosis.interventions.substitutes import message_of
+from ragstone.diagnosis.interventions.unfinished import stops_within
 from ragstone.diagnosis.interventions.wordings import stated_parts
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable as is_answerable
@@ -149,8 +151,6 @@ def explicit(observed: Observations) -> str | None:
     if observed.value("alone") != "wrong":
         return "no"
     alone, asked = observed.response("gold_only"), observed.response("gold_explicit")
-    if alone is not None and alone.finish_reason == "length":
-        return "detail"
     outcome = observed.told("gold_explicit")
     if outcome != "right" or alone is None or asked is None:
         return observed.told_by("explicit", otherwise="no") if outcome is None else "no"
@@ -163,6 +163,23 @@ def explicit(observed: Observations) -> str | None:
     reference = next((alias for slot in observed.slots for alias in slot), "")
     spoken = any(map(str.isalpha, alone.answer)) and any(map(str.isalpha, reference))
     return "language" if spoken and detect(alone.answer) != detect(reference) else "detail"
+
+
+def unfinished(observed: Observations) -> str | None:
+    """Where the answer from the gold alone stops within what the gold states ("value" or "sentence"), as those to other
+    questions do, and stops there, too, when the question asks for all details; or the provider says that it was cut."""
+    alone = observed.response("gold_only")
+    if observed.value("alone") != "wrong" or alone is None:
+        return "no"
+    if alone.finish_reason == "length":
+        return "sentence"
+    place = stops_within(alone.answer, observed.gold, observed.slots)
+    if place not in observed.shared.unfinished:
+        return "no"
+    asked = observed.response("gold_explicit")
+    if asked is None:
+        return observed.told_by("unfinished", otherwise="no")
+    return place if stops_within(asked.answer, observed.gold, observed.slots) == place else "no"
 
 
 def _repeats(observed: Observations, answer: str) -> bool:
@@ -188,9 +205,11 @@ def in_doubt(observed: Observations) -> str | None:
 
 
 def _is_stated(answer: str, observed: Observations) -> bool:
-    """Whether the gold passages state an answer: word for word, or their sentences about the question have its
-    figures."""
+    """Whether the gold passages state an answer that is more than a part of the reference: word for word, or their
+    sentences about the question have its figures."""
     gold, asked, plain = observed.gold, observed.sample.question, answer.strip().rstrip(".。")
+    if any(letters(plain) in letters(alias) for slot in observed.slots for alias in slot):
+        return False  # a part of the reference says nothing against it
     if plain and any(find_quote(plain, item.text) for item in gold):
         return True
     said = {(one.value, one.unit) for one in measures(answer)} - {(one.value, one.unit) for one in measures(asked)}
