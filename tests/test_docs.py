@@ -408,7 +408,7 @@ def test_the_tables_of_the_diagnosis_are_those_of_the_code(language: str, name: 
     spec.loader.exec_module(module)
     text = text_of(f"docs/{name}")
     assert module.with_tables(text, language) == text, "run: python docs/diagnosis_tables.py"
-    assert text.count("| `reading`") == 1
+    assert "| `reading`" in text
     assert module.with_tables(text.replace("| `reading`", "| `writing`"), language) == text
 
 

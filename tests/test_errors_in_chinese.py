@@ -95,7 +95,8 @@ _SHOWN = [
     SOURCE / "datasets/rgb.py",
     SOURCE / "storage/formats.py",
 ]  # their ValueErrors are
-_CARRIERS = ("CellError", "DataProblem", "DataRow", "Fault", "Line", "ValueError")  # what is wrong is the last argument
+# What is wrong is their last argument.
+_CARRIERS = ("CellError", "DataProblem", "DataRow", "Fault", "FormatError", "Line", "ValueError")
 _OTHER_ARGUMENTS = {"UnknownName", "MissingKey", "RunMismatch", "AllowanceSpent", "EndpointRefused", "Postponed"}
 
 
@@ -295,13 +296,7 @@ def said(path: Path, call: ast.Call) -> list[str]:
     function = ast.unparse(call.func)
     name = function.rpartition(".")[2]
     lookup = lookup_in(path, call)
-<<<<<<< HEAD
-    if function.endswith("problems.add") or (
-        name in ("CellError", "Fault", "FormatError", "ValueError") and any(map(path.is_relative_to, _SHOWN))
-    ):
-=======
     if function.endswith("problems.add") or (name in _CARRIERS and any(map(path.is_relative_to, _SHOWN)) and call.args):
->>>>>>> zh
         found = [re.sub(r"(?<=[.?]){}$", "", text) for text in texts(call.args[-1], lookup)]
         return [text if text.endswith((".", "?")) else f"{text}." for text in found]
     if not is_error(name) or name in _OTHER_ARGUMENTS or not call.args:
