@@ -234,7 +234,10 @@ def test_a_part_of_the_reference_is_no_reason_to_doubt_it(
 
 @pytest.mark.parametrize(
     ("question", "reference", "refusal", "wrong"),
-    [("How high is it?", "61 m", "The documents do not say.", "24 m"), ("它有多高？", "61米", "文档中没有答案。", "24米")],
+    [
+        ("How high is it?", "61 m", "The documents do not say.", "24 m"),
+        ("它有多高？", "61米", "文档中没有答案。", "24米"),
+    ],
 )
 def test_who_answers_wrongly_as_is_did_not_refuse_wrongly(
     question: str, reference: str, refusal: str, wrong: str
