@@ -13,7 +13,7 @@ from ragstone.diagnosis.interventions.question import Question
 from ragstone.responses.stages import stage_step
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Step
 
-TRIES = 500
+TRIES = 1000
 TAKES = frozenset({"repeat", "passages", "k", "retrieve"})
 GOLD = Passage("gold", "The Belka pump weighs 317 kg, as its plate in hall 3 of the north works says.", relevant=True)
 LONG = f"{GOLD.text} The gate of the south works is open until nine."

@@ -63,7 +63,7 @@ STAGES: Final = (
     _row("prompt_cut", alone="right", prompted="yes", own="wrong", unread_end="yes"),
     _row("prompt_cut", alone=_WRONG, prompted="yes", unread_end="yes"),
     _row("chunking", alone="right", prompted="yes", own="wrong"),
-    _row("chunking", alone=_WRONG, prompted="yes", own="wrong", sentence="right"),
+    _row("chunking", alone=_WRONG, prompted="yes", own="wrong", sentence="right", rows_mixed="no"),
 )
 """The rows that say at which stage the gold was lost; none matches if it was in the prompt, or nobody knows."""
 
@@ -95,6 +95,7 @@ TABLE: Final = (
     _row("position", alone="right", prompted=_NOT_NO, moved="right"),
     _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
     _row("noise", alone="right", added="wrong"),
+    _row("reading", alone=_WRONG, rows_mixed="yes"),
     _row("noise", alone=_WRONG, prompted="yes", own="right"),
     _row("reading", as_is="wrong", prompted="yes", alone="refused"),
     _row("refused_wrongly", alone="refused"),

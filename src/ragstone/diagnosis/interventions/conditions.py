@@ -29,6 +29,7 @@ from ragstone.diagnosis.interventions.question import (
     statements_in,
     with_passages,
 )
+from ragstone.diagnosis.interventions.rows import two_rows
 from ragstone.diagnosis.interventions.searches import SEARCHED, swapped
 from ragstone.diagnosis.interventions.stand_ins import exchanged, number_of
 from ragstone.responses.stages import passages_at
@@ -251,6 +252,7 @@ _ALL = (
     Condition("indexed_only", "passages", _indexed_only),
     Condition("chunk_only", "passages", _chunk_only),
     Condition("evidence_only", "passages", _evidence_only),
+    Condition("two_rows", "passages", two_rows),
     Condition("gold_added", "passages", _gold_added),
     Condition("without_rivals", "passages", _without_rivals),
     Condition("no_gold", "passages", _no_gold),

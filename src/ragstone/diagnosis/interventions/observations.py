@@ -52,6 +52,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "excluded": ("search_own", "search_control"), "barrier": ("search_translated",),
     "contradicted": ("gold_added", "without_rivals", "indexed_only"),
     "own": ("chunk_only",), "split": ("search_reference", "k2", "k4"), "sentence": ("evidence_only",),
+    "rows_mixed": ("two_rows",),
     "unfinished": ("gold_explicit",), "explicit": ("gold_explicit", "gold_neutral"), "cut": ("spaced", "padded"),
     "unread_end": ("evidence_first", "evidence_last"),
     "curtailed": ("search_deep", "search_joined"),

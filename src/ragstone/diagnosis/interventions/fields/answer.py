@@ -19,6 +19,7 @@ from ragstone.diagnosis.interventions.unfinished import stops_within
 from ragstone.diagnosis.interventions.wordings import stated_parts
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable as is_answerable
+from ragstone.metrics.reference_core import readings
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words
 from ragstone.text import detect, sentences, words
@@ -198,6 +199,8 @@ def in_doubt(observed: Observations) -> str | None:
     if any(states(item, observed.slots) for item in gold):
         return "no" if observed.value("reread") == "right" else _belongs_elsewhere(observed)
     if any(any(stated_parts(observed.slots, f"{item.title}\n{item.text}", asked, gold)) for item in gold):
+        return "no"
+    if any(states(item, sought) for slot in observed.slots for sought in readings(slot, asked) for item in gold):
         return "no"
     if observed.response("gold_only") is None and observed.open_conditions("in_doubt"):
         return None

@@ -10,6 +10,8 @@ from ragstone.diagnosis.interventions.index import is_old
 from ragstone.diagnosis.interventions.observations import MISSING, Observations
 from ragstone.diagnosis.interventions.placement import stood
 from ragstone.diagnosis.interventions.question import FOUND_BY_ITSELF, are_labels, fetched_of, handed_over, prompt_of
+from ragstone.diagnosis.interventions.rows import rows_of
+from ragstone.text import find_answer
 from ragstone.types import Passage
 
 _OUTCOMES: Mapping[str, str] = {"right": "right", "wrong": "wrong", "refused": "wrong"}
@@ -105,6 +107,16 @@ def sentence(observed: Observations) -> str | None:
     """Whether the answer is right from only the sentences with the answer."""
     outcome = observed.told("evidence_only")
     return observed.told_by("sentence") if outcome is None else _OUTCOMES.get(outcome, MISSING)
+
+
+def rows_mixed(observed: Observations) -> str | None:
+    """Whether the system mixes up the rows of a table: from the right row and the one whose value it gave, and nothing
+    else, it gives the latter's again."""
+    response, first = observed.response("two_rows"), observed.first
+    found = None if first is None else rows_of(observed.question, first.answer)
+    if response is None or found is None or observed.value("as_is") != "wrong":
+        return observed.told_by("rows_mixed", otherwise="no") if observed.value("as_is") == "wrong" else "no"
+    return "yes" if observed.outcome("two_rows") == "wrong" and find_answer(found.other, response.answer) else "no"
 
 
 def cut(observed: Observations) -> str | None:
