@@ -13,6 +13,7 @@ import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -257,9 +258,34 @@ def _run(arguments: Sequence[str], program: Program) -> int:
             logging.getLogger(name).removeHandler(handler)
 
 
+# Options of which an empty value is an answer, as their help says.
+_EMPTY = {("init", "--system"), ("init", "--judge")}
+
+
+def _check_values(arguments: Sequence[str]) -> None:
+    """Raises UsageError for an empty value of an option or an argument: mostly a variable of a script that is not set,
+    in place of which each option would do something else."""
+    for before, word in pairwise(("", *arguments)):
+        option = _empty_option(before, word)
+        if option is None or (arguments[0], option) in _EMPTY:
+            continue
+        if option:
+            raise UsageError(f"{option} is empty: give a value, or leave the option out.")
+        raise UsageError("An argument is empty: give a value, or leave it out.")
+
+
+def _empty_option(before: str, word: str) -> str | None:
+    """The option whose value is empty, "" for an empty argument, None if the word is neither."""
+    if not word:
+        return before if before.startswith("-") and before.strip("-") else ""
+    option, equals, value = word.partition("=")
+    return option if equals and not value and option.startswith("--") else None
+
+
 def _ended(arguments: Sequence[str], program: Program, language: str) -> int:
     debug = "--debug" in arguments
     try:
+        _check_values(arguments)
         path = "" if program.command is app else program.name
         result = translated(program.command, path, *program.beside).main(
             args=[argument for argument in arguments if argument != "--debug"],
