@@ -7,6 +7,7 @@ import importlib
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -323,20 +324,35 @@ def _ended(arguments: Sequence[str], program: Program, language: str) -> int:
     except Exception as error:  # anything unexpected becomes one line, too
         if debug:
             say_text(traceback.format_exc(), err=True)
-        code, advice = _unexpected(error)
-        _say_error(told(f"{type(error).__name__}: {error}. {advice}", language))
+        code, message = _unexpected(error)
+        _say_error(told(message, language))
         return code
     return result if isinstance(result, int) else 0
 
 
 def _unexpected(error: Exception) -> tuple[int, str]:
+    """The exit code, and the line that names the item, the cause and the next step."""
     if isinstance(error, FileNotFoundError) and _folder_is_gone():
         return UsageError.exit_code, "The current folder was deleted: change to one that exists."
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return UsageError.exit_code, "Choose a shorter name."
+    if loop := _LOOP.fullmatch(str(error)):  # of `Path.resolve`, before Python 3.13
+        error = OSError(errno.ELOOP, os.strerror(errno.ELOOP), loop[1])
     if isinstance(error, OSError):
-        return StorageError.exit_code, "Check the path and the free space, then run the same command again."
-    return Unfinished.exit_code, "This is a bug in ragstone: --debug shows where; please report it."
+        what = "A file" if error.filename is None else os.fsdecode(error.filename)
+        refused = f"{what}: cannot be used ({error.strerror or error})."
+        if error.errno == errno.ENAMETOOLONG:
+            return UsageError.exit_code, f"{refused} Choose a shorter name."
+        if error.errno in _OF_PATHS:
+            return UsageError.exit_code, f"{refused} Check the path and its permissions."
+        return (
+            StorageError.exit_code,
+            f"{refused} Check the path and the free space, then run the same command again.",
+        )
+    bug = "This is a bug in ragstone: --debug shows where; please report it."
+    return Unfinished.exit_code, f"{type(error).__name__}: {error}. {bug}"
+
+
+_LOOP = re.compile("Symlink loop from '(.+)'")
+_OF_PATHS = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.EINVAL)
 
 
 def _folder_is_gone() -> bool:
