@@ -70,7 +70,7 @@ def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")) or path.suffix == ".arrow":
         return arrow_rows(path)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise DataError(path, "is empty.")
+        raise DataError(path, "is empty.", advice="Name a file with rows.")
     if path.suffix in _TABLES:
         return csv_rows(path, known=known)
     if is_json_spans(path, head):
