@@ -244,7 +244,7 @@ def test_one_sentence_says_what_became_of_every_planned_score() -> None:
         ('[tool.ragstone.gates]\nfaithfulness = { min = 1, where = "a" }\n', "where is a table"),
         ('[tool.ragstone.gates]\nsettings = { gate = "hard" }\n', "interval or point"),
         ("[tool.ragstone.gates]\nsettings = { min_coverage = 2 }\n", "from 0 to 1"),
-        ("[tool.ragstone.gates\n", "cannot be read"),
+        ("[tool.ragstone.gates\n", "not TOML"),
     ],
 )
 def test_what_is_wrong_in_a_projects_thresholds_is_named(tmp_path: Path, text: str, told: str) -> None:

@@ -50,6 +50,25 @@ def test_right_and_wrong_are_tested_by_mcnemar_and_the_flips_named() -> None:
     assert row.regressed(0.3)
 
 
+def test_what_is_rounding_alone_is_no_difference() -> None:
+    """ndcg sums its gains in the order of the list: the same score, but for the last digit."""
+    exact = [0.1 + 0.2, 0.7 + 0.1, 0.9, 0.1 * 3, 1.0]
+    noisy = [0.3, 0.8, 0.9 - 1.1e-16, 0.3, 1.0 - 2.2e-16]
+    assert exact != noisy
+    (row,) = compared(values("ndcg", *exact), values("ndcg", *noisy)).rows
+    assert (row.difference, row.improved, row.worsened, row.p) == (0.0, 0, 0, 1.0)
+    assert not row.gained
+    assert not row.lost
+    # Changes that cancel each other leave nothing but rounding either, but are changes.
+    (row,) = compared(values("ndcg", 0.1, 0.2, 0.5), values("ndcg", 0.2, 0.1, 0.5)).rows
+    assert (row.difference, row.improved, row.worsened) == (0.0, 1, 1)
+    (row,) = compared(values("ndcg", 0.1, 0.2, 0.7), values("ndcg", 0.4, 0.3, 0.3)).rows
+    assert (row.difference, row.improved, row.worsened) == (0.0, 2, 1)
+    (row,) = compared(values("ndcg", 0.5, 0.5), values("ndcg", 0.5, 0.5 + 1e-6)).rows
+    assert row.difference == pytest.approx(5e-7)
+    assert row.improved == 1
+
+
 def test_other_scores_are_decided_by_the_interval_of_gains_and_losses() -> None:
     a = [0.1, 0.2, 0.3, 0.4, 0.5, 0.1, 0.2, 0.3]
     b = [0.6, 0.75, 0.9, 0.55, 0.8, 0.7, 0.9, 0.85]

@@ -148,3 +148,47 @@ def test_runs_of_another_needle_program_are_checked_when_they_are_imported(tmp_p
     assert read is not None
     with pytest.raises(DataError, match=r"condition\.length"):
         read([path])
+
+
+@pytest.mark.parametrize("status", ["bogus", "failed", "not_applicable", "", "SCORED"])
+@pytest.mark.parametrize("command", ["show BAD", "report BAD -o r.html", "export BAD --format csv", "compare BAD GOOD",
+                                     "gate BAD --fail-under answer_match=0.5"])  # fmt: skip
+def test_a_score_whose_status_was_altered_is_named(
+    command: str, status: str, altered: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    altered(f"UPDATE scores SET status = '{status}' WHERE rowid_of_first")
+    capsys.readouterr()
+    code = cli(command.replace("BAD", "bad.run").replace("GOOD", "good.run").split())
+    printed = capsys.readouterr()
+    assert (code, printed.out) == (2, "")
+    (line,) = printed.err.splitlines()
+    assert line.startswith("ragstone: bad.run: the file is damaged: the score 'answer_match' of case 'noise/en_refine/")
+    assert f"has the status {status!r}, but is 'scored'. Restore the file from a copy" in line
+
+
+def test_a_status_that_no_score_has_is_named_in_its_content_too(
+    altered: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    altered("UPDATE scores SET status = 'bogus', payload = json_set(payload, '$.status', 'bogus') WHERE rowid_of_first")
+    capsys.readouterr()
+    assert cli(["show", "bad.run"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("ragstone: bad.run: the file is damaged: a score of case 'noise/en_refine/")
+    assert "'bogus'" in line
+
+
+@pytest.fixture
+def altered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Changes one score of answer_match of bad.run, a copy of good.run."""
+    monkeypatch.chdir(tmp_path)
+    RUNS["rgb"](Path("good.run"))
+
+    def change(statement: str) -> None:
+        Path("bad.run").write_bytes(Path("good.run").read_bytes())
+        first = "metric = 'answer_match' AND case_id = (SELECT min(case_id) FROM scores WHERE status = 'scored')"
+        connection = sqlite3.connect("bad.run")
+        with connection:
+            assert connection.execute(statement.replace("rowid_of_first", first)).rowcount > 0
+        connection.close()
+
+    return change

@@ -58,7 +58,7 @@ def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[systems.prod", "cannot be read"),
+        ("[systems.prod", "not TOML"),
         ("systems = 3", "found a number; expected a table"),
         ("[systems]\nprod = 3", "found a number; expected a table"),
         ('[systems.prod]\nulr = "x"', "Did you mean 'url'?"),
@@ -163,3 +163,9 @@ def test_an_object_keeps_its_retriever_and_another_takes_the_place_of_that_of_a_
     assert asked_system("local/extractive") == "local/extractive"
     assert asked_system(print, "app.py:search") == SystemTarget(print, "app.py:search")
     assert asked_system("docs", corpus="others").corpus == "others"
+
+
+def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "ragstone.toml").write_bytes(b"[run]\nname = '\xff'\n")
+    with pytest.raises(UsageError, match=r"ragstone\.toml: is not UTF-8 \(byte 14\)\. Save it as UTF-8\."):
+        run_settings(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.conftest import Browse
 
-from ragstone import evaluate
+from ragstone import diagnose, evaluate
 from ragstone.experts.experts import agreement_of_experts
 
 
@@ -21,6 +21,20 @@ def test_a_run_shows_the_sections_of_its_report(folder: Path, browse: Browse) ->
     page = browse(folder).get("/run", params={"run": "sub/a.run"}).text
     for text in ("local/extractive", 'class="verdict', "Most frequent causes", "How it was made"):
         assert text in page
+
+
+@pytest.mark.parametrize(("language", "kinds"), [("en", ("Diagnosis", "Scored answers")), ("zh", ("诊断", "答案评分"))])
+def test_a_run_in_the_list_is_called_by_what_it_is(
+    tmp_path: Path, browse: Browse, language: str, kinds: tuple[str, str]
+) -> None:
+    rows = [{"id": "1", "question": "Who?", "reference": "Ada", "answer": "Ada"}]
+    diagnose(rows, run=tmp_path / "a.run")
+    evaluate(rows, ["answer_match"], run=tmp_path / "b.run")
+    pages = browse(tmp_path)
+    for name, kind in zip(("a.run", "b.run"), kinds, strict=True):
+        row = pages.get("/row", params={"run": name, "lang": language}).text
+        assert f"<small><bdi>{kind}</bdi></small>" in row
+        assert "interventions" not in row
 
 
 def test_an_empty_folder_says_how_a_run_is_made(tmp_path: Path, browse: Browse) -> None:

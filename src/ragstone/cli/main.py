@@ -7,12 +7,14 @@ import importlib
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -257,9 +259,34 @@ def _run(arguments: Sequence[str], program: Program) -> int:
             logging.getLogger(name).removeHandler(handler)
 
 
+# Options of which an empty value is an answer, as their help says.
+_EMPTY = {("init", "--system"), ("init", "--judge")}
+
+
+def _check_values(arguments: Sequence[str]) -> None:
+    """Raises UsageError for an empty value of an option or an argument: mostly a variable of a script that is not set,
+    in place of which each option would do something else."""
+    for before, word in pairwise(("", *arguments)):
+        option = _empty_option(before, word)
+        if option is None or (arguments[0], option) in _EMPTY:
+            continue
+        if option:
+            raise UsageError(f"{option} is empty: give a value, or leave the option out.")
+        raise UsageError("An argument is empty: give a value, or leave it out.")
+
+
+def _empty_option(before: str, word: str) -> str | None:
+    """The option whose value is empty, "" for an empty argument, None if the word is neither."""
+    if not word:
+        return before if before.startswith("-") and before.strip("-") else ""
+    option, equals, value = word.partition("=")
+    return option if equals and not value and option.startswith("--") else None
+
+
 def _ended(arguments: Sequence[str], program: Program, language: str) -> int:
     debug = "--debug" in arguments
     try:
+        _check_values(arguments)
         path = "" if program.command is app else program.name
         result = translated(program.command, path, *program.beside).main(
             args=[argument for argument in arguments if argument != "--debug"],
@@ -297,20 +324,35 @@ def _ended(arguments: Sequence[str], program: Program, language: str) -> int:
     except Exception as error:  # anything unexpected becomes one line, too
         if debug:
             say_text(traceback.format_exc(), err=True)
-        code, advice = _unexpected(error)
-        _say_error(told(f"{type(error).__name__}: {error}. {advice}", language))
+        code, message = _unexpected(error)
+        _say_error(told(message, language))
         return code
     return result if isinstance(result, int) else 0
 
 
 def _unexpected(error: Exception) -> tuple[int, str]:
+    """The exit code, and the line that names the item, the cause and the next step."""
     if isinstance(error, FileNotFoundError) and _folder_is_gone():
         return UsageError.exit_code, "The current folder was deleted: change to one that exists."
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return UsageError.exit_code, "Choose a shorter name."
+    if loop := _LOOP.fullmatch(str(error)):  # of `Path.resolve`, before Python 3.13
+        error = OSError(errno.ELOOP, os.strerror(errno.ELOOP), loop[1])
     if isinstance(error, OSError):
-        return StorageError.exit_code, "Check the path and the free space, then run the same command again."
-    return Unfinished.exit_code, "This is a bug in ragstone: --debug shows where; please report it."
+        what = "A file" if error.filename is None else os.fsdecode(error.filename)
+        refused = f"{what}: cannot be used ({error.strerror or error})."
+        if error.errno == errno.ENAMETOOLONG:
+            return UsageError.exit_code, f"{refused} Choose a shorter name."
+        if error.errno in _OF_PATHS:
+            return UsageError.exit_code, f"{refused} Check the path and its permissions."
+        return (
+            StorageError.exit_code,
+            f"{refused} Check the path and the free space, then run the same command again.",
+        )
+    bug = "This is a bug in ragstone: --debug shows where; please report it."
+    return Unfinished.exit_code, f"{type(error).__name__}: {error}. {bug}"
+
+
+_LOOP = re.compile("Symlink loop from '(.+)'")
+_OF_PATHS = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.EINVAL)
 
 
 def _folder_is_gone() -> bool:

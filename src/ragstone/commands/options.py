@@ -177,15 +177,8 @@ limit_options = both(
 )  # fmt: skip
 
 
-def _not_empty(context: click.Context, option: click.Parameter, value: str | None) -> str:
-    """An empty value is a variable of a script that is not set: all cases would be asked on every machine."""
-    if value == "":
-        raise UsageError("--shard '': expected NUMBER/PARTS, such as 1/4, 2/4, 3/4 and 4/4.")
-    return value or ""
-
-
 shard_option = click.option(
-    "--shard", metavar="NUMBER/PARTS", callback=_not_empty,
+    "--shard", metavar="NUMBER/PARTS", default="",
     help="Only a part of the cases, such as 2/4, for one of several machines; `ragstone merge` joins their run files.",
 )  # fmt: skip
 

@@ -141,6 +141,35 @@ def _failure(failure: "Failure", language: str) -> str:
     return text[:_LONGEST]
 
 
+def exit_code(outcome: "Outcome", run: "OpenRun", gates: int = 0) -> int:
+    """The exit code of a command that ran this: that of its `gates` where nothing is left to do, 2 if what was to be
+    asked has never answered (a wrong key, model or address), else 1 if a gate failed, else 3."""
+    if outcome.complete:
+        return gates
+    never = _nobody_there(outcome, run)
+    if outcome.refused:
+        beside = outcome.done and len(run.run.systems) > 1  # another system has
+        never = not beside and not any(error.answered for error in outcome.refused)
+    return 2 if never else 1 if gates == 1 else 3
+
+
+def _nobody_there(outcome: "Outcome", run: "OpenRun") -> bool:
+    """Whether each failure is that nobody listens at the address, and nothing came from there: too few cases for the
+    endpoint to be given up."""
+    failures = run.run.failures()
+    if not failures or not all(failure.message.startswith("unreachable:") for failure in failures):
+        return False
+    metrics = {failure.kind.removeprefix("metric ") for failure in failures if failure.kind.startswith("metric ")}
+    if len(metrics) < len(failures):
+        return not outcome.done
+    return not any(
+        score.value is not None
+        for record in run.run.records(texts=False)
+        for name, score in record.scores.items()
+        if name in metrics
+    )
+
+
 def say_unfinished(outcome: "Outcome", failures: Sequence[str], language: str) -> None:
     """Print to standard error what to do about an unfinished run, and messages of its failures, one line each."""
     say(f"ragstone: {outcome.advice_in(language)}", err=True)

@@ -24,6 +24,7 @@ from ragstone.comparison.comparable import Reason, check_same_benchmark, questio
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import LEVEL, Array, Decision, DecisionKind, Indices, decide, family
+from ragstone.stats.intervals import ROUNDING
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs", "corrected"]
 
@@ -294,6 +295,8 @@ def _difference(
         a, b, samples = a[known], b[known], None if samples is None else samples[known]
     a += 0.0
     b += 0.0
+    # Sums in another order are the same score: what is rounding alone would count as a change of the sample.
+    np.copyto(b, a, where=np.abs(b - a) <= ROUNDING)
     decision = decide(a, b, groups=samples)
     moves = [_moves(pairs, places, a, b, rising=rising) for rising in (True, False)]
     (gained, gained_total), (lost, lost_total) = reversed(moves) if direction == "lower" else moves
@@ -301,8 +304,10 @@ def _difference(
     higher, lower = int((after > before).sum()), int((after < before).sum())
     improved, worsened = (lower, higher) if direction == "lower" else (higher, lower)
     total_a, total_b = sum(map(float, a)), sum(map(float, b))
+    difference = (total_b - total_a) / len(a)
+    difference = 0.0 if abs(difference) <= ROUNDING else difference
     row = replace(
-        empty, n=len(a), a=total_a / len(a), b=total_b / len(a), difference=(total_b - total_a) / len(a),
+        empty, n=len(a), a=total_a / len(a), b=total_b / len(a), difference=difference,
         test=decision.kind, p=decision.p, p_holm=decision.p, decision=decision, gained=gained, lost=lost,
         gained_total=gained_total, lost_total=lost_total, samples=len(before), improved=improved, worsened=worsened,
         spread=spread_of(a, b, samples),

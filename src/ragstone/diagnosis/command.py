@@ -27,7 +27,7 @@ from ragstone.commands.options import (
 )  # fmt: skip
 from ragstone.commands.output import say, say_json, say_tables, say_text
 from ragstone.commands.shell import opened_shell
-from ragstone.commands.show import failures_of, say_reused, say_run, say_unfinished
+from ragstone.commands.show import exit_code, failures_of, say_reused, say_run, say_unfinished
 from ragstone.errors import UsageError
 from ragstone.evaluation.commands.bench_command import money
 from ragstone.evaluation.commands.defaults import OfProject
@@ -216,7 +216,7 @@ def _print(
         view, failures = run.benchmark.view(run.run), failures_of(run, language)
         scored = _scored(view, result.system)
         if values["as_json"]:
-            code, gates = report_gates(view, values, scored=scored, system=result.system, language=language)
+            gated, gates = report_gates(view, values, scored=scored, system=result.system, language=language)
             causes = {name: {"cause": cause.name, "also": list(cause.also), "lost": cause.lost,
                              "missing": cause.missing} for name, cause in result.causes().items()}  # fmt: skip
             document = {
@@ -232,9 +232,10 @@ def _print(
             if trials is not None:
                 say_text(table_text(trials_table(trials, language=language), language=language))
                 say_text(config_diff(trials, plan))
-            code, _ = report_gates(
+            gated, _ = report_gates(
                 view, values, scored=scored, system=result.system, language=language, run_file=result.run
             )
+        code = exit_code(outcome, run, gated)
     if not plan.recorded:
         say_reused(outcome, result.run, language)
     if not outcome.complete:
@@ -242,7 +243,7 @@ def _print(
     stopped = trials is not None and trials.stopped
     if trials is not None and stopped:
         say_unfinished(trials.outcome, (), language)
-    return code if code == 1 else 0 if outcome.complete and code == 0 and not stopped else 3
+    return 3 if stopped and code == 0 else code
 
 
 def _scored(view: "Run", system: str) -> set[str] | None:

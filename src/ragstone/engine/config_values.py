@@ -20,6 +20,8 @@ def check_value(path: Path, field: str, value: Any, expected: str) -> None:
     """Raises DataError, naming file and key, for a value of another type than `expected`, and for an empty one."""
     if not isinstance(value, _TYPES[expected]) or (isinstance(value, bool) and expected != SWITCH):
         raise DataError(path, f"found {_found(value)}; expected {expected}.", field=field)
+    if isinstance(value, str) and "\0" in value:
+        raise DataError(path, "holds a NUL character.", field=field, advice="Leave it out.")
     if not value and isinstance(value, str | list | dict):
         raise DataError(path, "is empty.", field=field, advice="Give a value, or leave the key out.")
     if isinstance(value, list):

@@ -96,8 +96,10 @@ def _table_in(path: Path, names: Sequence[str]) -> Any:
     """The table of these names, one below the other; None if the file has none."""
     try:
         table: Any = parse_toml(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, OSError) as error:
-        raise DataError(path, f"cannot be read ({error}).") from None
+    except UnicodeDecodeError as error:
+        raise DataError(path, f"is not UTF-8 (byte {error.start}).", advice="Save it as UTF-8.") from None
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror}).", advice="Check its permissions.") from None
     except FormatError as error:
         raise DataError(path, f"{error}.") from None
     for name in names:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.engine.execute import asking
-from ragstone.errors import ModelError, RagstoneError, SystemFailed
+from ragstone.errors import EndpointRefused, ModelError, RagstoneError, SystemFailed, Unreachable
 from ragstone.systems import ACCEPTED, accepts_of, open_system
 from ragstone.systems.accepted import printed_by
 from ragstone.systems.probes import Probe, probe_interventions
@@ -25,12 +25,14 @@ GENERAL = (
 
 @dataclass(frozen=True)
 class Checked:
-    """One question, and the response or the error. `seconds`: until it arrived."""
+    """One question, and the response or the error. `seconds`: until it arrived. `refused`: its address answers nobody,
+    or no one with this key."""
 
     question: str
     response: Response | None
     error: str
     seconds: float
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class SystemCheck:
     def answered(self) -> bool:
         """Whether it answered every question."""
         return all(item.response is not None for item in self.checked)
+
+    @property
+    def refused(self) -> bool:
+        """Whether its address answers nobody, or no one with this key."""
+        return all(item.refused for item in self.checked)
 
 
 async def check_system(
@@ -75,11 +82,12 @@ async def check_system(
 
 async def _checked(system: System, query: Query) -> Checked:
     started = time.perf_counter()
-    response, error = None, ""
+    response, error, refused = None, "", False
     try:
         response = await system.answer(query)
     except (SystemFailed, ModelError) as failure:
         error = f"{failure.kind}: {failure}" if isinstance(failure, SystemFailed) else str(failure)
+        refused = isinstance(failure, Unreachable) or (isinstance(failure, ModelError) and failure.refuses_all)
     except RagstoneError as failure:
-        error = str(failure)
-    return Checked(query.question, response, error, time.perf_counter() - started)
+        error, refused = str(failure), isinstance(failure, EndpointRefused)
+    return Checked(query.question, response, error, time.perf_counter() - started, refused)

@@ -22,6 +22,7 @@ Row: TypeAlias = tuple[Any, ...]  # system_id, case_id, case, response, error, p
 PAGE_RECORDS = 128
 PAGE_BYTES = 4 * 2**20
 
+_RESTORE = "Restore the file from a copy, or make the run anew with another --run."
 _COLUMNS = "r.system_id, r.case_id, c.payload, r.response, r.error, r.rowid"
 _WITH_CASE = "LEFT JOIN cases c ON c.case_id = r.case_id"
 STAMP = (
@@ -198,12 +199,15 @@ class RecordPages:
         scores: dict[Key, dict[str, Score]] = {}
         names: dict[str, str] = {}
         columns = "r.system_id, r.case_id, r.metric, r.metric_version"
-        query = f"SELECT {columns}, r.payload, r.verdicts {of_page.format('scores')} ORDER BY {columns}"
-        for system, case, metric, _, payload, digests in self._all(query, *values):
+        query = f"SELECT {columns}, r.status, r.payload, r.verdicts {of_page.format('scores')} ORDER BY {columns}"
+        for system, case, metric, _, status, payload, digests in self._all(query, *values):
             try:
                 score = decode_fast(payload, Score, None)
             except (ValueError, RecursionError):
                 score = decode(payload, Score, self.path, f"a score of case {case!r}")
+            if status != score.status:
+                problem = f"the score {metric!r} of case {case!r} has the status {status!r}, but is {score.status!r}."
+                raise DataError(self.path, f"the file is damaged: {problem}", advice=_RESTORE)
             if digests:
                 by_digest = verdicts.get((system, case), {})
                 score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])

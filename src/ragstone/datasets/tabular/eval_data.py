@@ -64,7 +64,7 @@ def read_eval_data(
     rows = _as_rows(Rows(raw), texts, grades)
     name, source = rows.raw.name, rows.raw.source
     if not len(rows):
-        raise DataError(source, "has no rows.")
+        raise DataError(source, "has no rows.", advice="Name a file with rows.")
     gold = None if references is None else _gold(references, mapping, rows.columns)
     add_paths(rows, mapping.values())
     problems = Problems(source)

@@ -35,7 +35,8 @@ def open_source(source: Any, *, sheet: str | None = None, split: str | None = No
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError) as error:  # it contains a NUL or is too long
-        raise UsageError(f"{str(source)[:80]!r} is no path ({error}).") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{str(source)[:80]!r} is no path ({reason}). Name a file or folder.") from None
     if path.is_symlink() and not exists:
         raise UsageError(f"{str(source)!r}: is a link to nothing that is there. Name the file itself.")
     if not str(source) or not exists:
@@ -69,7 +70,7 @@ def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")) or path.suffix == ".arrow":
         return arrow_rows(path)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise DataError(path, "is empty.")
+        raise DataError(path, "is empty.", advice="Name a file with rows.")
     if path.suffix in _TABLES:
         return csv_rows(path, known=known)
     if is_json_spans(path, head):

@@ -35,7 +35,7 @@ from ragstone.commands.options import (
 )  # fmt: skip
 from ragstone.commands.output import say, say_json
 from ragstone.commands.shell import opened_shell
-from ragstone.commands.show import failures_of, say_run, say_unfinished
+from ragstone.commands.show import exit_code, failures_of, say_run, say_unfinished
 from ragstone.errors import UsageError
 from ragstone.evaluation.commands.systems import bench_systems, http_options
 from ragstone.messages import messages, preferred_language
@@ -184,11 +184,10 @@ def _say_result(result: "BenchResult", values: Mapping[str, Any]) -> int:
             say_json(document)
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
+        code = exit_code(outcome, run)
     if not outcome.complete:
         say_unfinished(outcome, failures, language)
-        unanswered = outcome.refused and not any(error.answered for error in outcome.refused)
-        return 2 if unanswered and not outcome.done else 3
-    return 0
+    return code
 
 
 def _dry_run(plan: "BenchPlan", values: Mapping[str, Any], prices: Prices) -> int:

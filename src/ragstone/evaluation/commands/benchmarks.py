@@ -102,7 +102,8 @@ def _parameter(field: "Field") -> click.Parameter:
     option, name, kind = field.option, _PREFIX + field.name, _Value(field)
     if option.positional:
         metavar = option.metavar or f"{field.name.upper()}{'...' if field.many else ''}"
-        return click.Argument([name], nargs=-1 if field.many else 1, type=_each(kind), metavar=metavar)
+        nargs = -1 if field.many else 1
+        return click.Argument([name], nargs=nargs, type=_each(kind), metavar=metavar, required=field.required)
     if field.kind is bool:
         return click.Option([field.flag, name], is_flag=True, help=option.help)
     several = field.many and option.repeatable

@@ -42,7 +42,7 @@ from ragstone.commands.options import (
 )  # fmt: skip
 from ragstone.commands.output import say, say_json
 from ragstone.commands.shell import opened_shell
-from ragstone.commands.show import failures_of, say_reused, say_run, say_unfinished
+from ragstone.commands.show import exit_code, failures_of, say_reused, say_run, say_unfinished
 from ragstone.evaluation.commands.bench_command import say_cost
 from ragstone.messages import messages, preferred_language
 from ragstone.prices import read_price, share_of
@@ -151,7 +151,7 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
         failures = failures_of(run, language)
         if values["as_json"]:
-            code, gates = _gated(result, run, values)
+            gated, gates = _gated(result, run, values)
             document = {
                 "run": str(result.run), "report": None if report is None else str(report), "complete": outcome.complete,
                 "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
@@ -162,14 +162,13 @@ def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool =
             say_json(document)
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
-            code, _ = _gated(result, run, values)
+            gated, _ = _gated(result, run, values)
+        code = exit_code(outcome, run, gated)
     if reuses:
         say_reused(outcome, result.run, language)
     if not outcome.complete:
         say_unfinished(outcome, failures, language)
-    if outcome.refused and not any(error.answered for error in outcome.refused):
-        return 2  # no judge and no embedder has answered anything
-    return code if code == 1 else 0 if outcome.complete and code == 0 else 3
+    return code
 
 
 def _gated(result: "EvalResult", run: "OpenRun", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:

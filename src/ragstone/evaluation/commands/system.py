@@ -49,7 +49,7 @@ def check(**values: Any) -> int:
         say_json(_document(found))
     else:
         say_check(found, values["language"] or preferred_language())
-    return 0 if found.answered else 3
+    return 0 if found.answered else 2 if found.refused else 3
 
 
 def _document(found: "SystemCheck") -> dict[str, Any]:

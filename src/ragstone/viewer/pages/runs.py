@@ -14,6 +14,7 @@ from starlette.routing import Route
 from ragstone.error_text import told
 from ragstone.errors import RagstoneError
 from ragstone.messages import messages
+from ragstone.report.page import title_of
 from ragstone.report.section import Canvas
 from ragstone.web.library import FoundRun
 from ragstone.web.page import address, canvas_of, language_of, library_of, number_in, page, parameter
@@ -108,7 +109,8 @@ def _facts(request: Request, canvas: Canvas, run: FoundRun) -> dict[str, Any]:
             progress = progress_html(canvas, ProgressWatch(request.app.state.price).look(opened, index))
     curve = [_key_figure(known) for known in _earlier(request, canvas.language, run, value)]
     return {
-        "benchmark": value["benchmark"], "systems": value["systems"], "more": value["more"], "progress": progress,
+        "benchmark": title_of(value["benchmark"], canvas.words), "systems": value["systems"], "more": value["more"],
+        "progress": progress,
         "spark": spark_html(canvas, [number for number in curve if number is not None], w["curve"]),
     }  # fmt: skip
 

@@ -34,7 +34,7 @@ def requests_in(data: bytes, source: str) -> Iterator[dict[str, Any] | str]:
         yield _read(data[at : at + size])
         at += size
     if at == 0:
-        raise DataError(source, "is empty.")
+        raise DataError(source, "is empty.", advice="Name a file with rows.")
 
 
 def request_json(data: bytes) -> dict[str, Any]:
