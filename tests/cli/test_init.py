@@ -202,6 +202,19 @@ def test_existing_files_are_named_and_kept(tmp_path: Path) -> None:
     assert len(rows(tmp_path)) > 4
 
 
+def test_a_mistyped_judge_is_refused_though_no_metric_asks_it(tmp_path: Path) -> None:
+    assert process("init", "--no-run", folder=tmp_path).code == 0
+    before = files(tmp_path)
+    for arguments in (("run",), ("diagnose",), ("run", "--dry-run")):
+        ended = process(*arguments, "--judge", "opnai/gpt", "--quiet", folder=tmp_path)
+        one_line(ended, "No model provider named 'opnai'", "Did you mean 'openai'?")
+    config = tmp_path / "ragstone.toml"
+    config.write_text(config.read_text("utf-8").replace("[run]", '[run]\njudge = "opnai/gpt"'), "utf-8")
+    for name in ("run", "diagnose"):
+        one_line(process(name, folder=tmp_path), "No model provider named 'opnai'", "Did you mean 'openai'?")
+    assert files(tmp_path) == before  # nobody was asked
+
+
 def test_what_would_fail_later_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     address = ("--system", "http://127.0.0.1:9/ask", "--no-run")
     one_line(process("init", *address, "--body", "{question}", folder=tmp_path), "--body is not JSON")
