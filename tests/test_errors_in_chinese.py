@@ -489,6 +489,22 @@ def test_a_failure_of_a_run_file_is_told_in_the_language_of_its_reader() -> None
     )
 
 
+def test_every_warning_that_is_logged_has_a_chinese_text() -> None:
+    found = [
+        (f"{path.relative_to(SOURCE).as_posix()}:{call.lineno}", re.sub(r"%\w|%\.\d+\w", "Q7", str(call.args[0].value)))
+        for path in TREES
+        for call in nodes_of(path)[0]
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("log.warning", "_log.warning")
+        and isinstance(call.args[0], ast.Constant)
+    ]  # fmt: skip
+    advice = "Set XDG_CACHE_HOME to a writable folder; until then everything is requested again."
+    ends = {"Q7 It is split.": "It is split.", "The Q7 cannot be used: Q7 Q7": f"The Q7 cannot be used: Q7 {advice}"}
+    found = [(where, ends.get(text, text)) for where, text in found]
+    assert len(found) > 12
+    gaps = [(where, gap) for where, text in found for gap in untranslated(text, "zh")]
+    assert [(where, gap) for where, gap in gaps if not _NO_LITERAL.fullmatch(gap)] == []
+
+
 def test_the_reasons_of_failed_scores_are_chinese() -> None:
     """Literal ones, with what is put into them; judges' errors are tested as all others are."""
     found = [

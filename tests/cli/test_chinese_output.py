@@ -96,12 +96,15 @@ COMMANDS = [
     "init --system app.py:ask",
 ]  # fmt: skip
 _WORDS = re.compile(r"[A-Za-z][a-z']*(?: [a-z][a-z']*){2,}")  # three or more, the later ones in lower case
-# Not ragstone's words, or what a reader types: code, options, files, addresses, names in quotes.
-_CODE = re.compile(r"`[^`]*`|'[^']*'|“[^”]*”|ragstone [a-z]+( \S+)*|pip install .*|https?://\S+|\S*[/=]\S*|--\S+")
+# Not ragstone's words, or what a reader types: code, options, files, addresses, names in quotes, errors of the system.
+_CODE = re.compile(
+    r"`[^`]*`|'[^']*'|“[^”]*”|ragstone [a-z]+( \S+)*|pip install .*|https?://\S+|\S*[/=]\S*|--\S+|\[Errno \d+\] [^:]*"
+)
 _OF_OTHERS = [
     "no such tenant",  # the exception of the application
     *(text for row in ROWS for text in (row["question"], row["answer"], *row["contexts"])),  # the user's data
 ]
+_PAUSE = Patience.pause
 
 
 def english(text: str) -> list[str]:
@@ -136,8 +139,7 @@ def test_runs_of_english_are_found() -> None:
 def test_commands_and_their_pages_have_no_english_sentence(
     ragstone: Ragstone, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pause = Patience.pause
-    monkeypatch.setattr(Patience, "pause", lambda *call: 0 * pause(*call))
+    monkeypatch.setattr(Patience, "pause", lambda *call: 0 * _PAUSE(*call))
     found: dict[str, list[str]] = {}
     codes = set()
     for line in COMMANDS:
@@ -153,3 +155,22 @@ def test_commands_and_their_pages_have_no_english_sentence(
     assert codes == {0, 1, 2, 3}
     assert len(pages) > 4
     assert {place: runs for place, runs in found.items() if runs} == {}
+
+
+def test_warnings_of_caches_are_chinese(ragstone: Ragstone, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With progress and without: none is left to Python's own handler, in English."""
+    (folder / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))
+    retrieval = ("bench", "mirage", "--retriever", "bm25", "--fictional-size", "2")
+    judged = ("eval", "q.jsonl", "--judge", "compat/j", "--judge-base-url", f"{NOBODY}/v1", "--metrics", "faithfulness")
+    monkeypatch.setattr(Patience, "pause", lambda *call: 0 * _PAUSE(*call))
+    for number, (words, said) in enumerate(
+        (
+            ((*retrieval, "--quiet"), "ragstone: 不使用 BM25 词缓存："),
+            (retrieval, "不使用 BM25 词缓存："),
+            ((*judged, "--quiet"), "ragstone: 回复缓存无法使用："),
+        )
+    ):
+        told = ragstone(*words, "--run", f"{number}.run")
+        assert [line for line in told.err.splitlines() if line.startswith(said)], told.err
+        assert english(told.err) == []

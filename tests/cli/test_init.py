@@ -18,9 +18,11 @@ import pytest
 from tests.cli.test_chinese_output import english
 from tests.cli.tools import ROOT, Told, command, environment, one_line, process
 
+from ragstone.datasets.starter import example_questions
 from ragstone.engine.project_config import configured_system
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
+from ragstone.types import Passage
 
 WORKFLOW = ".github/workflows/ragstone.yml"
 APP = """
@@ -91,13 +93,80 @@ def test_questions_are_made_from_the_users_documents(tmp_path: Path, language: s
     assert len(made) == 6
     for row in made:
         text = (tmp_path / "docs" / row["gold_ids"]).read_text("utf-8")
-        gap = next(gap for gap in ("how many", "多少", "___") if gap in row["question"])
+        gap = next(gap for gap in ("how many", "whom", "多少", "谁", "___") if gap in row["question"])
         quoted = row["question"].partition("“")[2].rstrip("”") if gap == "___" else row["question"]
         before, _, after = quoted.rstrip("?？").partition(gap)
         assert "".join((before + row["reference"] + after).split()) in "".join(text.split())
     scores = process("run", "--json", "--quiet", folder=tmp_path).document["scores"]
     assert scores["answer_match"]["mean"] >= 0.5
     assert scores["recall"]["mean"] > 0.9
+
+
+SHORT = {
+    "en": {
+        "faq.txt": """FAQ
+
+Q: How many of the 30 tests pass?
+A: The link in the message is valid for 45 minutes.
+
+See https://example.org for all 2000 answers that we wrote.""",
+        "bakery.md": """# About the 7 of us at the bakery
+
+Bread made by hand since we were young and in love.
+
+It has been open for 12 years in all. The bakery was founded by Ruth Hale.
+
+Copyright 2024 by the bakery of Marlow.""",
+        "library.md": """# Library
+
+- Books may be kept for 28 days at a time.
+
+| Item | 40 days of lending |
+|---|---|""",
+    },
+    "zh": {
+        "faq.txt": """常见问题
+
+问：30 项测试中有几项通过？
+答：消息中的链接在 45 分钟内有效。
+
+全部 2000 个回答见 https://example.org 网站。""",
+        "bakery.md": """# 关于本店的 7 位师傅
+
+它营业已有 12 年之久。本店由陈露创办。
+
+版权所有 2024 面包店，保留 3 项权利。""",
+        "library.md": """# 图书馆
+
+- 每本图书一次可借 28 天。
+
+| 类别 | 可借 40 天 |
+|---|---|""",
+    },
+}
+ASKED = {
+    "en": {"The link in the message is valid for how many minutes?": "45",
+           "The bakery was founded by whom?": "Ruth Hale", "Books may be kept for how many days at a time?": "28"},
+    "zh": {"消息中的链接在多少分钟内有效？": "45", "本店由谁创办？": "陈露", "每本图书一次可借多少天？": "28"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_short_documents_are_asked_for_what_they_state(language: str) -> None:
+    """Not for headings, tables, slogans, questions, addresses and copyright lines, nor for what “it” is about."""
+    passages = [Passage(name, text) for name, text in SHORT[language].items()]
+    found = example_questions(passages, language)
+    assert {one.question: one.reference for one in found} == ASKED[language]
+    assert {one.document for one in found} == set(SHORT[language])
+
+
+def test_documents_that_state_nothing_to_ask_for_are_set_up_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# We\n\nBread made by hand since we were young and in love.\n", "utf-8")
+    ended = process("init", "--documents", "docs", folder=tmp_path)
+    assert ended.code == 0, ended
+    assert {row["answerable"] for row in rows(tmp_path)} == {"no"}
+    assert process("run", "--quiet", folder=tmp_path).code == 0
 
 
 def test_a_chinese_reader_of_english_documents_gets_a_chinese_project(tmp_path: Path) -> None:
@@ -200,6 +269,19 @@ def test_existing_files_are_named_and_kept(tmp_path: Path) -> None:
     assert (tmp_path / "questions.csv").read_text("utf-8") == "question\nWhy?\n"
     assert process("init", "--force", "--no-run", folder=tmp_path).code == 0
     assert len(rows(tmp_path)) > 4
+
+
+def test_a_mistyped_judge_is_refused_though_no_metric_asks_it(tmp_path: Path) -> None:
+    assert process("init", "--no-run", folder=tmp_path).code == 0
+    before = files(tmp_path)
+    for arguments in (("run",), ("diagnose",), ("run", "--dry-run")):
+        ended = process(*arguments, "--judge", "opnai/gpt", "--quiet", folder=tmp_path)
+        one_line(ended, "No model provider named 'opnai'", "Did you mean 'openai'?")
+    config = tmp_path / "ragstone.toml"
+    config.write_text(config.read_text("utf-8").replace("[run]", '[run]\njudge = "opnai/gpt"'), "utf-8")
+    for name in ("run", "diagnose"):
+        one_line(process(name, folder=tmp_path), "No model provider named 'opnai'", "Did you mean 'openai'?")
+    assert files(tmp_path) == before  # nobody was asked
 
 
 def test_what_would_fail_later_is_refused_before_anything_is_written(tmp_path: Path) -> None:

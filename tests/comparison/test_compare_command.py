@@ -235,3 +235,41 @@ async def test_an_unfinished_side_is_said_first_and_never_passes_for_no_regressi
     assert said in Path("c.html").read_text(encoding="utf-8")  # noqa: ASYNC240
     both = ("part.run", "whole.run", "--on", "common", "--where", "noise_ratio=0.0", "--fail-on-regression")
     assert ragstone("compare", *both).code == 0  # of this condition all four were asked
+
+
+APP = "def ask(question, passages=None):\n    return '{answer}' if 'ten' in question else 'unknown'\n"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_diagnosis_is_compared_with_a_run_of_its_questions_by_the_answers_as_is(
+    ragstone: Callable[..., Told], language: str
+) -> None:
+    """As after `init`, whose first run is a diagnosis: other answers of it have no part, nor have its causes."""
+    questions = "".join(f"How many are in ten times {number}?,{number} tens\n" for number in range(1, 11))
+    Path("q.csv").write_text(f"question,reference\n{questions}Who counted them?,Ann\n", "utf-8")
+    Path("app.py").write_text(APP.format(answer="not told"), "utf-8")
+    asked = ("q.csv", "--system", "app.py:ask", "--metrics", "answer_match,token_f1", "--quiet", "--language", language)
+    assert ragstone("diagnose", *asked, "--run", "before.run").code == 0
+    Path("app.py").write_text(
+        "def ask(question, passages=None):\n    return question.split()[-1][:-1] + ' tens'\n", "utf-8"
+    )
+    assert ragstone("run", *asked, "--run", "after.run").code == 0
+    told = ragstone("compare", "before.run", "after.run", "--json")
+    assert told.code == 0, told.err
+    rows_ = {row["metric"]: row for row in told.document["metrics"]}
+    assert told.document["pairs"] == 11
+    assert told.document["left_out"] == {"only_a": 0, "only_b": 0, "changed": 0}
+    assert rows_["answer_match"]["difference"] == pytest.approx(10 / 11)
+    assert told.document["one_sided"] == {"only_a": [], "only_b": []}
+    assert ragstone("compare", "after.run", "before.run", "--fail-on-regression").code == 1
+    assert "cause" not in ragstone("compare", "before.run", "after.run", "--language", "en").out
+    assert ragstone("compare", "before.run", "after.run", "--report", "c.html").code == 0
+    one_line(ragstone("trend", "before.run", "after.run", "--language", "en"), "'diagnose'", "'run'")
+
+
+def test_a_diagnosis_is_called_by_its_command_where_it_cannot_be_compared(ragstone: Callable[..., Told]) -> None:
+    Path("q.csv").write_text("question,reference,answer\nHow many?,7,7\nWhy?,rain,rain\n", "utf-8")
+    Path("app.py").write_text(APP.format(answer="7"), "utf-8")
+    assert ragstone("diagnose", "q.csv", "--system", "app.py:ask", "--quiet", "--run", "d.run").code == 0
+    assert ragstone("eval", "q.csv", "--metrics", "token_f1", "--quiet", "--run", "e.run").code == 0
+    one_line(ragstone("compare", "d.run", "e.run"), "is a run of 'diagnose' and", "one of 'eval': compare runs of one")

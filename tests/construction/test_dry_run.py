@@ -135,8 +135,11 @@ def test_a_pass_with_several_requests_an_item_is_never_expected_to_ask_less_than
 ) -> None:
     words = ("build", "questions", HANDBOOK, "-o", tmp_path / "set", "--model", "local/template")
     assert ragstone(*words, "--size", "120", "--quiet").code == 0
-    document = ragstone(*words, "--size", "40", "--dry-run", "--json").document
-    assert document["without_evidence"]["likely"]["requests"] > 0
-    for name, one in document.items():
-        for key in ("requests", "prompt_tokens", "reply_tokens"):
-            assert 0 <= one["least"][key] <= one["likely"][key] <= one["most"][key], (name, key)
+    left = []
+    for size in ("40", "130", "200"):  # fewer than are there, and more
+        document = ragstone(*words, "--size", size, "--dry-run", "--json").document
+        left.append(document["without_evidence"]["likely"]["requests"])
+        for name, one in document.items():
+            for key in ("requests", "prompt_tokens", "reply_tokens"):
+                assert 0 <= one["least"][key] <= one["likely"][key] <= one["most"][key], (size, name, key)
+    assert left[0] == 0 < left[1] < left[2]

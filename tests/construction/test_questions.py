@@ -220,6 +220,9 @@ def test_the_handbook_becomes_a_test_set_by_rules(tmp_path: Path) -> None:
         assert row["document"].startswith(f"{row['language']}/")
     rejected = [json.loads(line) for line in (tmp_path / "set" / "rejected.jsonl").read_text("utf-8").splitlines()]
     assert {row["reason"] for row in rejected} >= {"wrong_number_of_answers"}
+    assert {row["type"] for row in rows} <= {"single", "several", "follow_up", "two_in_one", "time"}  # what rules word
+    for language, word in (("en", "a smoke test"), ("zh", "仅供试跑")):
+        assert word in " ".join(note for table in built.tables(language=language) for note in table.notes)
 
 
 async def test_a_built_set_is_asked_and_diagnosed_at_once(tmp_path: Path) -> None:

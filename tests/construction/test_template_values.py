@@ -103,3 +103,18 @@ def test_a_cloze_ends_with_a_full_stop_where_its_sentence_ends_with_a_semicolon(
 def test_a_definition_says_what_something_is_and_names_no_person_or_event() -> None:
     assert clozes("鱼鹰是用于河流和水井的水位传感器。") == ["什么是鱼鹰？"]
     assert clozes("安全员是万达·林德奎斯特。最先赶到的是附近沚屿镇的十几名民兵。") == []
+
+
+def test_an_item_of_a_list_is_a_sentence_of_its_own() -> None:
+    listed = "Lending\n\n- Books may be kept for 28 days.\n- A reader may borrow up to 12 items at a time."
+    assert clozes(listed, title="Library") == [
+        "Fill in the blank (Library): Books may be kept for _____.",
+        "Fill in the blank (Library): A reader may borrow up to _____ items at a time.",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["situation", "distracting"])
+def test_no_question_is_written_of_a_type_that_takes_other_wording(kind: str) -> None:
+    (fact,) = reply("facts", title="Lending", passage="Books may be kept for 28 days.")["facts"]
+    assert reply("question", type=kind, facts=[fact])["answers"] == []
+    assert reply("question", type="single", facts=[fact])["answers"] == [["28 days"]]

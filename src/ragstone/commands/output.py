@@ -98,15 +98,19 @@ def say_opening(
 
 
 class StderrHandler(logging.Handler):
-    """Log records as lines on standard error. `texts` has translations by the record's format."""
+    """Log records as lines on standard error. `texts` has translations by the record's format; a warning without one is
+    told as errors are."""
 
-    def __init__(self, texts: "Mapping[str, str]") -> None:
+    def __init__(self, texts: "Mapping[str, str]", language: str) -> None:
         super().__init__()
-        self._texts = texts
+        self._texts, self._language = texts, language
 
     def emit(self, record: logging.LogRecord) -> None:
+        from ragstone.error_text import failure_in  # noqa: PLC0415  (a help text does not need it)
+
+        translated = record.msg in self._texts
         record.msg = self._texts.get(record.msg, record.msg)
-        say(record.getMessage(), err=True)
+        say(record.getMessage() if translated else failure_in(record.getMessage(), self._language), err=True)
 
 
 def _readable(text: str) -> str:

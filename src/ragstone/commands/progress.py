@@ -33,10 +33,11 @@ def make_progress(*, quiet: bool = False, stream: TextIO | None = None, language
 
 def log_retrieval(language: str | None = None) -> None:
     """Shows the log of retrieval on standard error: it precedes the first case, and embedding a pool takes minutes."""
+    language = language or preferred_language()
     for name in ("ragstone.retrieval", "ragstone.benchmarks"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.INFO)
-        logger.handlers = [StderrHandler(messages(__name__, language or preferred_language()))]
+        logger.handlers = [StderrHandler(messages(__name__, language), language)]
 
 
 class _Count:

@@ -10,6 +10,9 @@ from ragstone.errors import UsageError
 from ragstone.metrics import installed_metric
 from ragstone.metrics.traits import traits_of
 
+# A diagnosis asks its questions as a run does, before anything is changed; its view has these answers only.
+_SAME_QUESTIONS = {"run", "interventions"}
+_COMMANDS = {"interventions": "diagnose"}  # benchmarks that their users know by another name
 _JUDGE = ("model", "protocol", "version", "verify", "budget", "language")
 # Prompts by prefix → the only metrics, by prefix, that use them; other prompts belong to the matrix.
 _OWN_PROMPTS = {"ragas_": "ragas.", "rubric/": "rubric.", "needle/": "needle."}
@@ -40,11 +43,19 @@ def question_of(side: Side) -> Mapping[str, Any]:
     return question if isinstance(question, Mapping) else {}
 
 
-def check_same_benchmark(a: Side, b: Side, advice: str) -> None:
-    """Raises UsageError for runs of two benchmarks."""
+def check_same_benchmark(a: Side, b: Side, advice: str, *, as_is: bool = False) -> None:
+    """Raises UsageError for runs of two benchmarks. `as_is`: of a diagnosis the sides have the answers as is."""
     one, other = (question_of(side).get("benchmark") for side in (a, b))
-    if one != other:
-        raise UsageError(f"{a.name} is a run of {one!r} and {b.name} one of {other!r}: {advice}.")
+    if one != other and not (as_is and {one, other} <= _SAME_QUESTIONS):
+        kinds = [_COMMANDS.get(str(name), name) for name in (one, other)]
+        raise UsageError(f"{a.name} is a run of {kinds[0]!r} and {b.name} one of {kinds[1]!r}: {advice}.")
+
+
+def only_one_has(a: Side, b: Side, name: str) -> bool:
+    """Whether a metric that one side lacks is worth a mention: not what only the kind of the other run derives, such as
+    the causes of a diagnosis beside a run."""
+    same = question_of(a).get("benchmark") == question_of(b).get("benchmark")
+    return same or any(name in side.run.meta.get("metrics", {}) for side in (a, b))
 
 
 def refused(a: Side, b: Side, scores_a: SideScores, scores_b: SideScores) -> dict[str, Reason]:

@@ -20,7 +20,7 @@ from ragstone.analysis.pair_columns import Pairs, SidePairs, paired
 from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
 from ragstone.analysis.sides import RIGHT, Reader, Side, read_side
-from ragstone.comparison.comparable import Reason, check_same_benchmark, question_of, refused
+from ragstone.comparison.comparable import Reason, check_same_benchmark, only_one_has, question_of, refused
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import LEVEL, Array, Decision, DecisionKind, Indices, decide, family
@@ -176,7 +176,7 @@ def compare_runs(
     with `texts` those of the passages, too, and say of each whether it is right: right answers are then compared, too.
 
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
-    check_same_benchmark(a, b, "compare runs of one benchmark")
+    check_same_benchmark(a, b, "compare runs of one benchmark", as_is=True)
     scores_a, scores_b = (
         read_side(side, where or {}, group_by, reader, texts=texts)
         for side, reader in zip((a, b), readers or (None, None), strict=True)
@@ -200,14 +200,15 @@ def compare_runs(
     selected = sorted(selected, key=lambda name: name == RIGHT)
     both = [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]
     rows, unpaired = _differences(common, both, primary, b.run.meta)
+
+    def alone(names: set[str]) -> tuple[str, ...]:
+        return tuple(sorted(name for name in names - {RIGHT} if only_one_has(a, b, name)))
+
     return Comparison(
         a, b, corrected(rows), len(common), (len(found.only_a), len(found.only_b)),
         {name: reason for name, reason in reasons.items() if not metrics or name in (*metrics, *primary)},
         unpaired=unpaired,
-        one_sided=(
-            tuple(sorted({*selected} - scores_b.metrics.keys() - {RIGHT})),
-            tuple(sorted({*selected} - scores_a.metrics.keys() - {RIGHT})),
-        ),
+        one_sided=(alone({*selected} - scores_b.metrics.keys()), alone({*selected} - scores_a.metrics.keys())),
         judges=(scores_a.judges, scores_b.judges), changed=len(found.changed), differing=_differing(a, b),
         unfinished=unfinished,
         commands=(str(a.run.meta.get("command", "")), str(b.run.meta.get("command", ""))),

@@ -12,9 +12,10 @@ from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts
 from ragstone.metrics.judge.panel import Combine, paneled
 from ragstone.metrics.rubric import rubric_names
 from ragstone.metrics.traits import prompt_hash_of, rubric_hash_of, traits_of
-from ragstone.models import ModelOptions, open_embedder, open_model
+from ragstone.models import ModelOptions, check_model_name, open_embedder, open_model
 from ragstone.models.embedder_own import can_embed
 from ragstone.prices import Price
+from ragstone.registry import is_place
 from ragstone.types import Embedder, Metric, Model
 
 DEFAULT_EMBEDDER = "local/e5-small"
@@ -109,7 +110,8 @@ class Judging:
         return [*names, *rubric_names(self.rubrics)]
 
     def check(self, requested: Sequence[str | Metric]) -> None:
-        """Raises UsageError if these metrics need a judge and none is named. Opens nothing."""
+        """Raises UsageError if these metrics need a judge and none is named, or if there can be no judge of that name,
+        also where none of them asks it. Opens nothing."""
         names = [judge if isinstance(judge, str) else getattr(judge, "id", "") for judge in self.judges]
         _ = self.base_urls
         if twice := next((name for name in names if names.count(name) > 1), ""):
@@ -121,6 +123,8 @@ class Judging:
                 raise UsageError(
                     f"{judge!r} is not a model: pass PROVIDER/MODEL or an object with a `generate` method."
                 )
+            if isinstance(judge, str) and not is_place(judge):
+                check_model_name(judge)
         if not (self.embedder is None or isinstance(self.embedder, str) or can_embed(self.embedder)):
             raise UsageError(
                 f"{self.embedder!r} is not an embedder: pass PROVIDER/MODEL or an object with an `embed` method."

@@ -49,6 +49,7 @@ _NEXT_WORD = re.compile(rf"[\s{_CLOSERS}(（\[“‘「『《]*([A-Za-z]*)")
 _OPENS_OR_HAN = re.compile(rf"[{HAN}“‘「『《（【〈]")
 # A brand such as iPhone or eBay may start a sentence in lower case.
 _BRAND = re.compile(r"[a-z]{1,2}[A-Z]")
+_BULLETS = "-–—"
 _CONTINUES = "，,、；;：:—–-。！？!?…)）”’」』》"
 
 
@@ -113,7 +114,7 @@ def _ends_with_mark(text: str, start: int, boundary: re.Match[str]) -> bool:
         if mark != ".":
             return True
     if follows in _CONTINUES:
-        return False
+        return follows in _BULLETS and "\n" in after  # the next item of a list
     ahead = _NEXT_WORD.match(text, boundary.end())
     word = ahead.group(1) if ahead else ""
     if word[:1].islower() and not _BRAND.match(word):

@@ -3,7 +3,8 @@
 It takes sentences with a number, and definitions ("X is a …", “X是…”), for facts. It asks for the missing words of a
 sentence, or what X is, and answers by looking the sentence up. The questions show that the path works; they say little
 about a system, because whoever finds the sentence has the answer. A definition says a little more: its question has
-none of the sentence's words but the name."""
+none of the sentence's words but the name. It writes no question for a type that takes other wording: a situation, or a
+remark that distracts."""
 
 import json
 import re
@@ -91,6 +92,7 @@ _AGAIN = {
 _NUMBER = re.compile(r"\d[\d.,:]*\d|\d", re.ASCII)
 _OTHER = dict(zip("0123456789.,:", "7351926804.,:", strict=True))  # another digit for each
 _MOST = 3  # facts of a passage
+_WORDED = ("distracting", "situation")  # types of questions that no rule words
 # What a sentence says that something is. Pronouns and times define nothing, nor does 是…的, which stresses something.
 _IS = {
     "en": re.compile(
@@ -180,8 +182,11 @@ def _facts(shown: Mapping[str, Any], *, defined: bool = True) -> dict[str, Any]:
 
 
 def _question(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """What is defined; else a cloze for each fact, of which the conversation of a follow-up has the first."""
+    """What is defined; else a cloze for each fact, of which the conversation of a follow-up has the first. No question
+    of a type that takes other wording."""
     facts = shown["facts"]
+    if shown["type"] in _WORDED:  # rejected, as a question without an answer
+        return {"question": _cloze(facts[0]), "answers": [], "earlier": [], "difficulty": "easy"}
     if shown["type"] == "single" and facts[0]["attribute"] in _DEFINITION.values():
         question = _WHAT[detect(facts[0]["evidence"])].format(name=facts[0]["subject"])
         return {"question": question, "answers": [[facts[0]["value"]]], "earlier": [], "difficulty": "medium"}
