@@ -184,3 +184,28 @@ def test_answers_that_are_headings_of_their_passages_are_an_instruction(headings
     shared = shared_of(map(facts_of, evidences))
     evidences[0].shared = shared
     assert cause_of(evidences[0]).name == cause
+
+
+@pytest.mark.parametrize("careful", [True, False])
+@pytest.mark.parametrize("language", WORLDS)
+def test_who_declines_where_two_versions_stand_in_the_prompt_is_misled_by_the_old_one(
+    language: str, careful: bool
+) -> None:
+    """As is nothing of the old value is said; that only the old version is in the way shows without it, and alone. Who
+    declines whatever stands beside the right passage minds other passages."""
+    world = WORLDS[language]
+    old = Passage("old", world["gold"].replace(world["reference"], world["other"]))
+    notes = tuple(Passage(f"note{n}", world["note"].format(n=n)) for n in (3, 4))
+    gold = Passage("gold", world["gold"], relevant=True)
+    sample = Sample("q", world["question"], ((world["reference"],),), (gold,), language)
+    own = (notes[0], old, replace(gold, relevant=None), notes[1])
+
+    def ask(query: Query) -> Response:
+        passages = own if query.passages is None else query.passages
+        said = [value for value in (world["reference"], world["other"]) if any(value in one.text for one in passages)]
+        declines = len(said) != 1 if careful else len(passages) > 1
+        steps = (stage_step("fetch", passages),) if query.passages is None else ()
+        return Response(world["lacking"] if declines or not said else said[0], tuple(passages), steps)
+
+    cause = cause_of(examined(sample, ask, "repeat passages")).name
+    assert cause == ("contradiction" if careful else "noise")

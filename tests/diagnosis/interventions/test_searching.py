@@ -92,6 +92,21 @@ def test_passages_that_share_a_form_are_no_copies() -> None:
     assert len(distinct([Passage("a", "它重317公斤。"), Passage("b", "它重324公斤。")])) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "addresses", "number"),
+    [
+        ("The kiln reaches 317 °C.", ("(https://a.example/kilns/1)", "(https://b.example/kilns?session=77)"), "324"),
+        ("窑炉温度为317度。", ("（kilns.html?page=1）", "（kilns.html?page=24）"), "324"),
+    ],
+)
+def test_pages_that_a_crawler_found_under_several_addresses_are_copies(
+    text: str, addresses: tuple[str, str], number: str
+) -> None:
+    copies = [Passage(address, f"{text}\n{address}") for address in addresses]
+    assert len(distinct(copies)) == 1
+    assert len(distinct([*copies, Passage("c", f"{text.replace('317', number)}\n{addresses[0]}")])) == 2
+
+
 @pytest.mark.parametrize("language", WORLDS)
 def test_a_filter_is_named_if_others_are_found_by_their_words_and_the_index_is_known_to_have_the_passage(
     language: str,

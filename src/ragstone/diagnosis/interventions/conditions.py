@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ragstone.analysis.gold_passages import holds, lacking, states
+from ragstone.analysis.gold_passages import evidence_of, holds, lacking, states
 from ragstone.diagnosis.interventions.condition_texts import (
     explicit_question,
     in_other_words,
     neutral_question,
     open_question,
 )
+from ragstone.diagnosis.interventions.index import is_old
 from ragstone.diagnosis.interventions.placement import between_fillers, kept, placed, with_evidence_at
 from ragstone.diagnosis.interventions.question import (
     ASKED,
@@ -111,17 +112,31 @@ def _without_rivals(question: Question, first: Response) -> Query | None:
 
 
 def rivals(question: Question, first: Response) -> list[Passage]:
-    """The passages of the prompt that state the answer given, and not the reference, about the subject of the question:
-    they have its words that the gold passages have. Only the answers with and without them show whether they
-    misled."""
+    """The passages of the prompt about the subject of the question that state the answer given, and not the reference;
+    where none does, as none states a refusal or a slip, those that have the sentence of the gold with another value.
+    Only the answers with and without them show whether they misled."""
     sample, language = question.sample, question.sample.language
+    others = _about_the_same(question, first)
     said = content_words(first.answer, language) - content_words(sample.question, language)
-    if not said or not question.gold:
-        return []
     # Of an answer with several parts those that are wrong: no gold passage states them.
-    known = frozenset[str]().union(*(words_in(f"{one.title}\n{one.text}", said, language) for one in question.gold))
-    said = said - known or said
+    stated = (words_in(f"{one.title}\n{one.text}", said, language) for one in question.gold)
+    said = said - frozenset[str]().union(*stated) or said
     figures = frozenset(word for word in said if any(map(str.isdigit, word)))
+    stating = [
+        item
+        for item in others
+        if said
+        and 2 * len(words_in(item.text, said, language)) >= len(said)
+        and figures <= words_in(item.text, figures, language)
+    ]
+    known = [one for gold in question.gold for one in evidence_of(gold, sample.references)]
+    return stating or [item for item in others if any(is_old(item, one) for one in known)]
+
+
+def _about_the_same(question: Question, first: Response) -> list[Passage]:
+    """The passages of the prompt that do not state the reference and have the words of the question that the gold
+    passages have."""
+    sample, language = question.sample, question.sample.language
     asked = content_words(sample.question, language)
     shared = [words_in(f"{item.title}\n{item.text}", asked, language) for item in (*first.passages, *question.gold)]
     subject = frozenset[str]().union(*shared[len(first.passages) :])
@@ -132,8 +147,6 @@ def rivals(question: Question, first: Response) -> list[Passage]:
         if sum(weights[word] for word in found & subject) >= _SAME_SUBJECT * sum(weights.values()) > 0
         and not states(item, sample.references)
         and not any(holds(item, one, sample.references) for one in question.gold)
-        and 2 * len(words_in(item.text, said, language)) >= len(said)
-        and figures <= words_in(item.text, figures, language)
     ]
 
 

@@ -41,7 +41,8 @@ def dated(observed: Observations) -> str:
 def contradicted(observed: Observations) -> str | None:
     """Whether passages of the prompt that state another answer misled: without them the answer is right, and from
     them alone it is wrong; not where it is right beside them once the gold that the prompt lacked is there."""
-    if observed.first is None or observed.outcome("as_is") != "wrong" or not rivals(observed.question, observed.first):
+    first = observed.first
+    if first is None or observed.outcome("as_is") not in _WRONG or not rivals(observed.question, first):
         return "no"
     if (added := observed.settled("gold_added")) == "right" or (added is None and observed.can("gold_added")):
         return None if added is None else "no"

@@ -2,6 +2,7 @@
 its place, whether it is kept out of every search or of that of the system, whether a search stops early or does not see
 words of the question, and whether the question is in another language than the documents."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -28,6 +29,7 @@ from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage, Response
 
 _SAME = 0.9  # share of the letters of a passage that stand in another, whole sentence by whole sentence
+_ADDRESS = re.compile(r"(?:\bhttps?://|\bwww\.)[^\s)\]>）】]+|[^\s(\[<（【]*[\w-]\.\w{2,5}[?#]\w[^\s)\]>）】]*")
 _SIMILAR_SIZE = 0.6  # a short passage within a long one is no copy of it
 _TELLING = 2  # words of the question that a passage has, by which every search of words returns it at some rank
 _MANY = 3  # passages in the same order that are no accident
@@ -132,9 +134,11 @@ def distinct(passages: Iterable[Passage]) -> list[Passage]:
 
 @lru_cache(maxsize=1024)
 def _is_copy(one: str, other: str) -> bool:
-    """Whether two texts are the same but for punctuation, spacing, case, and a tenth of whole sentences."""
+    """Whether two texts are the same but for punctuation, spacing, case, the addresses under which they were found, and
+    a tenth of whole sentences."""
     if one == other:
         return True
+    one, other = (_ADDRESS.sub(" ", text) for text in (one, other))
     short, long = sorted((letters(one), letters(other)), key=len)
     if not short or len(short) < _SIMILAR_SIZE * len(long):
         return False
