@@ -18,6 +18,7 @@ _MOST_WORDS = {"en": 6, "zh": 7}  # of a value beyond its question; in Chinese, 
 _PLAIN_WORDS = {"en": 2, "zh": 4}  # that are no name, number or unit, from which on a reference is a phrase
 _SENTENCES = re.compile(r"[.!?]\s+(?=\S)|[。！？；;](?=.)")
 _REASONED = re.compile(r"(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有)[.;!。；！]\s*\S", re.IGNORECASE)
+_CONDITIONED = re.compile(r"(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有|允许|不允许)[,，]\s*\S", re.IGNORECASE)
 _LEAST = 3  # words of several sentences
 _PLAIN = re.compile(r"(?<![^\W\d_])[a-z]{2,}(?:-[a-z]+)*(?![^\W\d_])")
 _HAN = re.compile(f"[{HAN}]")
@@ -36,7 +37,7 @@ def is_long(reference: str, question: str) -> bool:
 
 def may_be_worded(reference: str, question: str, answer: str) -> bool:
     """Whether an answer may say a reference, which no rule finds in it, in other words."""
-    if is_long(reference, question):
+    if is_long(reference, question) or _CONDITIONED.match(reference.strip()):
         return True
     if not _is_phrase(reference, question) or _has_other_quantities(reference, question, answer):
         return False
