@@ -17,8 +17,9 @@ from ragstone.text.notation import quantities, same_quantity, spelled_out
 _MOST_WORDS = {"en": 6, "zh": 7}  # of a value beyond its question; in Chinese, pairs of characters
 _PLAIN_WORDS = {"en": 2, "zh": 4}  # that are no name, number or unit, from which on a reference is a phrase
 _SENTENCES = re.compile(r"[.!?]\s+(?=\S)|[。！？；;](?=.)")
-_REASONED = re.compile(r"(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有)[.;!。；！]\s*\S", re.IGNORECASE)
-_CONDITIONED = re.compile(r"(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有|允许|不允许)[,，]\s*\S", re.IGNORECASE)
+_YES_OR_NO = "(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有|允许|不允许)"
+_REASONED = re.compile(rf"{_YES_OR_NO}[.;!。；！]\s*\S", re.IGNORECASE)
+_CONDITIONED = re.compile(rf"{_YES_OR_NO}[,，]\s*\S", re.IGNORECASE)
 _LEAST = 3  # words of several sentences
 _PLAIN = re.compile(r"(?<![^\W\d_])[a-z]{2,}(?:-[a-z]+)*(?![^\W\d_])")
 _HAN = re.compile(f"[{HAN}]")
