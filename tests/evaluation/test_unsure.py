@@ -45,7 +45,7 @@ def test_the_verdict_counts_unsure_answers_apart_and_the_table_bounds_the_mean(
         text = opening_text(run.summaries(language=language), language=language)
     flat = " ".join(text.split())
     assert verdict in flat
-    assert {"en": "4 more have long references", "zh": "另有 4 个答案的参考答案较长"}[language] in flat
+    assert {"en": "4 more may say the reference in other words", "zh": "另有 4 个答案可能换了说法"}[language] in flat
     assert "answer_match.judge" in flat
     (table,) = [table for table in result.tables(language=language) if table.id == "eval-scores"]
     assert {"en": "Unsure", "zh": "不确定"}[language] in table.columns
@@ -58,19 +58,30 @@ def test_where_all_are_unsure_the_verdict_says_so_and_calls_none_wrong(tmp_path:
         text = " ".join(opening_text(run.summaries(language="en"), language="en").split())
         found = [explain(record) for record in run.run.records()]
     assert "answers are right" not in text
-    assert "Have a judge read the answers that answer_match cannot compare" in text
+    assert "Have a judge read the answers about which answer_match cannot tell" in text
     assert [(item.right, "answer_match cannot tell" in item.reason) for item in found] == [(None, True)] * 3
 
 
-def test_a_gate_is_not_passed_by_the_few_answers_that_a_rule_can_tell(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("unsure", "right", "wrong", "verdict", "reason"),
+    [
+        (20, 20, 0, "unknown", "depends on the 20 answers"),
+        (1, 99, 0, "passed", "whatever the unsure answers are"),
+        (1, 0, 60, "failed", "whatever the unsure answers are"),
+        (12, 0, 0, "unknown", "depends on the 12 answers"),
+    ],
+)
+def test_a_gate_decides_only_what_does_not_depend_on_the_unsure_answers(
+    unsure: int, right: int, wrong: int, verdict: str, reason: str, tmp_path: Path
+) -> None:
     path = tmp_path / "u.run"
-    evaluate(rows(20, 20, 0), metrics=["answer_match"], run=path)
+    evaluate(rows(unsure, right, wrong), metrics=["answer_match"], run=path)
     with open_run(path) as run:
-        (result,) = check_gates(run, [Gate("answer_match", 0.5)])
-    assert (result.verdict, result.unsure, result.coverage) == ("unknown", 20, 0.5)
-    assert "answer_match.judge" in result.reason
-    assert ", 20 unsure" in result.line
-    assert "不确定 20 个" in result.line_in("zh")
+        (result,) = check_gates(run, [Gate("answer_match", 0.7)])
+    assert (result.verdict, result.unsure, result.coverage) == (verdict, unsure, 1.0)
+    assert reason in result.reason
+    assert f", {unsure} unsure" in result.line
+    assert f"不确定 {unsure} 个" in result.line_in("zh")
 
 
 def test_a_judge_is_asked_once_for_each_unsure_answer_and_the_table_says_how_many(tmp_path: Path) -> None:

@@ -155,13 +155,14 @@ class _ScoreCounts:
 
     scored: list[tuple[str, float]] = field(default_factory=list)
     not_applicable: int = 0
-    unsure: int = 0
+    unsure: list[str] = field(default_factory=list)  # samples of which a rule cannot tell the value
     failed: int = 0
     total: int = 0
 
     @property
     def coverage(self) -> float:
-        return (len(self.scored) + self.not_applicable) / self.total if self.total else 0.0
+        known = len(self.scored) + len(self.unsure) + self.not_applicable
+        return known / self.total if self.total else 0.0
 
     def add(self, record: Record, score: Score | None) -> None:
         self.total += 1
@@ -172,7 +173,7 @@ class _ScoreCounts:
         elif score.status == "failed":
             self.failed += 1
         elif score.status == "unsure":
-            self.unsure += 1
+            self.unsure.append(record.case.sample.id)
         else:
             self.not_applicable += 1
 
@@ -198,17 +199,33 @@ def _result(
     mean = math.fsum(values) / len(values) if values else None
     interval = decisive_interval(values, groups=samples)
     verdict, reason = _verdict(gate, mean, interval, len({*samples}), mode)
-    if scored and counts.coverage < min_coverage:
-        key = "unsure_coverage" if counts.unsure else "coverage"
-        verdict, reason = "unknown", (key, {"coverage": counts.coverage, "least": min_coverage})
+    if counts.unsure:
+        verdict, reason = _verdict_at_worst_and_best(gate, counts, mode)
+    if (scored or counts.unsure) and counts.coverage < min_coverage:
+        verdict, reason = "unknown", ("coverage", {"coverage": counts.coverage, "least": min_coverage})
     low, high = interval or (None, None)
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda item: (sign * item[1], item[0]))[:_MOST_WORST])
     return GateResult(
         gate, system, verdict, mean, low, high, len(scored), counts.not_applicable, counts.failed, total,
-        counts.coverage, worst, reason, only_system, counts.unsure,
+        counts.coverage, worst, reason, only_system, len(counts.unsure),
     )  # fmt: skip
+
+
+def _verdict_at_worst_and_best(gate: Gate, counts: _ScoreCounts, mode: str) -> tuple[Verdict, GateReason]:
+    """The verdict that holds whether the values that a rule cannot tell are 0 or 1; "unknown" where it depends on
+    them."""
+    verdicts: list[tuple[Verdict, GateReason]] = []
+    for value in (0.0, 1.0):
+        every = [*counts.scored, *((sample, value) for sample in counts.unsure)]
+        samples, values = [sample for sample, _ in every], [known for _, known in every]
+        interval = decisive_interval(values, groups=samples)
+        verdicts.append(_verdict(gate, math.fsum(values) / len(values), interval, len({*samples}), mode))
+    (verdict, (key, details)), (other, _) = verdicts
+    if verdict != other:
+        return "unknown", ("depends", {"n": len(counts.unsure)})
+    return verdict, (f"{key}_anyway" if key in ("right_side", "wrong_side", "mean_decides") else key, details)
 
 
 def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:

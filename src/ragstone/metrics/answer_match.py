@@ -22,14 +22,15 @@ from ragstone.metrics._chosen import LONGEST, Text, chosen
 from ragstone.metrics._clauses import clauses
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics._worded_otherwise import keyed, otherwise, yes_or_no
+from ragstone.metrics._wordings import may_be_worded
 from ragstone.metrics.answerable import refusal_expected, refusal_score
-from ragstone.metrics.reference_core import beyond_question, is_bare, is_open, opposed
+from ragstone.metrics.reference_core import beyond_question, is_bare, opposed
 from ragstone.metrics.refusal import declines_whole, refusal_spans
 from ragstone.text import find_answer, words
 from ragstone.text.folding import fold, fold_characters
 from ragstone.types import Case, Need, Response, Score
 
-UNSURE = "the reference is too long to be found as it stands"
+UNSURE = "the answer may say the reference in other words"
 
 _NEAR = 120
 _RANGE = re.compile(r"(?<![\d-])(\d[\d.,:]*)\s*(?:-|–|—|~|～|\bto\b|至|到)\s*(?=\d)")
@@ -39,6 +40,10 @@ _CASE_WORD = re.compile(r"(?:to|with|in|on|at|of|for|via|through|by(?!\D*\d)|fro
 _ANY_CASE_WORD = re.compile(
     r"\b(?:to|with|in|on|at|of|for|via|through|by|from|under|over|above|below|behind|before|after|without|beside|near|"
     r"between|against|since|until|till|outside|inside|except|besides|towards?|than)\s+(?:(?:the|an?|its|his|her|their)\s+)?$",
+    re.IGNORECASE,
+)
+_ANY_PLACE = re.compile(
+    r"(?:under|over|above|below|behind|before|after|without|beside|near|between|outside|inside)\s+(?=\S{2})",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"[\s|:\-–—=]*-[\s|:\-–—=]*")
@@ -76,9 +81,8 @@ class AnswerMatch:
     Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it, or in
     a cell or after a label that says the rest of it; a refusal states nothing (a gap in the documents that is not of
     what was asked is none), and a denied mention does not count unless the alias is stated elsewhere too. Where only
-    slots with long references are missing (more than six words beyond the question, seven pairs of characters in
-    Chinese, or several sentences), the answer may say the same in other words: unsure, without a value. `strict` counts
-    these as 0, as the benchmarks do.
+    phrases and sentences are missing, and the answer has words of them and no other quantities in their place, it may
+    say the same in other words: unsure, without a value. `strict` counts these as 0, as the benchmarks do.
     Range: 0 or 1, higher is better.
     Needs: the answer, the reference.
     Evidence: {"slots": [[{"alias", "start", "end"}, …], …]}, for each slot the counted mentions, each stretch of the
@@ -140,15 +144,18 @@ class AnswerMatch:
                     (counted if (start, end) in given else denied).append(mention)
         if denied:
             evidence["denied"] = denied
-        elif not self.strict and answer.strip() and self._unsure(slots, evidence["slots"], question):
+        elif not self.strict and answer.strip() and self._unsure(slots, evidence["slots"], answer, question):
             return Score.unsure(UNSURE, evidence=evidence)
         return Score.of(all(evidence["slots"]), evidence=evidence)
 
     @staticmethod
-    def _unsure(slots: Sequence[Sequence[str]], found: Sequence[object], question: str) -> bool:
-        """Whether only slots are missing of which each alias is too long to be found for sure."""
+    def _unsure(slots: Sequence[Sequence[str]], found: Sequence[object], answer: str, question: str) -> bool:
+        """Whether only slots are missing of which the answer may say each alias in other words."""
         missing = [slot for slot, counted in zip(slots, found, strict=True) if not counted]
-        return bool(missing) and all(is_open(alias, question) for slot in missing for alias in slot if alias.strip())
+        return bool(missing) and all(
+            may_be_worded(alias, question, answer) and not (_elsewhere(alias, answer) or opposed(alias, answer))
+            for slot in missing for alias in slot if alias.strip()
+        )  # fmt: skip
 
 
 def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
@@ -184,6 +191,12 @@ def _other_case_word(alias: str, answer: str) -> bool:
     """Whether an answer states what follows the preposition of an alias after another one."""
     case_word = _CASE_WORD.match(alias)
     return case_word is not None and bool(find_answer(alias[case_word.end() :], answer))
+
+
+def _elsewhere(alias: str, answer: str) -> bool:
+    """Whether an answer states what follows the preposition of an alias after another one."""
+    place = _ANY_PLACE.match(alias)
+    return _other_case_word(alias, answer) or (place is not None and bool(find_answer(alias[place.end() :], answer)))
 
 
 def found_spans(alias: str, answer: str, question: str) -> list[tuple[int, int]]:

@@ -68,9 +68,6 @@ _LIMIT = re.compile(r"\b(?:from|by|since)\b|[从自]|起")  # of a number
 _WORD = re.compile(r"[^\W\d_]+")
 _LONG = 3  # characters that are left of a run
 _FEWEST = 2  # characters of Chinese that are worth looking for
-_MOST_WORDS = {"en": 6, "zh": 7}  # that a value has beyond its question; in Chinese, pairs of characters
-_SENTENCES = re.compile(r"[.!?]\s+(?=\S)|[。！？；;](?=.)")
-_REASONED = re.compile(r"(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有)[.;!。；！]\s*\S", re.IGNORECASE)
 
 
 def readings(aliases: Sequence[str], question: str) -> Iterator[list[list[str]]]:
@@ -84,17 +81,6 @@ def readings(aliases: Sequence[str], question: str) -> Iterator[list[list[str]]]
         if len(items) > 1 and all(items):
             yield [[item] for item in items]
             yield [[core(item, question) or item] for item in items]
-
-
-def is_open(reference: str, question: str) -> bool:
-    """Whether a reference says so much, or in several sentences, or a yes or no with a reason, that an answer can be
-    right in words that no rule finds."""
-    found = core(reference, question) or reference
-    language = "zh" if re.search(f"[{HAN}]", found) else "en"
-    size = len(content_words(found, language))
-    if _REASONED.match(reference.strip()):
-        return True
-    return size > _MOST_WORDS[language] or (size > _LONG and _SENTENCES.search(found.strip()) is not None)
 
 
 def core(reference: str, question: str, *, closely: bool = False) -> str:
@@ -155,6 +141,7 @@ def beyond_question(reference: str, question: str) -> str:
     name or its role ("World War I", "chair: Luis Ortega"); else ""."""
     found = core(reference, question, closely=True)
     before, _, after = reference.partition(found) if found else ("", "", "")
+    before, after = (_without(part, question) for part in (before, after))
     rest = f"{before} {after}"
     if not found or ":" in reference or "：" in reference or re.search(r"\d", fold(rest).text):
         return ""
@@ -164,6 +151,12 @@ def beyond_question(reference: str, question: str) -> str:
     if any(word[0].isupper() for word in words) or _SIDES[2].search(fold_characters(rest).text):
         return ""
     return found
+
+
+def _without(text: str, question: str) -> str:
+    """A text without the words that the question has, spelled alike: they are no part of what is asked for."""
+    asked = {match.group() for match in _TOKEN.finditer(question)}
+    return _TOKEN.sub(lambda match: " " if match.group() in asked and not match["han"] else match.group(), text)
 
 
 def opposed(alias: str, answer: str) -> bool:

@@ -29,7 +29,7 @@ from ragstone.diagnosis.interventions.question import (
     basis_of,
     own_chunks,
 )
-from ragstone.diagnosis.interventions.second_reading import is_unsure, reads_right
+from ragstone.diagnosis.interventions.second_reading import has_long_reference, is_unsure, reads_right
 from ragstone.diagnosis.interventions.shared import Shared
 from ragstone.diagnosis.interventions.substitutes import is_error_message
 from ragstone.structs import Itself
@@ -210,8 +210,14 @@ class Observations(ABC):
         if not found.right and is_error_message(record):
             return "error"
         if found.right is None:
-            return "right" if is_unsure(record) and self._reads_right(condition) else "unscored"
+            return self._by_second_reading(condition) if is_unsure(record) else "unscored"
         return "right" if found.right else "refused" if found.cause == "wrong_refusal" else "wrong"
+
+    def _by_second_reading(self, condition: str) -> str:
+        """The outcome where the metric cannot tell."""
+        if self._reads_right(condition):
+            return "right"
+        return "unscored" if has_long_reference(self.records[condition]) else "wrong"
 
     def told(self, condition: str) -> str | None:
         """The outcome under a changed condition, where a wrong answer is read a second time; "missing" for an error or

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.diagnosis.interventions.wordings import is_said, items_of, parts_of
 from ragstone.metrics._open_questions import stems
+from ragstone.metrics._wordings import is_long
 from ragstone.metrics.reference_core import beyond_question, is_bare, is_bare_quantity, opposed
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words
@@ -38,8 +39,14 @@ def reads_right(record: Record, gates: Mapping[str, float], gold: Sequence[Passa
 
 
 def is_unsure(record: Record) -> bool:
-    """Whether the comparison of strings says that it cannot tell, as about long references."""
+    """Whether the comparison of strings says that it cannot tell."""
     return any(name in record.scores and record.scores[name].status == "unsure" for name in _STRINGS)
+
+
+def has_long_reference(record: Record) -> bool:
+    """Whether a reference is too long for a second reading as well."""
+    sample = record.case.sample
+    return any(is_long(alias, sample.question) for slot in sample.references for alias in slot)
 
 
 def _is_said(alias: str, answer: str, question: str, known: tuple[str, ...]) -> bool:
