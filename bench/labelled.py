@@ -11,7 +11,7 @@ accident.
 import argparse
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ragstone.metrics.answer_match import AnswerMatch
@@ -41,10 +41,14 @@ class Labelled:
         """What the rules say."""
         if not self.reference:
             return bool(refusal_spans(self.answer, self.question))
+        return self.matched() == 1.0
+
+    def matched(self) -> float | None:
+        """The value of `answer_match`; None where it is unsure."""
         case = Case(
             "a", Sample("s", self.question, tuple((slot,) for slot in self.reference)), {}, Query(self.question)
         )
-        return AnswerMatch().score(case, Response(self.answer)).value == 1.0
+        return AnswerMatch().score(case, Response(self.answer)).value
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,36 @@ def _own(kind: str, language: str) -> list[Labelled]:
             raise ValueError(f"{kind}_{language}_own.txt: no ' => ' in {line!r}")
         found.append(Labelled(_reference(reference), answer.replace("\\n", "\n"), sign in ("+", "~"), "~" not in sign))
     return found
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Of n answers, half of which are right, `decided` by rule, `agreeing` with the label; `missed` are right and called
+    wrong, `trapped` are wrong and called right."""
+
+    n: int
+    decided: int
+    agreeing: int
+    missed: int
+    trapped: int
+
+
+def read_references(language: str, half: str) -> list[Labelled]:
+    """The answers to questions with references of five kinds, which are their `style`."""
+    lines = map(json.loads, (FOLDER / f"references_{language}.jsonl").read_text("utf-8").splitlines())
+    return [
+        Labelled((row["reference"],), row["answer"], row["holds"], True, row["question"], row["kind"])
+        for row in lines
+        if row["half"] == half
+    ]
+
+
+def decided(rows: list[Labelled]) -> Decided:
+    """How many of these answers `answer_match` decides, and how many of them as a person does."""
+    told = [(value, row.holds) for row in rows if (value := row.matched()) is not None]
+    agreeing = sum(bool(value) == holds for value, holds in told)
+    missed = sum(holds and not value for value, holds in told)
+    return Decided(len(rows), len(told), agreeing, missed, len(told) - agreeing - missed)
 
 
 def figures(rows: list[Labelled], *, every: bool = False) -> Figures:
@@ -133,8 +167,11 @@ def main() -> None:
                     "recall_of_all": round(whole.recall, 3),
                     "ms_per_1000": round(took, 1),
                 }
+    parts = {
+        f"{language}.{half}": decided(read_references(language, half)) for language in LANGUAGES for half in HALVES
+    }
     if options.json:
-        print(json.dumps(table))
+        print(json.dumps(table | {f"references.{name}": asdict(part) for name, part in parts.items()}))
         return
     print(
         f"{'':24}{'n':>5}{'hold':>6}{'precision':>11}{'recall':>8}{'left out':>10}{'with all':>16}{'ms per 1,000':>14}"
@@ -143,6 +180,9 @@ def main() -> None:
         print(f"{name:24}{row['n']:5}{row['holding']:6}{row['precision']:11.3f}{row['recall']:8.3f}", end="")
         print(f"{row['unknowable']:10}{row['precision_of_all']:10.3f}{row['recall_of_all']:6.3f}", end="")
         print(f"{row['ms_per_1000']:14.1f}")
+    print(f"\n{'':24}{'n':>5}{'decided':>9}{'agree':>7}{'right, called wrong':>21}{'wrong, called right':>21}")
+    for name, part in parts.items():
+        print(f"references.{name:13}{part.n:5}{part.decided:9}{part.agreeing:7}{part.missed:21}{part.trapped:21}")
 
 
 if __name__ == "__main__":
