@@ -91,8 +91,8 @@ def _own(kind: str, language: str) -> list[Labelled]:
 
 @dataclass(frozen=True)
 class Decided:
-    """Of n answers, half of which are right, `decided` by rule, `agreeing` with the label; `missed` are right and called
-    wrong, `trapped` are wrong and called right."""
+    """Of n answers, half of which are right, `decided` by rule, `agreeing` with the label; `missed` are right and
+    called wrong, `trapped` are wrong and called right."""
 
     n: int
     decided: int
