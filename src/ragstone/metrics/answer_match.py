@@ -20,9 +20,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from ragstone.metrics._chosen import LONGEST, Text, chosen
 from ragstone.metrics._clauses import clauses
+from ragstone.metrics._paraphrase import may_paraphrase
 from ragstone.metrics._phrases import phrases
 from ragstone.metrics._worded_otherwise import keyed, otherwise, yes_or_no
-from ragstone.metrics._wordings import may_be_worded
 from ragstone.metrics.answerable import refusal_expected, refusal_score
 from ragstone.metrics.reference_core import beyond_question, is_bare, opposed
 from ragstone.metrics.refusal import declines_whole, refusal_spans
@@ -153,7 +153,7 @@ class AnswerMatch:
         """Whether only slots are missing of which the answer may say each alias in other words."""
         missing = [slot for slot, counted in zip(slots, found, strict=True) if not counted]
         return bool(missing) and all(
-            may_be_worded(alias, question, answer) and not (_elsewhere(alias, answer) or opposed(alias, answer))
+            may_paraphrase(alias, question, answer) and not (_elsewhere(alias, answer) or opposed(alias, answer))
             for slot in missing for alias in slot if alias.strip()
         )  # fmt: skip
 

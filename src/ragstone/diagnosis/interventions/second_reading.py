@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS
 from ragstone.diagnosis.interventions.wordings import is_said, items_of, parts_of
 from ragstone.metrics._open_questions import stems
-from ragstone.metrics._wordings import is_long
+from ragstone.metrics._paraphrase import is_long
 from ragstone.metrics.reference_core import beyond_question, is_bare, is_bare_quantity, opposed
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.systems._cues import stop_words

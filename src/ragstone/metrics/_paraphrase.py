@@ -36,7 +36,7 @@ def is_long(reference: str, question: str) -> bool:
     return size > _MOST_WORDS[language] or (size > _LEAST and _SENTENCES.search(found.strip()) is not None)
 
 
-def may_be_worded(reference: str, question: str, answer: str) -> bool:
+def may_paraphrase(reference: str, question: str, answer: str) -> bool:
     """Whether an answer may say a reference, which no rule finds in it, in other words."""
     if is_long(reference, question) or _CONDITIONED.match(reference.strip()):
         return True
