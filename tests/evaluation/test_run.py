@@ -240,7 +240,7 @@ def test_another_system_replaces_the_configured_one_with_its_options(folder: Pat
     ("line", "words"),
     [
         ("limitt = 3", ("ragstone.toml", "Did you mean 'limit'?")),
-        ('limit = "x"', ("ragstone.toml", "run.limit", "not a valid integer")),
+        ('limit = "x"', ("ragstone.toml", "run.limit", "expected an integer")),
         ("limit = 0", ("ragstone.toml", "run.limit")),
         ('fail-under = { token_f1 = "x" }', ("ragstone.toml", "run.fail-under", "expected METRIC=NUMBER")),
     ],

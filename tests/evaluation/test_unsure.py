@@ -13,7 +13,7 @@ from ragstone.models.scripted import Scripted
 from ragstone.report.opening_text import opening_text
 from ragstone.runs import open_run
 
-LONG = "At any time of the year except in the two weeks before the annual stocktaking of group {n}."
+LONG = "At any time except in the two weeks before the stocktaking of group {n}. The lead decides about exceptions."
 
 
 def rows(unsure: int, right: int, wrong: int) -> list[dict[str, Any]]:

@@ -299,8 +299,8 @@ def test_a_refusal_or_an_empty_answer_states_no_long_reference(question: str, re
 def test_a_short_part_that_is_missing_decides_and_one_short_alias_can_be_found() -> None:
     question, long = "When may leave be taken, and who grants it?", LONG[0][1]
     case = Case("a", Sample("s", question, ((long,), ("Ines Harrow",))), {}, Query(question))
-    assert AnswerMatch().score(case, Response("Nearly always; Tom Reed grants it.")).value == 0.0
-    assert AnswerMatch().score(case, Response("Nearly always; Ines Harrow grants it.")).status == "unsure"
+    assert AnswerMatch().score(case, Response("Not before stocktaking; Tom Reed grants it.")).value == 0.0
+    assert AnswerMatch().score(case, Response("Not before stocktaking; Ines Harrow grants it.")).status == "unsure"
     aliases = Case("a", Sample("s", question, ((long, "in spring"),)), {}, Query(question))
     assert AnswerMatch().score(aliases, Response("In autumn.")).value == 0.0
 
@@ -313,6 +313,8 @@ def test_a_short_part_that_is_missing_decides_and_one_short_alias_can_be_found()
         ("Where do visitors park?", "the car park behind hall 4", "In the car park behind hall 7."),
         ("How long are files kept?", "six months after the end of the procedure", "Two years after the end of it."),
         ("材料保存多久？", "招聘结束后保存六个月", "招聘结束后保存两年。"),
+        ("Can visitors park there?", "Yes, with a permit from the lodge.", "No, the lodge gives no permit for that."),
+        ("访客可以停车吗？", "可以，须向门房领取许可。", "不可以，门房不发许可。"),
         ("How strong must the cable be?", "at least 15 watts of power supply", "At most 15 watts of power supply."),
         ("Who loads the kilns?", "The kilns are loaded by Ines Harrow.", "Tom Reed loads them."),
         ("How long is the notice?", "no less than 16 weeks", "10 weeks"),

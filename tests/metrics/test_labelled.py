@@ -218,7 +218,7 @@ def test_the_time_of_a_long_answer_grows_with_its_length_and_not_its_square(unit
     assert seconds(400_000) < 9 * seconds(100_000) + 0.05  # a square would be 16 times as long
 
 
-DECIDED = {"en": (50, 36, 6, 8), "zh": (42, 37, 0, 5)}
+DECIDED = {"en": (54, 40, 6, 8), "zh": (47, 41, 1, 5)}
 """Of the 100 measured answers to references of five kinds: decided, agreeing, right but called wrong, the reverse. It
 was 77, 48, 21, 8 and 64, 46, 13, 5 before the rule said where it is unsure about phrases."""
 

@@ -28,7 +28,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         for number, payload in enumerate(payload.encode("utf-8", "replace").decode() for payload in PAYLOADS)
     ]  # fmt: skip
-    evaluate(rows, "token_f1", "exact_match", run=folder / NAME)
+    evaluate(rows, ["token_f1", "exact_match"], run=folder / NAME)
     return folder
 
 

@@ -14,12 +14,15 @@ from ragstone.text.content_words import content_words
 from ragstone.text.measures import Measure, spellings
 from ragstone.text.notation import quantities, same_quantity, spelled_out
 
-_MOST_WORDS = {"en": 6, "zh": 7}  # of a value beyond its question; in Chinese, pairs of characters
+_MOST_WORDS = {"en": 10, "zh": 14}  # of a phrase beyond its question; in Chinese, pairs of characters
 _PLAIN_WORDS = {"en": 2, "zh": 4}  # that are no name, number or unit, from which on a reference is a phrase
 _SENTENCES = re.compile(r"[.!?]\s+(?=\S)|[。！？；;](?=.)")
-_YES_OR_NO = "(?:yes|no|可以|不可以|能|不能|是|不是|会|不会|有|没有|允许|不允许)"
-_REASONED = re.compile(rf"{_YES_OR_NO}[.;!。；！]\s*\S", re.IGNORECASE)
-_CONDITIONED = re.compile(rf"{_YES_OR_NO}[,，]\s*\S", re.IGNORECASE)
+_YES, _NO = "yes|可以|能|是|会|有|允许", "no|不可以|不能|不是|不会|没有|不允许"
+_REASONED = re.compile(rf"(?:{_YES}|{_NO})[.;!。；！]\s*\S", re.IGNORECASE)
+_CONDITIONED = re.compile(rf"(?:{_YES}|{_NO})[,，]\s*\S", re.IGNORECASE)
+_POLAR = re.compile(
+    rf"[\s*_\"“]*(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?:[\s*_\"”]*[.,;:!–—。，；：！-]|\s|$)", re.IGNORECASE
+)
 _LEAST = 3  # words of several sentences
 _PLAIN = re.compile(r"(?<![^\W\d_])[a-z]{2,}(?:-[a-z]+)*(?![^\W\d_])")
 _HAN = re.compile(f"[{HAN}]")
@@ -38,11 +41,19 @@ def is_long(reference: str, question: str) -> bool:
 
 def may_paraphrase(reference: str, question: str, answer: str) -> bool:
     """Whether an answer may say a reference, which no rule finds in it, in other words."""
+    if {_polarity(reference), _polarity(answer)} == {"yes", "no"}:
+        return False
     if is_long(reference, question) or _CONDITIONED.match(reference.strip()):
         return True
     if not _is_phrase(reference, question) or _has_other_quantities(reference, question, answer):
         return False
     return bool((stems(reference) - stems(question)) & stems(answer))
+
+
+def _polarity(text: str) -> str | None:
+    """The "yes" or "no" that a text begins with."""
+    found = _POLAR.match(text)
+    return None if found is None else found.lastgroup
 
 
 def _language(text: str) -> str:
