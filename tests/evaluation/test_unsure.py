@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from ragstone import diagnose, evaluate
+from ragstone import compare, diagnose, evaluate
 from ragstone.analysis.gates import Gate, check_gates
 from ragstone.benchmarks.recorded.diagnosis import explain
+from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.models.scripted import Scripted
 from ragstone.report.opening_text import opening_text
 from ragstone.runs import open_run
@@ -117,3 +118,15 @@ def test_a_diagnosis_leaves_out_what_it_cannot_tell_and_a_second_reading_tells_s
         **dict.fromkeys(("u0", "u1"), "unscored"), **dict.fromkeys(("r0", "r1", "r2", "said"), "right"), "w0": "wrong",
     }  # fmt: skip
     assert "2 answers could not be scored and are left out" in text
+
+
+def test_a_comparison_counts_unsure_answers_as_missing_pairs(tmp_path: Path) -> None:
+    evaluate(rows(16, 8, 0), metrics=["answer_match"], run=tmp_path / "a.run")
+    wrong = [{**row, "answer": "No idea"} for row in rows(16, 8, 0)]
+    evaluate(wrong, metrics=["answer_match"], run=tmp_path / "b.run")
+    comparison = compare(tmp_path / "a.run", tmp_path / "b.run")
+    (row,) = [row for row in comparison.rows if row.metric == "answer_match" and not row.group]
+    assert (row.n, row.lacking, row.failed_a) == (8, 16, 16)
+    assert row.coverage == pytest.approx(8 / 24)
+    notes = [note for table in comparison_tables(comparison, language="en") for note in table.notes]
+    assert any("16 scores failed or are unsure in the first" in note for note in notes)

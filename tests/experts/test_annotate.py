@@ -196,6 +196,25 @@ def test_labels_go_out_and_come_back_and_conflicts_are_told(annotate: Callable[.
     one_line(annotate("--export", "round.json"), "already exists", "--force")
 
 
+@pytest.mark.parametrize("how", ["itself", "a link", "a run"])
+def test_an_export_never_overwrites_labels_or_a_run_even_by_force(
+    annotate: Callable[..., Told], data: Path, how: str
+) -> None:
+    annotate(data, "--task", "correct", "--json")
+    labelled("labels.sqlite", "ann", "yes")
+    target = Path("labels.sqlite")
+    if how == "a link":
+        target = Path("link.csv")
+        target.symlink_to("labels.sqlite")
+    elif how == "a run":
+        target = Path("kept.run")
+        target.write_bytes(Path("labels.sqlite").read_bytes())
+    before = target.read_bytes()
+    told = annotate("--export", target, "--format", "csv", "--force")
+    one_line(told, f"{target} is a run file or another database", "name another file")
+    assert target.read_bytes() == before
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "form"])
 def test_a_file_without_any_label_is_told(annotate: Callable[..., Told], data: Path, kind: str) -> None:
     annotate(data, "--task", "correct", "--json")

@@ -15,7 +15,7 @@ from ragstone.types import Score
 Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_FAILED = math.inf  # in a column of scores, which are finite; NaN where there is none
+_FAILED = math.inf  # in a column of scores, which are finite; also of one that a rule cannot tell. NaN: there is none
 _ODD = np.int64(0x1E3779B97F4A7C15)  # spreads the digests over the numbers
 
 
@@ -54,7 +54,7 @@ class SideScores:
             if (column := self.metrics.get(metric)) is None:
                 column = self.metrics[metric] = array("d")
             _reach(column, row)
-            column.append(_FAILED if score.status == "failed" and score.value is None else
+            column.append(_FAILED if score.status in ("failed", "unsure") and score.value is None else
                           math.nan if score.value is None else score.value)  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from typing import IO
 
 from ragstone.errors import DataError, UsageError
 
+_SQLITE = b"SQLite format 3\0"
+
 
 def check_regular(path: Path) -> None:
     """Raises OSError for a pipe or a device, which might never end when read, and for a path that cannot be opened."""
@@ -88,8 +90,22 @@ def _move_into_place(part: Path, place: Path) -> None:
         shutil.copyfile(part, place)
 
 
+def is_database(path: Path) -> bool:
+    """Whether a path leads to an SQLite file, judged by its first bytes."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
 def write_file(target: str | Path, content: str | bytes, *, parents: bool = False) -> Path:
-    """Writes a file completely (see `replacing`); text as UTF-8, with its line ends unchanged. Returns the path."""
+    """Writes a file completely (see `replacing`); text as UTF-8, with its line ends unchanged. Returns the path. A
+    database (a run file, labels) is never overwritten: UsageError."""
+    if is_database(Path(target)):
+        raise UsageError(f"{target} is a run file or another database: name another file.")
     with replacing(target, parents=parents) as stream:
         stream.write(content.encode("utf-8") if isinstance(content, str) else content)
     return Path(target)
