@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import ragstone
+from ragstone import messages as catalogue
 from ragstone.errors import UnknownName, UsageError
-from ragstone.messages import LANGUAGES, checked_language, messages, preferred_language
+from ragstone.messages import LANGUAGES, checked_language, error_texts, messages, preferred_language
 
 SOURCE = Path(ragstone.__file__).parent
 FOLDERS = sorted({path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("messages_*.toml")})
@@ -95,3 +96,35 @@ def test_english_texts_say_right_passage_for_what_the_code_calls_gold() -> None:
     for path in SOURCE.rglob("messages_en.toml"):
         found = re.findall(r'(?i)^\w+ = ".*\bgold\b.*$', path.read_text("utf-8"), re.MULTILINE)
         assert found == [], path
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"[sentences\n", "errors_zh.toml"),
+        (b"\xff\xfe\x00", "errors_zh.toml"),
+        (b'sentences = "x"\n', "errors_zh.toml"),
+    ],
+)
+def test_texts_of_another_package_that_cannot_be_read_cost_only_themselves(
+    content: bytes, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "__init__.py").write_text("raise SystemExit(7)\n")
+    (tmp_path / "theirs" / "errors_zh.toml").write_bytes(content)
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ragstone.texts]\ntheirs = theirs\n")
+    before = error_texts("zh")
+    monkeypatch.syspath_prepend(tmp_path)
+    catalogue._error_texts.cache_clear()
+    try:
+        assert error_texts("zh") == before
+        assert error_texts("zh") == before
+    finally:
+        catalogue._error_texts.cache_clear()
+        catalogue._TOLD.discard("theirs")
+    (warned,) = [record.getMessage() for record in caplog.records]
+    assert "The texts of theirs cannot be read" in warned
+    assert reason in warned

@@ -6,6 +6,7 @@ of one module. Other packages can bring theirs in the same way; their `errors_zh
 of the group `ragstone.texts` that names the package.
 """
 
+import logging
 import os
 import re
 import tomllib
@@ -21,6 +22,8 @@ from typing import Any
 
 from ragstone.errors import check_name
 
+_log = logging.getLogger(__name__)
+_TOLD: set[str] = set()  # packages of which a warning said that their texts cannot be read
 LANGUAGES = ("en", "zh")
 # No line begins with a closing mark or ends with an opening one.
 _TOKEN = re.compile(r"\s+|[（《「\[]*(?:[^\s\u2e80-\uffef]+|[\u2e80-\uffef])[，。；：、！？）」》…]*")
@@ -64,23 +67,49 @@ def help_texts(module: str, language: str) -> Mapping[str, str]:
     return MappingProxyType(_file(package, language, "help") if package else {})
 
 
-@cache
 def error_texts(language: str) -> Mapping[str, Mapping[str, str]]:
     """The tables of all `errors_LANGUAGE.toml` (a language other than English), joined: `sentences` by the English
-    ones, the `words` and `places` in them, and the `frame` around them."""
+    ones, the `words` and `places` in them, and the `frame` around them. A package of others whose texts cannot be read
+    is left out; a warning names it once."""
+    tables, problems = _error_texts(language)
+    for package, reason in problems.items():
+        if package not in _TOLD:
+            _TOLD.add(package)  # before the warning, which is told with these texts
+            _log.warning("The texts of %s cannot be read (%s). Fix or uninstall the package.", package, reason)
+    return tables
+
+
+@cache
+def _error_texts(language: str) -> tuple[Mapping[str, Mapping[str, str]], Mapping[str, str]]:
+    """These tables, and why those of a package cannot be read."""
     tables: dict[str, dict[str, str]] = {}
-    folders = [Path(__file__).parent, *_folders_of_others()]
-    for path in (path for folder in folders for path in sorted(folder.rglob(f"errors_{language}.toml"))):
-        for name, texts in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            tables.setdefault(name, {}).update(texts)
-    return MappingProxyType(tables)
+    problems: dict[str, str] = {}
+    for package, folder in [("", Path(__file__).parent), *_folders_of_others(problems)]:
+        for path in sorted(folder.rglob(f"errors_{language}.toml")):
+            try:
+                read = tomllib.loads(path.read_text(encoding="utf-8"))
+                found = {name: dict(texts) for name, texts in read.items()}
+            except (OSError, TypeError, ValueError) as error:
+                if not package:
+                    raise
+                problems[package] = f"{path.name}: {error}"
+                continue
+            for name, texts in found.items():
+                tables.setdefault(name, {}).update(texts)
+    return MappingProxyType(tables), problems
 
 
-def _folders_of_others() -> Iterator[Path]:
-    """The folders of other packages with texts; none of these packages is imported."""
+def _folders_of_others(problems: dict[str, str]) -> Iterator[tuple[str, Path]]:
+    """The other packages with texts, and their folders; none of these packages is imported."""
     for entry in entry_points(group="ragstone.texts"):
-        spec = find_spec(entry.value.partition(".")[0])
-        yield from map(Path, spec.submodule_search_locations or ()) if spec is not None else ()
+        package = entry.value.partition(".")[0]
+        try:
+            spec = find_spec(package)
+        except (ImportError, ValueError) as error:
+            problems[package] = str(error)
+            continue
+        folders = () if spec is None else spec.submodule_search_locations or ()
+        yield from ((package, Path(folder)) for folder in folders)
 
 
 @cache

@@ -12,7 +12,7 @@ from tests.cli.tools import Told
 
 import ragstone_conform
 from ragstone.error_text import untranslated
-from ragstone.messages import error_texts
+from ragstone.messages import _error_texts
 from ragstone_conform.command import command
 from ragstone_conform.libraries import LIBRARIES
 
@@ -55,7 +55,8 @@ def test_every_option_has_a_help_text_in_chinese() -> None:
 def test_errors_are_chinese_through_the_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("conform", "ragstone_conform", "ragstone.texts")
     monkeypatch.setattr("ragstone.messages.entry_points", lambda group: (entry,) if group == entry.group else ())
-    texts = error_texts.__wrapped__("zh")
+    texts, problems = _error_texts.__wrapped__("zh")
+    assert problems == {}
     sentences = texts["sentences"]
     assert texts["words"][LIBRARIES.kind] == "库"
     assert catalogue("errors_zh.toml")["sentences"].items() <= sentences.items()
