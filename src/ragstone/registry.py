@@ -114,6 +114,7 @@ class Registry(Generic[T]):
     ) -> None:
         self.kind, self.package, self.group, self.hint, self.needs, self.part = kind, package, group, hint, needs, part
         self._broken: dict[str, str] = {}  # name → why its plug-in cannot be used
+        self._owners: dict[str, str] = {}  # name → the package of others that brought its plug-in
 
     @cached_property
     def _plugins(self) -> dict[str, T]:
@@ -131,6 +132,7 @@ class Registry(Generic[T]):
                         f"Two {self.kind}s are named {entry.name!r}; one is the entry point {entry.value}."
                     )
                 plugins[entry.name] = self._checked(entry.value, entry.load())
+                self._owners[entry.name] = entry.value if entry.dist is None else entry.dist.name
             except (Exception, SystemExit) as error:  # user code may raise anything, and leave
                 self._leave_out(entry, error, named=entry.name in plugins)
         return dict(sorted(plugins.items()))
@@ -146,6 +148,10 @@ class Registry(Generic[T]):
         if not named:
             self._broken[entry.name] = problem
         _log.warning("%s", problem)
+
+    def owner(self, name: str) -> str | None:
+        """The package of others that brought the plug-in of this name; None for one of ragstone."""
+        return self._owners.get(name) if name in self._plugins else None
 
     def names(self) -> tuple[str, ...]:
         """Every name, sorted."""

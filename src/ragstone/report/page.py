@@ -4,6 +4,7 @@ As a file, its content security policy allows one style sheet, by its hash, and 
 requests, so that even a mistake in a template can neither run nor fetch anything. The viewer brings its own `Frame`.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,9 +15,10 @@ from markupsafe import Markup
 from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.messages import checked_language
 from ragstone.report.html import HTML_LANG, hash_of, static_text
-from ragstone.report.section import SECTIONS, Canvas, View, view_of
+from ragstone.report.section import SECTIONS, Canvas, Section, View, view_of
 from ragstone.types import Benchmark, Run
 
+_log = logging.getLogger(__name__)
 CASE_BYTES = 1_400_000  # the limit of wrong answers, so that a report stays below 2 MB
 
 Part: TypeAlias = "tuple[str, str, Markup | str]"
@@ -51,12 +53,26 @@ def parts_of(view: View) -> tuple[list[Part], list[Part]]:
     """The sections of a run that have something to say, and those that are folded at the end."""
     sections: list[Part] = []
     folded: list[Part] = []
-    for number, (_, section) in enumerate(sorted(SECTIONS, key=lambda item: (item[1].order, item[0])), 1):
-        if (body := section.body(view)) is not None:
+    for number, (name, section) in enumerate(sorted(SECTIONS, key=lambda item: (item[1].order, item[0])), 1):
+        if (body := _body_of(name, section, view)) is not None:
             # Ids are numbers, because the names of plug-ins are not trusted.
             part = (f"s{number}", section.title.get(view.language) or section.title["en"], body)
             (folded if section.folded else sections).append(part)
     return sections, folded
+
+
+def _body_of(name: str, section: Section, view: View) -> Markup | str | None:
+    """The body of a section. One of another package that raises is left out, and a warning names it."""
+    try:
+        return section.body(view)
+    except Exception as error:
+        if (owner := SECTIONS.owner(name)) is None:
+            raise
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        _log.warning(
+            "The report section '%s' of %s is left out (%s). Fix or uninstall the package.", name, owner, reason
+        )
+        return None
 
 
 def heading_of(view: View) -> str:
