@@ -44,4 +44,4 @@ def test_a_section_needs_all_that_a_page_asks_of_it(lacking: str, caplog: pytest
     whole = {"order": 1, "title": {"en": "x"}, "body": raising, "folded": False, "question": None}
     plugin = types.SimpleNamespace(**{name: value for name, value in whole.items() if name != lacking})
     with pytest.raises(Exception, match=f"it has no '{lacking}'"):
-        SECTIONS._checked(EntryPoint("x", "theirs:x", "ragstone.report_sections").value, plugin)  # type: ignore[arg-type]
+        SECTIONS._checked(EntryPoint("x", "theirs:x", "ragstone.report_sections").value, plugin)
