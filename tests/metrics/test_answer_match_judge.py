@@ -68,15 +68,15 @@ async def test_the_prompt_is_in_the_language_of_the_case() -> None:
 
 
 async def test_an_unusable_reply_is_asked_again_and_then_fails_and_so_does_a_judge_that_is_away() -> None:
-    score, asked = await judged("maybe", case(), "In autumn.")
+    score, asked = await judged("maybe", case(), "Not before stocktaking.")
     assert (score.status, len(asked)) == ("failed", 2)
     assert "slots" in score.evidence
-    score, asked = await judged(lambda number: "maybe" if number == 1 else reply(), case(), "In autumn.")
+    score, asked = await judged(lambda number: "maybe" if number == 1 else reply(), case(), "Not before stocktaking.")
     assert (score.value, len(asked)) == (1.0, 2)
 
     def away(_: int) -> str:
         raise TimedOut("too late")
 
-    score, _ = await judged(away, case(), "In autumn.")
+    score, _ = await judged(away, case(), "Not before stocktaking.")
     assert score.status == "failed"
     assert "too late" in score.reason
