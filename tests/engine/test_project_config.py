@@ -74,6 +74,18 @@ def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
             "names the variable KEY, which the table does not list",
         ),
         ('[systems.prod]\nurl = "x"\n[systems.prod.retrieve]\nurl = "y"\nheaders = { A = "${KEY}" }', "variable KEY"),
+        (
+            "[systems.prod]\nurl = \"x\"\nretrieve = 'http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"})'",
+            "names the variable KEY, which the table does not list",
+        ),
+        (
+            "[systems.prod]\npython = \"a.py:f\"\nretrieve = 'http(http://127.0.0.1:9/s,headers={\"A\":\"${KEY}\"})'",
+            "the variable KEY",
+        ),
+        (
+            "[systems.prod]\ncorpus = \"d\"\nrag = 'rag(retriever=http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"}))'",
+            "the variable KEY",
+        ),
         ('[systems."openai/gpt-4o-mini"]\nurl = "x"', "a system is named in letters"),
         ('[systems."local/extractive"]\npython = "x.py:ask"', "a system is named in letters"),
         ('[systems."http://127.0.0.1"]\nurl = "x"', "a system is named in letters"),
@@ -169,3 +181,31 @@ def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "ragstone.toml").write_bytes(b"[run]\nname = '\xff'\n")
     with pytest.raises(UsageError, match=r"ragstone\.toml: is not UTF-8 \(byte 14\)\. Save it as UTF-8\."):
         run_settings(tmp_path)
+
+
+@pytest.mark.parametrize("table", ["run", "diagnose"])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        'header = { A = "Bearer $KEY" }',
+        "retriever = 'http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"})'",
+        "system = 'rag(retriever=rerank(http(http://127.0.0.1:9/s,headers={\"A\":\"${KEY}\"}),local/e5-small))'",
+    ],
+)
+def test_headers_of_run_name_only_variables_that_the_table_lists(tmp_path: Path, table: str, entry: str) -> None:
+    folder = written(tmp_path, f"[{table}]\n{entry}\n")
+    with pytest.raises(UsageError, match=f"field '{table}'.*variable KEY, which the table does not list"):
+        run_settings(folder, name=table)
+    (folder / "ragstone.toml").write_text(f'[{table}]\nvariables = ["KEY"]\n{entry}\n')
+    _, settings = run_settings(folder, name=table)
+    assert "variables" not in settings
+    assert len(settings) == 1
+
+
+def test_documents_and_code_with_a_listed_variable_are_systems(tmp_path: Path) -> None:
+    rag = "rag(retriever=http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"}))"
+    folder = written(tmp_path, f"[systems.docs]\ncorpus = \"docs\"\nrag = '{rag}'\nvariables = [\"KEY\"]\n")
+    assert isinstance(configured_system("docs", folder), RagTarget)
+    retrieve = 'http(http://127.0.0.1:9/s,headers={"A":"$KEY"})'
+    text = f"[systems.code]\npython = \"a.py:f\"\nretrieve = '{retrieve}'\nvariables = [\"KEY\"]\n"
+    assert isinstance(configured_system("code", written(tmp_path, text)), SystemTarget)

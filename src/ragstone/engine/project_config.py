@@ -38,7 +38,7 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +135,17 @@ def configured_system(
     if not trusted:
         require_trust(path, consent_tables(path), table)
     retrieve = table.pop("retrieve", None)
+    listed = table.get("variables") if "url" in table else table.pop("variables", None)
+    if listed is not None:
+        check_value(path, f"{field}.variables", listed, TEXTS)
     system = _system(table, path, field, name)
+    if isinstance(table.get("rag"), str):
+        _check_variables(path, field, listed, [table["rag"]])
     if retrieve is None:
         return system
     check_value(path, f"{field}.retrieve", retrieve, TEXT_OR_TABLE)
+    if isinstance(retrieve, str):
+        _check_variables(path, field, listed, [retrieve])
     if isinstance(retrieve, dict):
         retrieve = _http_retriever(retrieve, path, f"{field}.retrieve")
     if isinstance(system, RagTarget):
@@ -221,11 +228,16 @@ def _check_http(
         check_value(path, f"{field}.{key}", value, TABLE if key == "headers" else TEXT)
     for header, value in table.get("headers", {}).items():
         check_value(path, f"{field}.headers.{header}", value, TEXT)
-        for name in _VARIABLE.findall(value):
-            if name not in (listed or ()):
-                add = f'add variables = ["{name}"].'
-                problem = f"a header names the variable {name}, which the table does not list: {add}"
-                raise DataError(path, problem, field=field)
+        _check_variables(path, field, listed, [value])
+
+
+def _check_variables(path: Path, field: str, listed: Sequence[str] | None, texts: Iterable[str]) -> None:
+    """Raises DataError for a header of these texts that names a variable which the table does not list."""
+    for name in (name for text in texts for name in _VARIABLE.findall(text)):
+        if name not in (listed or ()):
+            add = f'add variables = ["{name}"].'
+            problem = f"a header names the variable {name}, which the table does not list: {add}"
+            raise DataError(path, problem, field=field)
 
 
 def run_settings(start: Path | None = None, *, name: str = "run") -> tuple[Path, Mapping[str, Any]]:
@@ -234,7 +246,22 @@ def run_settings(start: Path | None = None, *, name: str = "run") -> tuple[Path,
     path, settings = _table(name, start)
     if settings:
         require_trust(path, consent_tables(path), settings)
+    listed = settings.pop("variables", None)
+    if listed is not None:
+        check_value(path, f"{name}.variables", listed, TEXTS)
+    headers = settings.get("header")
+    texts = [*(headers.values() if isinstance(headers, dict) else ()), *_retrievers_at_an_address(settings.values())]
+    _check_variables(path, name, listed, (text for text in texts if isinstance(text, str)))
     return path, settings
+
+
+def _retrievers_at_an_address(values: Iterable[Any]) -> Iterator[str]:
+    """The texts that name one, whose headers may name variables: `http(URL,headers=…)`, alone or in another name."""
+    for value in values:
+        if isinstance(value, list):
+            yield from _retrievers_at_an_address(value)
+        elif isinstance(value, str) and f"{HTTP}(" in value:
+            yield value
 
 
 def consent_tables(path: Path) -> Mapping[str, Any]:
