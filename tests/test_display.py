@@ -7,7 +7,7 @@ from ragstone.messages import messages
 
 
 @pytest.mark.parametrize(("ids", "labels"), [
-    (["examples/http_app/app.py:answer", "recorded:/tmp/x/answers.jsonl"], ["app:answer", "answers"]),
+    (["examples/http_app/app.py:answer", "recorded:/data/answers.jsonl"], ["app:answer", "answers"]),
     (["local/extractive", "openai/gpt-4.1"], ["extractive", "gpt-4.1"]),
     (["azure/gpt-4o", "openai/gpt-4o", "local/smollm2"], ["azure/gpt-4o", "openai/gpt-4o", "smollm2"]),
     (["app", "x/app"], ["app", "x/app"]),

@@ -128,8 +128,8 @@ class Response(Frozen, frozen=True):
 
 
 class Score(Frozen, frozen=True):
-    """A metric's result for one case. `value` is None, with a status and a reason, if it could not be scored: it does
-    not apply, it failed, or it is a rule that knows that it cannot tell ("unsure")."""
+    """A metric's result for one case. `value` is None, with a status and a reason, if it could not be scored; "unsure"
+    is of a rule that knows that it cannot tell."""
 
     value: float | None
     status: Literal["scored", "not_applicable", "unsure", "failed"] = "scored"

@@ -75,15 +75,15 @@ def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
         ),
         ('[systems.prod]\nurl = "x"\n[systems.prod.retrieve]\nurl = "y"\nheaders = { A = "${KEY}" }', "variable KEY"),
         (
-            "[systems.prod]\nurl = \"x\"\nretrieve = 'http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"})'",
+            '[systems.prod]\nurl = "x"\nretrieve = \'http(http://127.0.0.1:9/s,headers={"A":"$KEY"})\'',
             "names the variable KEY, which the table does not list",
         ),
         (
-            "[systems.prod]\npython = \"a.py:f\"\nretrieve = 'http(http://127.0.0.1:9/s,headers={\"A\":\"${KEY}\"})'",
+            '[systems.prod]\npython = "a.py:f"\nretrieve = \'http(http://127.0.0.1:9/s,headers={"A":"${KEY}"})\'',
             "the variable KEY",
         ),
         (
-            "[systems.prod]\ncorpus = \"d\"\nrag = 'rag(retriever=http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"}))'",
+            '[systems.prod]\ncorpus = "d"\nrag = \'rag(retriever=http(http://127.0.0.1:9/s,headers={"A":"$KEY"}))\'',
             "the variable KEY",
         ),
         ('[systems."openai/gpt-4o-mini"]\nurl = "x"', "a system is named in letters"),
@@ -188,8 +188,8 @@ def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path) -> None:
     "entry",
     [
         'header = { A = "Bearer $KEY" }',
-        "retriever = 'http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"})'",
-        "system = 'rag(retriever=rerank(http(http://127.0.0.1:9/s,headers={\"A\":\"${KEY}\"}),local/e5-small))'",
+        'retriever = \'http(http://127.0.0.1:9/s,headers={"A":"$KEY"})\'',
+        'system = \'rag(retriever=rerank(http(http://127.0.0.1:9/s,headers={"A":"${KEY}"}),local/e5-small))\'',
     ],
 )
 def test_headers_of_run_name_only_variables_that_the_table_lists(tmp_path: Path, table: str, entry: str) -> None:
@@ -203,9 +203,9 @@ def test_headers_of_run_name_only_variables_that_the_table_lists(tmp_path: Path,
 
 
 def test_documents_and_code_with_a_listed_variable_are_systems(tmp_path: Path) -> None:
-    rag = "rag(retriever=http(http://127.0.0.1:9/s,headers={\"A\":\"$KEY\"}))"
-    folder = written(tmp_path, f"[systems.docs]\ncorpus = \"docs\"\nrag = '{rag}'\nvariables = [\"KEY\"]\n")
+    rag = 'rag(retriever=http(http://127.0.0.1:9/s,headers={"A":"$KEY"}))'
+    folder = written(tmp_path, f'[systems.docs]\ncorpus = "docs"\nrag = \'{rag}\'\nvariables = ["KEY"]\n')
     assert isinstance(configured_system("docs", folder), RagTarget)
     retrieve = 'http(http://127.0.0.1:9/s,headers={"A":"$KEY"})'
-    text = f"[systems.code]\npython = \"a.py:f\"\nretrieve = '{retrieve}'\nvariables = [\"KEY\"]\n"
+    text = f'[systems.code]\npython = "a.py:f"\nretrieve = \'{retrieve}\'\nvariables = ["KEY"]\n'
     assert isinstance(configured_system("code", written(tmp_path, text)), SystemTarget)

@@ -120,6 +120,20 @@ def test_a_diagnosis_leaves_out_what_it_cannot_tell_and_a_second_reading_tells_s
     assert "2 answers could not be scored and are left out" in text
 
 
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "1 of the failures may be right"), ("zh", "1 个可能是对的答案")]
+)
+def test_a_diagnosis_says_which_of_its_failures_the_metric_cannot_tell(
+    language: str, words: str, tmp_path: Path
+) -> None:
+    phrase = {"id": "p", "question": "Who signs?", "reference": "the head of the respective department",
+              "answer": "Whoever leads the department."}  # fmt: skip
+    result = diagnose([*rows(0, 3, 1), phrase], run=tmp_path / "d.run")
+    with result.open() as run:
+        text = "".join(opening_text(run.summaries(language=language), language=language).split())
+    assert words.replace(" ", "") in text
+
+
 def test_a_comparison_counts_unsure_answers_as_missing_pairs(tmp_path: Path) -> None:
     evaluate(rows(16, 8, 0), metrics=["answer_match"], run=tmp_path / "a.run")
     wrong = [{**row, "answer": "No idea"} for row in rows(16, 8, 0)]

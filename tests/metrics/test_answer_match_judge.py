@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.metrics.judge.judges import shown_in
 
 from ragstone.errors import TimedOut
 from ragstone.metrics import Tools
 from ragstone.metrics.answer_match_judge import AnswerMatchJudge
 from ragstone.models.scripted import Scripted
-from ragstone.types import Case, Query, Request, Response, Sample, Score
+from ragstone.types import Case, Query, Request, Response, Sample, Score, Turn
 
 LONG = "At any time of the year except in the two weeks before the annual stocktaking."
 
@@ -80,3 +81,15 @@ async def test_an_unusable_reply_is_asked_again_and_then_fails_and_so_does_a_jud
     score, _ = await judged(away, case(), "Not before stocktaking.")
     assert score.status == "failed"
     assert "too late" in score.reason
+
+
+async def test_each_judgement_asks_anew_and_a_question_of_a_conversation_stands_after_what_was_said() -> None:
+    answer = "Not before stocktaking."
+    history = (Turn("user", "Tell me about leave."), Turn("assistant", "Of what kind?"))
+    plain = case()
+    query = replace(plain.query, history=history)
+    one = replace(plain, condition={"judge_repeat": 2}, query=query)
+    _, (request,) = await judged(reply(), one, answer)
+    assert request.sample == 2
+    assert "Tell me about leave." in shown_in(request)["question"]
+    assert plain.query.question in shown_in(request)["question"]

@@ -13,10 +13,11 @@ from ragstone.metrics import Tools
 from ragstone.metrics._references import filled
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.judge.claims import JudgeFailed
+from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.request import ask, turns_of
-from ragstone.text import detect, estimate_tokens
+from ragstone.text import estimate_tokens
 from ragstone.types import Case, Model, Need, Response, Score, Usage
 
 _VERDICT_TOKENS = 35  # {"reason": "…", "verdict": "stated"}
@@ -68,11 +69,12 @@ class AnswerMatchJudge:
         if rule.status != "unsure":
             return rule
         steps: list[JudgeStep] = []
-        prompt = self.prompts.get("match", self.language or _language(case))
+        texts = Texts.of(case, response, self.language)
         try:
             reply = await ask(
-                self.judge, prompt, _shown(case, response), steps=steps, sample=case.query.repeat, nonce=self.nonce
-            )
+                self.judge, self.prompts.get("match", texts.language), _shown(case, texts), steps=steps,
+                sample=texts.sample, nonce=self.nonce,
+            )  # fmt: skip
         except JudgeFailed as error:
             return Score.failed(str(error), evidence=evidence(steps, rule.evidence))
         stated = reply["verdict"] == "stated"
@@ -84,19 +86,14 @@ class AnswerMatchJudge:
         """What the judge takes for this answer: nothing where the rule is sure."""
         if AnswerMatch().score(case, response).status != "unsure":
             return Usage()
-        prompt = self.prompts.get("match", self.language or _language(case))
-        tokens = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, _shown(case, response)))
-        return Usage(tokens, _VERDICT_TOKENS, requests=1)
+        texts = Texts.of(case, response, self.language)
+        turns = turns_of(self.prompts.get("match", texts.language), _shown(case, texts))
+        return Usage(sum(estimate_tokens(turn.content) for turn in turns), _VERDICT_TOKENS, requests=1)
 
 
-def _language(case: Case) -> str:
-    spoken = case.query.language or case.sample.language or detect(case.query.question)
-    return "zh" if spoken == "zh" else "en"
-
-
-def _shown(case: Case, response: Response) -> Mapping[str, Any]:
+def _shown(case: Case, texts: Texts) -> Mapping[str, Any]:
     reference = "; ".join(slot[0] for slot in filled(case.sample))
-    return {"question": case.query.question, "reference": reference, "answer": response.answer}
+    return {"question": texts.asked, "reference": reference, "answer": texts.answer}
 
 
 PLUGINS = {"answer_match.judge": AnswerMatchJudge}

@@ -213,6 +213,11 @@ class Observations(ABC):
             return self._by_second_reading(condition) if is_unsure(record) else "unscored"
         return "right" if found.right else "refused" if found.cause == "wrong_refusal" else "wrong"
 
+    def is_unsure(self, condition: str) -> bool:
+        """Whether the metric cannot tell about the answer under a condition, so that a second reading decided."""
+        record = self.records.get(condition)
+        return record is not None and record.response is not None and is_unsure(record)
+
     def _by_second_reading(self, condition: str) -> str:
         """The outcome where the metric cannot tell."""
         if self._reads_right(condition):

@@ -199,6 +199,8 @@ class _Summary:
         unscored = len(self.items) - fall.as_is.n
         if unscored and fall.as_is.n:
             yield self.words["left_out"].format(n=unscored)
+        if unsure := sum(item.evidence.is_unsure("as_is") for item in self.wrong):
+            yield self.words["unsure"].format(n=unsure)
         if fall.changes.value:
             yield self.words["changes"].format(share=f"{100 * fall.changes.value:.0f}%", n=fall.changes.n)
         yield self.words["read"]
