@@ -13,6 +13,7 @@ from ragstone.comparison.difference_tables import comparison_tables
 from ragstone.models.scripted import Scripted
 from ragstone.report.opening_text import opening_text
 from ragstone.runs import open_run
+from ragstone.stats import Estimate, decisive_interval
 
 LONG = "At any time except in the two weeks before the stocktaking of group {n}. The lead decides about exceptions."
 
@@ -32,8 +33,12 @@ def rows(unsure: int, right: int, wrong: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("language", "verdict", "note"),
     [
-        ("en", "6 of 8 answers are right", "between 0.50 and 0.83"),
-        ("zh", "8 个答案中 6 个正确", "0.50 与 0.83 之间"),
+        (
+            "en",
+            "6 to 10 of 12 answers are right (50% to 83%); answer_match cannot tell about 4",
+            "between 0.50 and 0.83",
+        ),
+        ("zh", "12 个答案中 6 至 10 个正确（50% 至 83%）；其中 4 个 answer_match 无法判断", "0.50 与 0.83 之间"),
     ],
 )
 def test_the_verdict_counts_unsure_answers_apart_and_the_table_bounds_the_mean(
@@ -42,11 +47,12 @@ def test_the_verdict_counts_unsure_answers_apart_and_the_table_bounds_the_mean(
     result = evaluate(rows(4, 6, 2), metrics=["answer_match"], run=tmp_path / "u.run")
     summary = result.summary["answer_match"]
     assert (summary["n"], summary["unsure"], summary["total"]) == (8, 4, 12)
+    worst, best = (Estimate.of_mean([1.0] * right + [0.0] * (12 - right)) for right in (6, 10))
+    assert (summary["low"], summary["high"]) == (worst.low, best.high)
     with result.open() as run:
         text = opening_text(run.summaries(language=language), language=language)
     flat = " ".join(text.split())
     assert verdict in flat
-    assert {"en": "4 more may say the reference in other words", "zh": "另有 4 个答案可能换了说法"}[language] in flat
     assert "answer_match.judge" in flat
     (table,) = [table for table in result.tables(language=language) if table.id == "eval-scores"]
     assert {"en": "Unsure", "zh": "不确定"}[language] in table.columns
@@ -82,6 +88,11 @@ def test_a_gate_decides_only_what_does_not_depend_on_the_unsure_answers(
     assert (result.verdict, result.unsure, result.coverage) == (verdict, unsure, 1.0)
     assert reason in result.reason
     assert f", {unsure} unsure" in result.line
+    n = unsure + right + wrong
+    ends = [decisive_interval([1.0] * most + [0.0] * (n - most)) for most in (right, right + unsure)]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    assert (result.low, result.high) == (ends[0][0], ends[1][1])
     assert f"不确定 {unsure} 个" in result.line_in("zh")
 
 

@@ -200,7 +200,7 @@ def _result(
     interval = decisive_interval(values, groups=samples)
     verdict, reason = _verdict(gate, mean, interval, len({*samples}), mode)
     if counts.unsure:
-        verdict, reason = _verdict_at_worst_and_best(gate, counts, mode)
+        verdict, reason, interval = _verdict_at_worst_and_best(gate, counts, mode)
     if (scored or counts.unsure) and counts.coverage < min_coverage:
         verdict, reason = "unknown", ("coverage", {"coverage": counts.coverage, "least": min_coverage})
     low, high = interval or (None, None)
@@ -213,19 +213,23 @@ def _result(
     )  # fmt: skip
 
 
-def _verdict_at_worst_and_best(gate: Gate, counts: _ScoreCounts, mode: str) -> tuple[Verdict, GateReason]:
-    """The verdict that holds whether the values that a rule cannot tell are 0 or 1; "unknown" where it depends on
-    them."""
+def _verdict_at_worst_and_best(gate: Gate, counts: _ScoreCounts, mode: str) -> tuple[Verdict, GateReason, Interval]:
+    """The verdict that holds whether the values that a rule cannot tell are 0 or 1, "unknown" where it depends on them;
+    and the interval from the lower end of the one to the upper end of the other."""
     verdicts: list[tuple[Verdict, GateReason]] = []
+    intervals: list[Interval] = []
     for value in (0.0, 1.0):
         every = [*counts.scored, *((sample, value) for sample in counts.unsure)]
         samples, values = [sample for sample, _ in every], [known for _, known in every]
-        interval = decisive_interval(values, groups=samples)
-        verdicts.append(_verdict(gate, math.fsum(values) / len(values), interval, len({*samples}), mode))
+        intervals.append(decisive_interval(values, groups=samples))
+        verdicts.append(_verdict(gate, math.fsum(values) / len(values), intervals[-1], len({*samples}), mode))
     (verdict, (key, details)), (other, _) = verdicts
+    least, most = intervals
+    interval = None if least is None or most is None else (least[0], most[1])
     if verdict != other:
-        return "unknown", ("depends", {"n": len(counts.unsure)})
-    return verdict, (f"{key}_anyway" if key in ("right_side", "wrong_side", "mean_decides") else key, details)
+        return "unknown", ("depends", {"n": len(counts.unsure)}), interval
+    anyway = key in ("right_side", "wrong_side", "mean_decides")
+    return verdict, (f"{key}_anyway" if anyway else key, details), interval
 
 
 def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -157,7 +157,8 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
                 continue
             scores.failed += score.status == "failed"
             scores.not_applicable += score.status == "not_applicable"
-            scores.unsure += score.status == "unsure"
+            if score.status == "unsure":
+                scores.unsure_places.append(place)
             reason = score.reason if score.reason in scores.reasons or len(scores.reasons) < _REASONS else "…"
             scores.reasons[reason] += 1
     possible = answerable(record.case)

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ class MetricScores:
     places: "array[int]" = field(default_factory=lambda: array("i"))
     failed: int = 0
     not_applicable: int = 0
-    unsure: int = 0  # a rule that knows that it cannot tell
+    unsure_places: "array[int]" = field(default_factory=lambda: array("i"))  # where a rule knows that it cannot tell
     reasons: Counter[str] = field(default_factory=Counter)
     read: int = 0  # values by a judge, about which a rule was unsure
     unasked: int = 0  # cases that are not scored yet
@@ -35,16 +35,30 @@ class MetricScores:
         self.places.append(place)
 
     @property
+    def unsure(self) -> int:
+        return len(self.unsure_places)
+
+    @property
     def total(self) -> int:
         return len(self.values) + self.failed + self.not_applicable + self.unsure + self.unasked
 
     def mean(self, *, gated: bool = False) -> Estimate:
-        """The mean of the values; the values of one sample form a cluster. `gated`: with the interval that decides a
-        gate, so that one screen has one interval of a mean."""
+        """The mean of the values; the values of one sample form a cluster. What a rule cannot tell widens its interval:
+        it begins where that of all these as 0 does, and ends where that of all as 1 does. `gated`: with the interval
+        that decides a gate, so that one screen has one interval of a mean."""
         if not self.values:
             return Estimate(total=self.total)
-        groups = self.samples.groups(self.places)
-        return Estimate.of_mean(self.values, groups=groups, total=self.total, decisive=gated)
+        found = self._estimate(self.values, self.places, gated)
+        if not self.unsure:
+            return found
+        places = self.places + self.unsure_places
+        least, most = (
+            self._estimate(self.values + array("d", [value]) * self.unsure, places, gated) for value in (0.0, 1.0)
+        )
+        return replace(found, low=least.low, high=most.high)
+
+    def _estimate(self, values: "array[float]", places: "array[int]", gated: bool) -> Estimate:
+        return Estimate.of_mean(values, groups=self.samples.groups(places), total=self.total, decisive=gated)
 
     def bounds(self) -> tuple[float, float]:
         """The mean if all that is unsure were 0, and if it were 1."""

@@ -98,11 +98,7 @@ class _Summary:
         if right is None:
             text = self.words["verdict"].format(system=system, figures=figures, n=n)
         else:
-            text = self.words["right_verdict"].format(
-                system=system, right=f"{right.count:,}", n=f"{right.share.n:,}", share=percent(right.share)
-            )
-            if unsure := tally.metrics[right.metric].unsure:
-                text += self.words["unsure"].format(n=f"{unsure:,}", metric=right.metric)
+            text = self._share_right(system, right, tally.metrics[right.metric].unsure)
             if figures or len(first.values) < first.total - first.not_applicable - first.unsure:
                 figures = self.words["right_figures"].format(figures=figures) if figures else ""
                 text += figures + self.words["on"].format(n=n)
@@ -110,6 +106,19 @@ class _Summary:
             refused = sum(declined for _, declined in impossible)
             text += self.words["refused"].format(refused=refused, n=len(impossible))
         return text + self.words["stop"]
+
+    def _share_right(self, system: str, right: _Right, unsure: int) -> str:
+        """How many answers are right; where the metric cannot tell about some, at least and at most."""
+        if not unsure:
+            return self.words["right_verdict"].format(
+                system=system, right=f"{right.count:,}", n=f"{right.share.n:,}", share=percent(right.share)
+            )
+        n = right.share.n + unsure
+        least, most = right.count, right.count + unsure
+        return self.words["right_between"].format(
+            system=system, least=f"{least:,}", most=f"{most:,}", n=f"{n:,}", low=f"{100 * least / n:.0f}",
+            high=f"{100 * most / n:.0f}", unsure=f"{unsure:,}", metric=right.metric,
+        )  # fmt: skip
 
     def _right(self, tally: ScoreTally) -> _Right | None:
         """The share of right answers as the cards count them: by the metric that decides, and refusals of questions
