@@ -143,6 +143,8 @@ def test_a_diagnosis_says_which_of_its_failures_the_metric_cannot_tell(
     with result.open() as run:
         text = "".join(opening_text(run.summaries(language=language), language=language).split())
     assert words.replace(" ", "") in text
+    least, most = (Estimate.of_count(right, 5) for right in (3, 4))
+    assert f"60%[{100 * (least.low or 0):.0f},{100 * (most.high or 0):.0f}]" in text
 
 
 def test_a_comparison_counts_unsure_answers_as_missing_pairs(tmp_path: Path) -> None:

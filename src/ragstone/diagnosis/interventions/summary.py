@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
 from ragstone.diagnosis.interventions.advice import Effect, Fix, advice_text, change_text, fixes
@@ -53,6 +54,7 @@ class _Summary:
         self.words, self.language = messages(__name__, language), language
         self.items, self.price = items, price
         self.wrong = [item for item in items if is_scored(item) and item.right("as_is") != 1]
+        self.unsure = sum(item.evidence.is_unsure("as_is") for item in self.wrong)
         self.sizes = Counter(bar_of(item) for item in self.wrong)
 
     def of(self, system: str) -> Summary:
@@ -68,6 +70,9 @@ class _Summary:
     def _share_right(self, system: str, right: Estimate) -> str:
         if right.value is None:
             return self.words["unscored"].format(system=system, n=len(self.items))
+        if self.unsure and right.low is not None:  # at most as high as if these were right
+            right_or_unsure = sum(item.right("as_is") == 1 for item in self.items) + self.unsure
+            right = replace(right, high=Estimate.of_count(right_or_unsure, right.n).high)
         low, high = f"{100 * (right.low or 0.0):.0f}", f"{100 * (right.high or 0.0):.0f}"
         interval = "" if right.low is None else f" [{low}, {high}]"
         return self.words["answers"].format(system=system, share=f"{100 * right.value:.0f}%{interval}", n=right.n)
@@ -199,8 +204,8 @@ class _Summary:
         unscored = len(self.items) - fall.as_is.n
         if unscored and fall.as_is.n:
             yield self.words["left_out"].format(n=unscored)
-        if unsure := sum(item.evidence.is_unsure("as_is") for item in self.wrong):
-            yield self.words["unsure"].format(n=unsure)
+        if self.unsure:
+            yield self.words["unsure"].format(n=self.unsure)
         if fall.changes.value:
             yield self.words["changes"].format(share=f"{100 * fall.changes.value:.0f}%", n=fall.changes.n)
         yield self.words["read"]
