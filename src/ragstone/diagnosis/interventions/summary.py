@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 
 from ragstone.diagnosis.interventions.advice import Effect, Fix, advice_text, change_text, fixes
@@ -68,13 +67,13 @@ class _Summary:
         return Summary(self.words["title"], self._joined(sentences), tuple(self._bars(fall)), tuple(actions), notes)
 
     def _share_right(self, system: str, right: Estimate) -> str:
+        """Its interval ends where that of all answers as right does about which the metric cannot tell."""
         if right.value is None:
             return self.words["unscored"].format(system=system, n=len(self.items))
-        if self.unsure and right.low is not None:  # at most as high as if these were right
-            right_or_unsure = sum(item.right("as_is") == 1 for item in self.items) + self.unsure
-            right = replace(right, high=Estimate.of_count(right_or_unsure, right.n).high)
-        low, high = f"{100 * (right.low or 0.0):.0f}", f"{100 * (right.high or 0.0):.0f}"
-        interval = "" if right.low is None else f" [{low}, {high}]"
+        least, most = right.low, right.high
+        if self.unsure and least is not None:
+            most = Estimate.of_count(sum(item.right("as_is") == 1 for item in self.items) + self.unsure, right.n).high
+        interval = "" if least is None else f" [{100 * least:.0f}, {100 * (most or 0.0):.0f}]"
         return self.words["answers"].format(system=system, share=f"{100 * right.value:.0f}%{interval}", n=right.n)
 
     def _why_unknown(self) -> str:
