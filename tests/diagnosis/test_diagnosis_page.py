@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -265,6 +266,36 @@ def test_a_link_to_a_case_opens_it(mixed: DiagnosisResult, opened: Open, tmp_pat
     assert not page.locator("#case-q04").is_visible()
     page.evaluate("location.hash = '#case-q04'")
     page.locator("#case-q04").wait_for(state="visible", timeout=5_000)
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory: pytest.TempPathFactory) -> DiagnosisResult:
+    """80 questions, most of them answered wrongly: the example's application with its faulty retriever."""
+    handbook = Path(__file__).parents[2] / "examples" / "handbook"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HANDBOOK_FAULT", "retriever")
+        app = runpy.run_path(str(handbook / "app.py"))
+    return diagnose(
+        handbook / "questions.csv", app["ask"], retriever=app["search"], corpus=handbook / "docs",
+        run=tmp_path_factory.mktemp("lost") / "d.run",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_80_questions_print_on_six_pages_and_what_the_reader_opened_is_printed_in_full(
+    lost: DiagnosisResult, opened: Open, tmp_path: Path, language: str
+) -> None:
+    html = page_of(lost, tmp_path, language)
+    assert html.count('<details class="case">') >= 60
+    page = opened(html).page
+    page.emulate_media(media="print")
+    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 6
+    first = page.locator("details.case").first
+    assert first.locator("summary .q").is_visible()
+    assert not first.locator("h4").first.is_visible()
+    first.evaluate("details => details.open = true")
+    assert first.locator("h4").first.is_visible()
+    assert not page.locator("details.case").nth(1).locator("h4").first.is_visible()
 
 
 class Hostile:
