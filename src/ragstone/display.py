@@ -80,7 +80,7 @@ class Chart(Frozen, frozen=True):
     shows the values in the cells from the start, `ticks_x` and `ticks_y` replace the names of columns and rows, and
     `signed` values are differences in [-1, 1]. Consecutive maps of one `figure` (its title) are one: those of a
     `step` stand side by side, each under its `panel`, and the reader moves from step to step. "grid": the same with
-    few cells, each with its figure, the best outlined. y is a share in [0, 1] where `percent`. `stacked` bars of a
+    few cells, each with its figure, the best outlined, or the `lowest` of each row. y is a share in [0, 1] where `percent`. `stacked` bars of a
     category stand end to end. `alt` is the text alternative: what a reader who cannot see the picture should know.
     `marks` of lines; `zoom`: the axis of lines spans their values only. `leading`: shown beside the verdict."""
 
@@ -98,12 +98,19 @@ class Chart(Frozen, frozen=True):
     marks: tuple[ChartMark, ...] = ()
     zoom: bool = False
     leading: bool = False
+    lowest: bool = False
     ticks_x: tuple[Tick, ...] = ()
     ticks_y: tuple[Tick, ...] = ()
     signed: bool = False
     figure: str = ""
     step: str = ""
     panel: str = ""
+
+    def outlined(self) -> list[float | None]:
+        """The value that is outlined in each row of a grid."""
+        lowest = [min((point.y for point in series.points), default=None) for series in self.series]
+        best = max((point.y for series in self.series for point in series.points), default=None)
+        return lowest if self.lowest else [best] * len(self.series)
 
 
 BarKind: TypeAlias = Literal["level", "gain", "loss", "rest", "unmeasured"]
@@ -125,7 +132,7 @@ class Bar(Frozen, frozen=True):
 class Dot(Frozen, frozen=True):
     """A metric of a system as a dot in [0, 1] with its interval. `text`: its figure; `gate`: its threshold; `bins`: the
     number of scores in each tenth from 0 to 1; `lower`: lower is better; `samples`: the ids of the worst. `signed`: a
-    difference in [-1, 1], of which `tone` says whether it is seen to be good or bad."""
+    difference in [-1, 1], of which `tone` says whether it is seen to be good or bad. `about`: what is measured."""
 
     label: str
     value: float
@@ -138,6 +145,7 @@ class Dot(Frozen, frozen=True):
     samples: tuple[str, ...] = ()
     signed: bool = False
     tone: Literal["", "good", "missed"] = ""
+    about: str = ""
 
 
 class Action(Frozen, frozen=True):

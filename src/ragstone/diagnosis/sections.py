@@ -24,7 +24,7 @@ from ragstone.report.html import lang_attribute, marked
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas, Section, View
 from ragstone.report.sections.opening import anchor
-from ragstone.report.sections.worst_answers import OWN_CASES, Card, case_name, free_anchor
+from ragstone.report.sections.worst_answers import OWN_CASES, Card, free_anchor, linked_question
 from ragstone.text import find_answer
 from ragstone.text.quotes import find_quote
 from ragstone.types import Benchmark, Passage, Record, Run
@@ -190,7 +190,13 @@ def _card(page: _Page, item: Diagnosed, *, opened: bool = False) -> Card:
         lost=list(_lost(page, item)), evidence=list(_evidence(page, item)), asked=list(_asked(page, item)),
     )  # fmt: skip
     return Card(
-        at, item.id, case_name(first), item.cause.name, item.cause.name, (0.0, first.case.id, first.system_id), html
+        at,
+        item.id,
+        linked_question(first),
+        item.cause.name,
+        item.cause.name,
+        (0.0, first.case.id, first.system_id),
+        html,
     )
 
 

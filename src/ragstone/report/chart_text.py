@@ -6,12 +6,13 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from ragstone.display import Chart, Point
-from ragstone.messages import messages
+from ragstone.messages import messages, wrapped
 from ragstone.report.sanitize import one_line
 
 _MOST = 12  # systems, rows or bars of a chart; more are counted
 _MOST_COLUMNS = 10  # of a grid
 _NAME = 28
+_HEAD, _INTERVAL = 3, 16  # lines of a heading of a grid; columns of "▶ 100% [99, 100]"
 _STEPS = "▁▂▃▄▅▆▇█"
 _SHADES = "·░▒▓█"
 
@@ -48,21 +49,25 @@ def _figure(point: Point) -> str:
 
 
 def _grid(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str]:
-    """A row of figures for each series, the best between arrows."""
+    """A row of figures for each series, the outlined ones after arrows; their intervals where there is room."""
     rows = chart.series[:_MOST]
     names, widest = _named([series.name for series in rows])
-    best = max((point.y for series in chart.series for point in series.points), default=0.0)
     room = max(1, min(_MOST_COLUMNS, len(chart.categories), (width - widest - 2) // 10))
-    heads = [one_line(name, 40) for name in chart.categories[:room]]
-    size = max(8, min((width - widest - 2) // room - 2, max(map(cell_len, heads), default=8)))
-    heads = [one_line(name, size) for name in heads]
-    yield "  " + " " * widest + "".join("  " + " " * (size - cell_len(head)) + head for head in heads)
-    for name, series in zip(names, rows, strict=True):
-        cells = {int(point.x): point.y for point in series.points}
-        texts = ["–" if at not in cells else f"{'▶ ' * (cells[at] == best)}{cells[at]:.0%}" for at in range(room)]
+    most = max(8, (width - widest - 2) // room - 2)
+    heads = [wrapped(one_line(name, 80), most)[:_HEAD] for name in chart.categories[:room]]
+    shown = _figure if most >= _INTERVAL else (lambda point: f"{point.y:.0%}")
+    table = []
+    for series, outlined in zip(rows, chart.outlined(), strict=False):
+        cells = {int(point.x): f"{'▶ ' * (point.y == outlined)}{shown(point)}" for point in series.points}
+        table.append([cells.get(at, "–") for at in range(room)])
+    size = min(most, max(map(cell_len, (text for texts in (*heads, *table) for text in texts)), default=8))
+    for at in range(-max(map(len, heads), default=0), 0):
+        line = [fitted(head[at], size) if -at <= len(head) else "" for head in heads]
+        yield "  " + " " * widest + "".join("  " + " " * (size - cell_len(text)) + text for text in line)
+    for name, texts in zip(names, table, strict=True):
         yield f"  {name}" + "".join(f"  {text:>{size}}" for text in texts)
     yield from _more(len(chart.series) - len(rows), words)
-    yield f"  {words['best']}"
+    yield f"  {words['lowest' if chart.lowest else 'best']}"
 
 
 def _bars(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str]:

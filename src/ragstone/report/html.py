@@ -52,19 +52,23 @@ _TINTS = 5
 
 
 def _grid_html(view: Canvas, chart: Chart) -> Markup:
-    """Shares as a table of tinted cells, the best outlined."""
-    best = max((point.y for series in chart.series for point in series.points), default=0.0)
+    """Shares as a table of tinted cells, the best outlined, or the lowest of each row."""
 
-    def cell(point: Point) -> dict[str, Any]:
+    def cell(point: Point, outlined: float | None) -> dict[str, Any]:
         ends = None if point.low is None or point.high is None else f"{100 * point.low:.0f}–{100 * point.high:.0f}"
         tint = min(_TINTS - 1, int(_TINTS * point.y))
-        return {"value": f"{100 * point.y:.0f}%", "interval": ends, "tint": tint, "best": point.y == best}
+        return {"value": f"{100 * point.y:.0f}%", "interval": ends, "tint": tint, "best": point.y == outlined}
 
     rows = []
-    for series in chart.series:
-        points = {int(point.x): cell(point) for point in series.points}
+    for series, outlined in zip(chart.series, chart.outlined(), strict=True):
+        points = {int(point.x): cell(point, outlined) for point in series.points}
         rows.append((one_line(series.name, 80), [points.get(at) for at in range(len(chart.categories))]))
-    return view.html("report/grid.html", chart=chart, rows=rows)
+    return view.html(
+        "report/grid.html",
+        chart=chart,
+        rows=rows,
+        key=view.words["outlined_lowest" if chart.lowest else "outlined_best"],
+    )
 
 
 _SHAPES = {

@@ -15,6 +15,7 @@ from ragstone.metrics.mirage_official import em_loose, token_set_f1
 from ragstone.metrics.rank import PLUGINS as RANK_METRICS
 from ragstone.plans import Plan
 from ragstone.stats import Estimate
+from ragstone.stats.decision import Decision, decide
 from ragstone.structs import Scalar
 from ragstone.types import NO_ANSWER, Case, Record
 
@@ -221,6 +222,13 @@ class MirageTally:
                 return None
             self._crosstabs[key] = self._build_crosstab(answered, rule)
         return self._crosstabs[key]
+
+    def paired(self, first: tuple[str, Condition], second: tuple[str, Condition], rule: str) -> Decision:
+        """How far the second pair of a system and a condition is right more often than the first, by the answers to the
+        questions that both have."""
+        columns = [self.answers[system][condition] for system, condition in (first, second)]
+        a, b, groups = self._build_crosstab(columns, rule).pairs()
+        return decide(a, b, groups=groups)
 
     def _build_crosstab(self, columns: Sequence[Answers], rule: str) -> CrossTab:
         scored = 1 << (_RULE_BIT + 2 * self.rules.index(rule))

@@ -1,7 +1,8 @@
 """The verdict of a MIRAGE run: the best pair of a system and a retriever, and the best context of each system; without
 systems, what each retriever found."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.benchmarks.mirage.aggregate import BASE, ORACLE, Condition, MirageTally, tally_records
@@ -13,6 +14,7 @@ from ragstone.benchmarks.mirage.tables import headline_of
 from ragstone.benchmarks.verdicts import asked, percent
 from ragstone.display import Action, Figure, Summary
 from ragstone.messages import messages
+from ragstone.stats.decision import LEVEL
 from ragstone.types import Run
 
 _GAP = 0.05  # a share of the questions that is worth a change
@@ -39,7 +41,7 @@ class Verdicts:
         self.words, self.language, self.tally = messages(__name__, language), language, tally
         self.names = Names(tally, self.words)
         self.ks = options_of(meta).get("ks", ())
-        rule = headline_of(meta)
+        self.rule = rule = headline_of(meta)
         self.right = {(system, at): counts.share(is_right) for system, at, counts in tally.scored(rule)}
         preparation = meta.get("preparation")
         self.tokens = {(price.system, price.condition): price.tokens for price in priced(tally, rule, preparation)}
@@ -52,19 +54,38 @@ class Verdicts:
 
     def best_pair(self) -> str:
         """The best pair, and the next one with another system or retriever."""
-        first, *others = self._ranked()
-        text = self._filled("best_pair", first)
-        alone = (first[0], first[1].retriever)
-        other = next((pair for pair in others if (pair[0], pair[1].retriever) != alone), None)
-        return text if other is None else f"{text}\n{self._filled('next', other)}"
+        ranked = self._ranked()
+        return self._filled("best_pair", ranked[0]) + self._next("next", ranked)
 
     def of(self, system: str) -> str:
-        """The best context of a system, and the figures without passages and with the right ones."""
-        text = self._filled("best_of", self._ranked(system)[0])
+        """The best context of a system, the figures without passages and with the right ones, and, where it is the only
+        system, the next context."""
+        ranked = self._ranked(system)
+        text = self._filled("best_of", ranked[0])
         for name, at in (("without", BASE), ("with_right", ORACLE)):
             if (system, at) in self.right:
                 text += self.words[name].format(figure=percent(self.right[system, at]))
-        return text + self.words["stop"]
+        alone = len({name for name, _ in self.right}) == 1
+        return text + self.words["stop"] + (self._next("next_of", ranked) if alone else "")
+
+    def _next(self, text: str, ranked: Sequence[_Pair]) -> str:
+        """A line of the next best pair of another system or retriever, compared with the best one by the questions of
+        both. The best is chosen from many, so its interval holds for all comparisons of two of them at once."""
+        best, *others = ranked
+        alone = (best[0], best[1].retriever)
+        other = next((pair for pair in others if (pair[0], pair[1].retriever) != alone), None)
+        if other is None:
+            return ""
+        decision = self.tally.paired(best, other, self.rule)
+        level = LEVEL / math.comb(len(ranked), 2)
+        if (ends := decision.interval(level)) is None:
+            told = ""
+        else:
+            words = self.words["fewer" if decision.p < level else "fewer_open"]
+            gap, high, low = (f"{-100 * end:.0f}".replace("-0", "0").replace("-", "−")
+                              for end in (decision.difference, *ends))  # fmt: skip
+            told = words.format(gap=gap, low=low, high=high, n=f"{decision.units:,}")
+        return "\n" + self._filled(text, other) + told + self.words["stop"]
 
     def figures(self, system: str) -> Iterator[Figure]:
         """Its best context, the next best one, and the right passages: all of the same questions."""

@@ -12,7 +12,9 @@ from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS, deciding_metric,
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.benchmarks.verdicts import asked, percent, score
 from ragstone.display import Action, Dot, Summary
+from ragstone.errors import UnknownName
 from ragstone.messages import messages
+from ragstone.metrics.catalogue import in_language, installed_entry
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
@@ -148,8 +150,16 @@ class _Summary:
             lower = lower_is_better(name, self.meta)
             yield Dot(
                 name, mean.value, mean.low, mean.high, score(mean), self.gates.get(name), _bins(scores), lower,
-                scores.extremes(_SAMPLES, lower=lower),
+                scores.extremes(_SAMPLES, lower=lower), about=self._about(name),
             )  # fmt: skip
+
+    def _about(self, name: str) -> str:
+        """What a metric measures, in half a line; "" for one that is not installed."""
+        try:
+            about = installed_entry(name).about
+        except UnknownName:
+            return ""
+        return about if self.language == "en" else in_language(name, self.language)
 
 
 def _bins(scores: MetricScores) -> tuple[int, ...]:

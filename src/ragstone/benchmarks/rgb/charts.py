@@ -1,9 +1,9 @@
 """The charts of RGB, one for each ability: accuracy against noise for each language, and shares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragstone.benchmarks.rgb import extra_tables
+from ragstone.benchmarks.rgb import extra_tables, summary
 from ragstone.benchmarks.rgb.aggregate import (
     RgbCounts,
     RgbKey,
@@ -13,9 +13,11 @@ from ragstone.benchmarks.rgb.aggregate import (
     share_text,
 )
 from ragstone.benchmarks.rgb.published import RgbSetting, paper, reasons_apart
+from ragstone.benchmarks.rgb.summary import hardest
 from ragstone.benchmarks.rgb.tables import HasOptions, setting
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
+from ragstone.stats import Estimate
 from ragstone.types import Run
 
 _TABLE = {"noise": 1, "integration": 5}
@@ -24,9 +26,12 @@ _TABLE = {"noise": 1, "integration": 5}
 def charts(run: Run, benchmark: HasOptions, language: str = "en") -> list[Chart]:
     """The charts of a run that have data, in the language of the report."""
     counts = count_run(run, scoring=str(benchmark.options.get("scoring", "default")), kinds=False)
-    drawer = _RgbCharts(counts, setting(benchmark.options), messages(__name__, language))
+    drawer = _RgbCharts(
+        counts, setting(benchmark.options), messages(__name__, language), messages(summary.__name__, language)
+    )
     languages = list(dict.fromkeys(of for _, of in extra_tables.systems(counts)))
-    drawn = [drawer.curve(ability, of) for ability in _TABLE for of in languages]
+    drawn = [drawer.grid()]
+    drawn += [drawer.curve(ability, of) for ability in _TABLE for of in languages]
     drawn += [drawer.bars(ability, languages) for ability in ("rejection", "counterfactual")]
     return [chart for chart in drawn if chart.series]
 
@@ -38,6 +43,7 @@ class _RgbCharts:
     counts: RgbCounts
     setting: RgbSetting
     words: Mapping[str, str]
+    summary_words: Mapping[str, str]
 
     def bars(self, ability: str, languages: Sequence[str]) -> Chart:
         """Bars: one category for each language of the questions, one series for each system."""
@@ -61,8 +67,37 @@ class _RgbCharts:
         return Chart(
             f"rgb-{ability}", self.words[f"chart_{ability}"], "bars", tuple(series), y_label=self.words["share_right"],
             categories=tuple(language_name(language, self.words) for language in languages),
-            alt=self._sentence(descriptions), leading=True,
+            alt=self._sentence(descriptions),
         )  # fmt: skip
+
+    def grid(self) -> Chart:
+        """Each ability with the most noise, a row for each system and language: the worst row first."""
+        pairs = extra_tables.systems(self.counts)
+        several = len({of for _, of in pairs}) > 1
+        rows: dict[str, dict[str, Estimate]] = {}
+        for system, of in pairs:
+            name = self.words["row"].format(system=system, language=language_name(of, self.words))
+            cells = rows.setdefault(name if several else system, {})
+            cells |= {label: share for label, share, _ in hardest(self.counts, system, of, self.summary_words)}
+        rows = dict(sorted(rows.items(), key=lambda row: min((one.value or 0.0 for one in row[1].values()), default=1)))
+        columns = list(dict.fromkeys(label for cells in rows.values() for label in cells))
+        sizes = sorted({share.n for cells in rows.values() for share in cells.values()})
+        series = tuple(
+            Series(name, tuple(point for label, share in cells.items() for point in share.points(columns.index(label))))
+            for name, cells in rows.items()
+            if len(columns) > 1
+        )
+        title = self.words["chart_abilities"].format(n="–".join(f"{n:,}" for n in (sizes[:1] + sizes[1:][-1:])))
+        alt = self._sentence(
+            self.words["alt_system"].format(
+                system=name,
+                values=self.words["separator"].join(f"{label} {share_text(cells[label])}" for label in cells),
+            )
+            for name, cells in rows.items()
+        )
+        return Chart(
+            "rgb-abilities", title, "grid", series, categories=tuple(columns), alt=alt, leading=True, lowest=True
+        )
 
     def curve(self, ability: str, language: str) -> Chart:
         """Lines: accuracy by noise ratio, one for each system, with the paper's models where they are comparable."""
@@ -127,5 +162,5 @@ class _RgbCharts:
             if of == language
         ]
 
-    def _sentence(self, descriptions: list[str]) -> str:
+    def _sentence(self, descriptions: Iterable[str]) -> str:
         return self.words["alt_join"].join(descriptions) + self.words["alt_end"]

@@ -1,4 +1,4 @@
-"""The verdict of an RGB run: where each system is worst, and the other abilities in a line for each language."""
+"""The verdict of an RGB run: where each system is worst, and what it reaches in each ability with the most noise."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,19 +10,23 @@ from ragstone.benchmarks.rgb.tables import HasOptions
 from ragstone.benchmarks.verdicts import asked, percent
 from ragstone.display import Figure, Summary
 from ragstone.messages import messages
+from ragstone.stats import Estimate
 from ragstone.types import Run
 
 
 def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str, Summary]:
-    """The verdict of each system with scored answers: the ability in which it is worst, then a line of the others for
-    each language of its questions, the worst first."""
+    """The verdict of each system with scored answers: the ability in which it is worst. Its figures are one for each
+    ability and language of its questions; a chart shows them side by side."""
     counts = count_run(run, scoring=str(benchmark.options.get("scoring", "default")), kinds=False)
     words = messages(__name__, language)
     pairs = extra_tables.systems(counts)
     several = len({of for _, of in pairs}) > 1
     shown: dict[str, dict[str, list[Figure]]] = {}
     for system, of in pairs:
-        if figures := list(_hardest(counts, system, of, words)):
+        if figures := [
+            Figure(label, percent(share), share.value, share.n, planned)
+            for label, share, planned in hardest(counts, system, of, words)
+        ]:
             shown.setdefault(system, {})[of] = figures
     summaries = {}
     for system, by_language in shown.items():
@@ -33,31 +37,22 @@ def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str
         )
         of_language = words["in_language"].format(language=names[first]) if several else ""
         n = asked(worst.n, worst.planned, language)
-        lines = [words["verdict"].format(system=system, name=of_language, figure=_told(worst, words), n=n)]
-        for of, figures in by_language.items():
-            others = sorted((one for one in figures if one is not worst), key=lambda one: one.value or 0.0)
-            if others:
-                told = words["and"].join(_told(figure, words) for figure in others)
-                least = min(others, key=lambda one: one.n)
-                n = asked(least.n, least.planned, language)
-                line = words["line" if len(others) == 1 else "line_each"]
-                lines.append(line.format(name=names[of] or words["also"], figures=told, n=n))
+        told = words["figure"].format(label=worst.label, share=worst.text)
+        verdict = words["verdict"].format(system=system, name=of_language, figure=told, n=n)
         named = [
             replace(figure, label=figure.label + (words["in_language"].format(language=names[of]) if several else ""))
             for of, figures in by_language.items()
             for figure in figures
         ]
-        summaries[system] = Summary("", "\n".join(lines), figures=tuple(named))
+        summaries[system] = Summary("", verdict, figures=tuple(named))
     return summaries
 
 
-def _told(figure: Figure, words: Mapping[str, str]) -> str:
-    return words["figure"].format(label=figure.label, share=figure.text)
-
-
-def _hardest(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) -> Iterator[Figure]:
-    """What the system reaches in each ability with the most noise that it was asked with; nothing is pooled over
-    conditions, and answers without documents are no part of it."""
+def hardest(
+    counts: RgbCounts, system: str, of: str, words: Mapping[str, str]
+) -> Iterator[tuple[str, Estimate, int]]:  # fmt: skip
+    """What the system reaches in each ability with the most noise that it was asked with, and how many answers were
+    asked for; nothing is pooled over conditions, and answers without documents are no part of it."""
     for ability in ABILITIES:
         keys = [key for key in counts.keys(ability) if (key.system, key.language) == (system, of)]
         if not keys:
@@ -65,6 +60,5 @@ def _hardest(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) 
         key = max(keys, key=lambda one: one.noise_ratio)
         tally = counts.cells[key].tally(extra_tables.HEADLINE[ability], counts.scoring)
         if tally is not None and tally.scored:
-            share = tally.share()
             label = words[f"figure_{ability}"].format(ratio=ratio_text(key.noise_ratio))
-            yield Figure(label, percent(share), share.value, tally.scored, counts.cells[key].total)
+            yield label, tally.share(), counts.cells[key].total

@@ -16,8 +16,9 @@ from ragstone.report.sections.configuration import notices_of
 from ragstone.report.sections.worst_answers import cards
 from ragstone.report.unfinished import unfinished_lines
 
-_LINKS = 3
+_LINKS = 2  # links to cases of a metric, and of a cause
 _MOST_LEADING = 6
+_ABOUT = 76  # characters of what a metric measures
 
 
 def anchor(system: int, group: str) -> str:
@@ -48,10 +49,10 @@ def block_of(
     sentences: Sequence[str], pictures: Sequence[Markup], actions: Sequence[tuple[str, Sequence[tuple[str, str]]]],
     *, heading: str, notes: str = "", charts: bool = False, alarms: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """Sentences with their pictures and what to do: a text with its links as (address, name). Beside `charts` only the
-    first sentence stands as a heading. `alarms` stand above everything else."""
+    """Sentences with their pictures and what to do: a text with its links as (address, name). Of more than two beside
+    `charts` only the first sentence stands as a heading. `alarms` stand above everything else."""
     charts = charts and bool(pictures)
-    heads = 1 if charts else len(sentences)
+    heads = 1 if charts and len(sentences) > 2 else len(sentences)
     return {
         "heads": sentences[:heads], "lines": sentences[heads:], "pictures": pictures, "actions": actions,
         "charts": charts, "heading": heading, "notes": notes, "alarms": alarms,
@@ -76,8 +77,9 @@ def _block(
     view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup], *, charts: bool = False
 ) -> dict[str, Any]:
     sentences = [line for *_, summary in numbered for line in summary.verdict.splitlines()]
+    linked: set[str] = set()  # a question is linked once
     actions = [
-        (action.text, _links(view, number, system, action))
+        (action.text, _links(view, number, system, action, linked))
         for number, system, summary in numbered
         for action in summary.actions
     ]
@@ -88,9 +90,9 @@ def _block(
     )  # fmt: skip
 
 
-def _links(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
-    """Where the cases behind an action are: their list, their group, or the first that the page shows, by the user's
-    ids."""
+def _links(view: View, number: int, system: str, action: Action, linked: set[str]) -> list[tuple[str, str]]:
+    """Where the cases behind an action are: their list, their group, or the first that the page shows and that are not
+    `linked` yet, as questions."""
     if action.cause and view.case_list:
         name, *causes = action.cause
         return [
@@ -99,15 +101,17 @@ def _links(view: View, number: int, system: str, action: Action) -> list[tuple[s
                 view.words["cases"],
             )
         ]
-    return [(f"#{at}", name) for at, name in _places(view, number, system, action)]
+    return [(f"#{at}", name) for at, name in _places(view, number, system, action, linked)]
 
 
-def _places(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
+def _places(view: View, number: int, system: str, action: Action, linked: set[str]) -> list[tuple[str, str]]:
     if action.cause:
         its, *causes = action.cause
         shown = [card for (name, _), card in cards(view).items() if name == its and card.cause in causes]
-        first = {card.sample: card for card in reversed(shown)}  # a question once
-        return [(card.at, card.name) for card in reversed(first.values())][:_LINKS]
+        new = {card.question: card for card in reversed(shown) if card.question not in linked}
+        few = list(reversed(new.values()))[:_LINKS]
+        linked |= {card.question for card in few}
+        return [(card.at, card.question) for card in few]
     if action.samples:
         return _samples(view, system, action.samples)
     return [(anchor(number, action.group), view.words["cases"])] if action.group else []
@@ -116,7 +120,9 @@ def _places(view: View, number: int, system: str, action: Action) -> list[tuple[
 def _samples(view: View, system: str, samples: Sequence[str]) -> list[tuple[str, str]]:
     """The cards of these samples, in their order."""
     places = {
-        card.sample: (card.at, card.name) for (name, _), card in reversed(list(cards(view).items())) if name == system
+        card.sample: (card.at, card.question)
+        for (name, _), card in reversed(list(cards(view).items()))
+        if name == system
     }
     return [places[sample] for sample in samples if sample in places][:_LINKS]
 
@@ -155,9 +161,10 @@ def _dot(canvas: Canvas, dot: Dot, links: list[tuple[str, str]]) -> dict[str, An
         "x": at(dot.value), "low": at(dot.low), "high": at(dot.high), "gate": at(0.0 if dot.signed else dot.gate),
         "value": value, "interval": interval, "missed": missed, "open": short and not missed,
         "tone": "missed" if missed else dot.tone,
-        "strip": histogram_html(canvas, dot.bins, canvas.words["bins"].format(counts=", ".join(map(str, dot.bins))))
+        "about": one_line(dot.about, _ABOUT),
+        "strip": histogram_html(canvas, dot.bins[::-1] if dot.lower else dot.bins, canvas.words["bins"].format(counts=", ".join(map(str, dot.bins))))
         if dot.bins else "",
-        "links": links[:3],
+        "links": links,
     }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def _linked(
 ) -> tuple[str, list[tuple[str, Any]], str]:
     """The name of a slice, links to the wrong answers in it that are shown, and how many more there are."""
     shown = [card for case in slice_.wrong if (card := cards(view).get((system, case)))][:_LINKS]
-    links = [(card.at, card.name) for card in shown]
+    links = [(card.at, card.question) for card in shown]
     more = len(slice_.wrong) - len(links)
     name = slice_name(slice_.where, language=view.language, words=words)
     return one_line(name, _NAME), links, w["more"].format(n=f"{more:,}") if more else ""

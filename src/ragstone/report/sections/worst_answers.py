@@ -32,12 +32,12 @@ _PASSAGES, _ALIASES, _SCORES = 20, 12, 24  # shown per case
 
 @dataclass(frozen=True)
 class Card:
-    """A wrong answer as it is shown: its place on the page (`at`), its sample, the text of links to it, and its
-    HTML with the order in its group."""
+    """A wrong answer as it is shown: its place on the page (`at`), its sample, the beginning of the question as the text
+    of links to it, and its HTML with the order in its group."""
 
     at: str
     sample: str
-    name: str
+    question: str
     cause: str
     group: str
     order: tuple[float, str, str]
@@ -49,6 +49,11 @@ def case_name(record: Record, *, user_ids: bool = True) -> str:
     sample = record.case.sample
     own = user_ids and not sample.id.startswith(question_id(sample.question))
     return one_line(sample.id if own else sample.question, _NAME)
+
+
+def linked_question(record: Record) -> str:
+    """The beginning of its question, for a link."""
+    return one_line(record.case.query.question, _NAME)
 
 
 def free_anchor(name: str, used: set[str]) -> str:
@@ -141,8 +146,8 @@ def _rendered(view: View) -> dict[CaseKey, Card]:
             )
         else:
             html = _case(view, w, record, diagnosis, at)
-        name = case_name(record, user_ids=view.benchmark.user_ids)
-        rendered[key] = Card(at, record.case.sample.id, name, diagnosis.cause, diagnosis.group, order, html)
+        question = linked_question(record)
+        rendered[key] = Card(at, record.case.sample.id, question, diagnosis.cause, diagnosis.group, order, html)
     return rendered
 
 
