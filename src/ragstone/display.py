@@ -80,9 +80,10 @@ class Chart(Frozen, frozen=True):
     shows the values in the cells from the start, `ticks_x` and `ticks_y` replace the names of columns and rows, and
     `signed` values are differences in [-1, 1]. Consecutive maps of one `figure` (its title) are one: those of a
     `step` stand side by side, each under its `panel`, and the reader moves from step to step. "grid": the same with
-    few cells, each with its figure, the best outlined, or the `lowest` of each row. y is a share in [0, 1] where `percent`. `stacked` bars of a
-    category stand end to end. `alt` is the text alternative: what a reader who cannot see the picture should know.
-    `marks` of lines; `zoom`: the axis of lines spans their values only. `leading`: shown beside the verdict."""
+    few cells, each with its figure, the best outlined, or the `lowest` of each row. y is a share in [0, 1] where
+    `percent`. `stacked` bars of a category stand end to end. `alt` is the text alternative: what a reader who cannot
+    see the picture should know. `marks` of lines; `zoom`: the axis of lines spans their values only. `leading`: shown
+    beside the verdict."""
 
     id: str
     title: str

@@ -14,11 +14,13 @@ from tests.report.test_page import text_of
 
 from ragstone import bench, evaluate
 from ragstone.api import read_run
-from ragstone.display import Summary
+from ragstone.display import Dot, Summary
 from ragstone.report import render
 from ragstone.report.digest import digest
 from ragstone.report.opening import opening
 from ragstone.report.opening_text import opening_text
+from ragstone.report.section import Canvas
+from ragstone.report.sections.opening import dots_html
 from ragstone.types import Record, Run, Score
 
 KINDS = ("rgb", "mirage", "niah", "eval")
@@ -251,6 +253,38 @@ def test_links_to_cases_of_a_published_benchmark_are_questions(runs: dict[str, P
     names = re.findall(r'<a href="#[^"]+"><bdi>([^<]+)</bdi></a>', todo)
     assert names
     assert [name for name in names if " " not in name and name.isascii()] == []
+    assert len(names) == len({*names})
+    assert max(item.count("<a ") for item in todo.split("</li>")) == 2
+
+
+@pytest.mark.parametrize(
+    ("language", "about"), [("en", "how far the answer and the reference"), ("zh", "答案与参考答案")]
+)
+def test_metrics_are_explained_and_stand_on_one_scale_with_their_bars(
+    runs: dict[str, Path], opened: Open, tmp_path: Path, language: str, about: str
+) -> None:
+    page = opened(page_of(runs["eval"], tmp_path, language)).page
+    row = page.locator(".dots li").filter(has_text="token_f1")
+    assert about in row.locator(".about").inner_text()
+    axis, bars = row.locator("svg").first.bounding_box(), row.locator("svg.histogram").bounding_box()
+    scale = page.locator(".scale span")
+    assert [text.strip() for text in scale.all_inner_texts()] == ["0", "0.5", "1"]
+    assert (bars["x"], bars["width"]) == pytest.approx((axis["x"], axis["width"]), abs=1)
+    assert scale.first.bounding_box()["x"] == pytest.approx(axis["x"], abs=1)
+    assert "95%" in page.locator(".fallkey").inner_text()
+    worst = row.locator(".rest a").all_inner_texts()
+    assert 1 <= len(worst) <= 2
+    assert all("stone" in question for question in worst)
+
+
+def test_the_bars_of_a_metric_whose_axis_is_turned_are_turned_too() -> None:
+    counts = (7, 0, 0, 0, 0, 0, 0, 0, 0, 1)
+    dot = Dot("m", 0.1, 0.0, 0.3, "0.10 [0.00, 0.30]", bins=counts, lower=True)
+    turned = re.findall(r'<rect x="(\d+)" y="[\d.]+" width="11" height="([\d.]+)"', dots_html(Canvas("en"), [dot]))
+    plain = dots_html(Canvas("en"), [Dot("m", 0.1, 0.0, 0.3, "0.10 [0.00, 0.30]", bins=counts)])
+    assert [(int(x), float(tall) > 20) for x, tall in turned] == [(1, False), (118, True)]
+    assert re.findall(r'<rect x="(\d+)"', plain) == ["1", "118"]
+    assert dots_html(Canvas("en"), [dot]).count("7, 0, 0") == 1
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_values_are_escaped_in_files_and_in_texts_of_plugins(template: str) -> N
     class Chart:
         title, categories = "<script>", ()
 
-    html = Canvas("en").html(template, chart=Chart, rows=[])
+    html = Canvas("en").html(template, chart=Chart, rows=[], key="")
     assert "&lt;script&gt;" in html
     assert "<script>" not in html
     assert isinstance(html, Markup)

@@ -189,15 +189,9 @@ def _card(page: _Page, item: Diagnosed, *, opened: bool = False) -> Card:
         expected=[one_line(slot[0], _LINE) for slot in sample.references if slot],
         lost=list(_lost(page, item)), evidence=list(_evidence(page, item)), asked=list(_asked(page, item)),
     )  # fmt: skip
-    return Card(
-        at,
-        item.id,
-        linked_question(first),
-        item.cause.name,
-        item.cause.name,
-        (0.0, first.case.id, first.system_id),
-        html,
-    )
+    cause = item.cause.name
+    order = (0.0, first.case.id, first.system_id)
+    return Card(at, item.id, linked_question(first), cause, cause, order, html)
 
 
 def _proof(item: Diagnosed) -> str | None:

@@ -5,6 +5,7 @@ from tests.benchmarks.rgb.handmade import HandBenchmark, HandRun, official, reco
 
 from ragstone.benchmarks.rgb.charts import charts
 from ragstone.display import Chart
+from ragstone.report.chart_text import chart_lines
 from ragstone.types import Record
 
 
@@ -62,6 +63,31 @@ def test_the_published_models_are_thin_lines_on_the_same_data_only() -> None:
         assert [series.published for series in apart.series] == [False]
 
 
+def test_a_row_of_the_grid_is_a_system_and_a_language_the_worst_first_and_its_lowest_cell_is_outlined() -> None:
+    records = [
+        *falling(),
+        *(record("rejection", number, rejected=number < 15) for number in range(20)),
+        *falling(language="zh"),
+        *(record("rejection", number, language="zh", rejected=number < 2) for number in range(20)),
+    ]
+    grid = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-abilities")
+    assert grid.title == "Right in each ability, with the most noise (n = 20)"
+    assert grid.categories == ("right at noise 0.8", "refused where no document answers")
+    shown = {series.name: [(point.x, point.y) for point in series.points] for series in grid.series}
+    assert shown == {"m, Chinese": [(0.0, 0.5), (1.0, 0.1)], "m, English": [(0.0, 0.5), (1.0, 0.75)]}
+    assert list(shown) == ["m, Chinese", "m, English"]
+    assert grid.outlined() == [0.1, 0.5]
+    assert "m, English: right at noise 0.8 50.0%" in grid.alt
+    lines = chart_lines(grid, width=100)
+    assert any("m, Chinese" in line and "50% [30, 70]" in line and "▶ 10% [3, 30]" in line for line in lines)
+    assert lines[-1].strip() == "▶ lowest of the row"
+    narrow = chart_lines(grid, width=40)
+    assert max(map(len, narrow)) <= 40
+    assert any("▶ 10%" in line for line in narrow)
+    one = charts(HandRun(falling()), HandBenchmark(), "en")
+    assert [each.id for each in one] == ["rgb-noise-en"]  # one ability is no comparison
+
+
 def test_each_ability_has_its_picture_beside_the_verdict() -> None:
     records = [*falling(), *falling(language="zh")]
     for language in ("en", "zh"):
@@ -73,8 +99,8 @@ def test_each_ability_has_its_picture_beside_the_verdict() -> None:
             record("counterfactual", 0, language=language, closed=True, right=False),
         ]  # fmt: skip
     drawn = charts(HandRun(records), HandBenchmark(), "en")
-    assert all(each.leading for each in drawn)
-    assert [each.kind for each in drawn] == ["lines"] * 4 + ["bars"] * 2
+    assert [each.kind for each in drawn] == ["grid"] + ["lines"] * 4 + ["bars"] * 2
+    assert [each.leading for each in drawn] == [True] * 5 + [False] * 2
     rejection = chart(drawn, "rgb-rejection")
     assert rejection.categories == ("English", "Chinese")
     (series,) = rejection.series

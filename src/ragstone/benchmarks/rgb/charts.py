@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.rgb import extra_tables, summary
 from ragstone.benchmarks.rgb.aggregate import (
@@ -17,8 +18,10 @@ from ragstone.benchmarks.rgb.summary import hardest
 from ragstone.benchmarks.rgb.tables import HasOptions, setting
 from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
-from ragstone.stats import Estimate
 from ragstone.types import Run
+
+if TYPE_CHECKING:
+    from ragstone.stats import Estimate
 
 _TABLE = {"noise": 1, "integration": 5}
 

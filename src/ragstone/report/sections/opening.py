@@ -155,6 +155,7 @@ def _dot(canvas: Canvas, dot: Dot, links: list[tuple[str, str]]) -> dict[str, An
     short = dot.gate is not None and (dot.value > dot.gate if dot.lower else dot.value < dot.gate)
     end = dot.low if dot.lower else dot.high  # the gate fails where the whole interval is on the wrong side
     missed = short and (end is None or dot.gate is None or (end > dot.gate if dot.lower else end < dot.gate))
+    bins, told = dot.bins[::-1] if dot.lower else dot.bins, canvas.words["bins"]
     return {
         "label": one_line(dot.label, 80),
         "note": canvas.words["lower_better" if dot.signed else "lower_turned"] if dot.lower else "",
@@ -162,8 +163,7 @@ def _dot(canvas: Canvas, dot: Dot, links: list[tuple[str, str]]) -> dict[str, An
         "value": value, "interval": interval, "missed": missed, "open": short and not missed,
         "tone": "missed" if missed else dot.tone,
         "about": one_line(dot.about, _ABOUT),
-        "strip": histogram_html(canvas, dot.bins[::-1] if dot.lower else dot.bins, canvas.words["bins"].format(counts=", ".join(map(str, dot.bins))))
-        if dot.bins else "",
+        "strip": histogram_html(canvas, bins, told.format(counts=", ".join(map(str, dot.bins)))) if bins else "",
         "links": links,
     }  # fmt: skip
 

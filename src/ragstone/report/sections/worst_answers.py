@@ -32,8 +32,8 @@ _PASSAGES, _ALIASES, _SCORES = 20, 12, 24  # shown per case
 
 @dataclass(frozen=True)
 class Card:
-    """A wrong answer as it is shown: its place on the page (`at`), its sample, the beginning of the question as the text
-    of links to it, and its HTML with the order in its group."""
+    """A wrong answer as it is shown: its place on the page (`at`), its sample, the beginning of the question for links
+    to it, and its HTML with the order in its group."""
 
     at: str
     sample: str
