@@ -187,6 +187,15 @@ def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_woul
     assert int(found[1]) > 40
 
 
+@pytest.mark.parametrize("kind", ["rgb", "mirage"])
+def test_a_benchmark_compares_systems_by_its_own_cells_and_nothing_pools_them(
+    runs: dict[str, Path], tmp_path: Path, kind: str
+) -> None:
+    text = text_of(page_of(runs[kind], tmp_path))
+    assert ("apart." if kind == "rgb" else "Best pair: ") in text
+    assert "more right answers" not in text
+
+
 @pytest.mark.parametrize(("questions", "differ"), [(2, 0), (19, 6)])
 def test_over_fewer_than_twenty_questions_no_system_leads(questions: int, differ: int) -> None:
     text = text_of(render(paired(questions, differ), SmallBenchmark()))

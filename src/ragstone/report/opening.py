@@ -52,7 +52,7 @@ def _with_common(
     common, verdict = summaries.pop("", Summary("", "")), ""
     acting = common.actions or any(summary.actions for summary in summaries.values())
     if len(run.systems) > 1:
-        verdict = _better(digest(), words)
+        verdict = "" if common.verdict else _better(digest(), words)  # a benchmark compares them by its own cells
         shares = {name: _share(system) for name, system in digest().systems.items()}
         thin = {name for name, system in digest().systems.items() if _is_thin(system)}
         summaries = dict(sorted(summaries.items(), key=lambda item: (item[0] in thin, -shares.get(item[0], 0.0))))

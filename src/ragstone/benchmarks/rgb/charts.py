@@ -81,7 +81,7 @@ class _RgbCharts:
         for system, of in pairs:
             name = self.words["row"].format(system=system, language=language_name(of, self.words))
             cells = rows.setdefault(name if several else system, {})
-            cells |= {label: share for label, share, _ in hardest(self.counts, system, of, self.summary_words)}
+            cells |= {label: tally.share() for label, tally, _ in hardest(self.counts, system, of, self.summary_words)}
         rows = dict(sorted(rows.items(), key=lambda row: min((one.value or 0.0 for one in row[1].values()), default=1)))
         columns = list(dict.fromkeys(label for cells in rows.values() for label in cells))
         sizes = sorted({share.n for cells in rows.values() for share in cells.values()})

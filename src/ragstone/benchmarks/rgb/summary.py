@@ -5,12 +5,19 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from ragstone.benchmarks.rgb import extra_tables
-from ragstone.benchmarks.rgb.aggregate import ABILITIES, RgbCounts, count_run, language_name, ratio_text
+from ragstone.benchmarks.rgb.aggregate import (
+    ABILITIES,
+    RgbCounts,
+    SampleTally,
+    count_run,
+    language_name,
+    ratio_text,
+)
 from ragstone.benchmarks.rgb.tables import HasOptions
 from ragstone.benchmarks.verdicts import asked, percent
 from ragstone.display import Figure, Summary
 from ragstone.messages import messages
-from ragstone.stats import Estimate
+from ragstone.stats.decision import LEVEL, Decision, decide, family
 from ragstone.types import Run
 
 
@@ -24,8 +31,8 @@ def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str
     shown: dict[str, dict[str, list[Figure]]] = {}
     for system, of in pairs:
         if figures := [
-            Figure(label, percent(share), share.value, share.n, planned)
-            for label, share, planned in hardest(counts, system, of, words)
+            Figure(label, percent(tally.share()), tally.share().value, tally.scored, planned)
+            for label, tally, planned in hardest(counts, system, of, words)
         ]:
             shown.setdefault(system, {})[of] = figures
     summaries = {}
@@ -45,12 +52,55 @@ def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str
             for figure in figures
         ]
         summaries[system] = Summary("", verdict, figures=tuple(named))
-    return summaries
+    if len(summaries) < 2:
+        return summaries
+    return {"": Summary("", _compared(counts, summaries, words))} | summaries
+
+
+def _compared(counts: RgbCounts, summaries: Mapping[str, Summary], words: Mapping[str, str]) -> str:
+    """In which abilities the better of the two systems with the highest figures differs from the other, over all noise
+    ratios: by the same questions, corrected by Holm for all abilities and languages."""
+
+    def height(system: str) -> float:
+        values = [figure.value or 0.0 for figure in summaries[system].figures]
+        return sum(values) / len(values)
+
+    a, b = sorted(summaries, key=height, reverse=True)[:2]
+    languages = list(dict.fromkeys(of for _, of in extra_tables.systems(counts)))
+    decisions = {
+        (ability, of): decision
+        for ability in ABILITIES
+        for of in languages
+        if (decision := _decision(counts, (b, a), of, ability)) is not None
+    }
+    told = []
+    for (ability, of), (p, level) in zip(decisions, family(list(decisions.values())), strict=True):
+        ends = decisions[ability, of].interval(level)
+        if p < LEVEL and ends is not None:
+            language = words["in_language"].format(language=language_name(of, words)) if len(languages) > 1 else ""
+            values = (decisions[ability, of].difference, *ends)
+            gain, low, high = (f"{100 * value:+.0f}".replace("-", "−") for value in values)
+            told.append(words["cell"].format(ability=words[ability], language=language, gain=gain, low=low, high=high))
+    if not told:
+        return words["alike"].format(a=a, b=b) if decisions else ""
+    return words["compared"].format(a=a, b=b, cells=words["and"].join(told))
+
+
+def _decision(counts: RgbCounts, pair: tuple[str, str], of: str, ability: str) -> Decision | None:
+    """The decision between two systems in an ability and a language, by the questions that both answered equally often;
+    None without one."""
+    first, second = (extra_tables.pooled(counts, system, of, ability) for system in pair)
+    if first is None or second is None:
+        return None
+    a, b = first[0].samples, second[0].samples
+    shared = [sample for sample, (_, tried) in a.items() if b.get(sample, (0, 0))[1] == tried]
+    one, other = ([won / tried for won, tried in map(side.__getitem__, shared)] for side in (a, b))
+    return decide(one, other) if shared else None
 
 
 def hardest(
     counts: RgbCounts, system: str, of: str, words: Mapping[str, str]
-) -> Iterator[tuple[str, Estimate, int]]:  # fmt: skip
+) -> Iterator[tuple[str, SampleTally, int]]:  # fmt: skip
     """What the system reaches in each ability with the most noise that it was asked with, and how many answers were
     asked for; nothing is pooled over conditions, and answers without documents are no part of it."""
     for ability in ABILITIES:
@@ -61,4 +111,4 @@ def hardest(
         tally = counts.cells[key].tally(extra_tables.HEADLINE[ability], counts.scoring)
         if tally is not None and tally.scored:
             label = words[f"figure_{ability}"].format(ratio=ratio_text(key.noise_ratio))
-            yield label, tally.share(), counts.cells[key].total
+            yield label, tally, counts.cells[key].total
