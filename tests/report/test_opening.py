@@ -187,6 +187,12 @@ def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_woul
     assert int(found[1]) > 40
 
 
+def test_a_page_is_headed_by_the_name_that_people_know(runs: dict[str, Path], tmp_path: Path) -> None:
+    heads = {kind: re.search(r"<h1[^>]*>(?:<bdi>)?([^<]*)", page_of(runs[kind], tmp_path)) for kind in KINDS}
+    named = {kind: head and head[1] for kind, head in heads.items()}
+    assert named == {"rgb": "RGB", "mirage": "MIRAGE", "niah": "Needle in a haystack", "eval": "Scored answers"}
+
+
 @pytest.mark.parametrize("kind", ["rgb", "mirage"])
 def test_a_benchmark_compares_systems_by_its_own_cells_and_nothing_pools_them(
     runs: dict[str, Path], tmp_path: Path, kind: str

@@ -22,7 +22,7 @@ def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
         if group.main.values:
             by_system.setdefault(key.system, {})[key] = group
     return {
-        system: Summary("", _verdict(system, groups, words), figures=tuple(_at_longest(groups, words)))
+        system: Summary(words["title"], _verdict(system, groups, words), figures=tuple(_at_longest(groups, words)))
         for system, groups in by_system.items()
     }
 
