@@ -109,7 +109,8 @@ class Chart(Frozen, frozen=True):
 
     def outlined(self) -> list[float | None]:
         """The value that is outlined in each row of a grid."""
-        lowest = [min((point.y for point in series.points), default=None) for series in self.series]
+        rows = [{point.y for point in series.points} for series in self.series]
+        lowest = [min(values) if len(values) > 1 else None for values in rows]  # nothing where all are equal
         best = max((point.y for series in self.series for point in series.points), default=None)
         return lowest if self.lowest else [best] * len(self.series)
 

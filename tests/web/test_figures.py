@@ -84,7 +84,7 @@ def test_rgb_shows_a_figure_for_each_ability_and_pools_none(tmp_path: Path) -> N
     run = bench("rgb", model="local/extractive", **sizes).run  # type: ignore[arg-type]
     shown = figures(run)["local/extractive"]
     labels = [
-        "right at noise 0.4", "refused where no document answers", "right over two documents at noise 0.4",
+        "right at noise 0.4", "refused where no document has the answer", "right over two documents at noise 0.4",
         "right despite false documents",
     ]  # fmt: skip
     assert [label for label, _, _ in shown] == labels
@@ -128,4 +128,4 @@ def test_a_needle_run_shows_its_longest_context(tmp_path: Path) -> None:
 def test_the_list_says_of_how_many_answers_a_figure_is(tmp_path: Path, browse: Browse) -> None:
     bench("rgb", model="local/extractive", run=tmp_path / "a.run", abilities=["rejection"], data_languages=["en"],
           fictional_size=8)  # fmt: skip
-    assert "refused where no document answers · n 8" in " ".join(browse(tmp_path).get("/").text.split())
+    assert "refused where no document has the answer · n 8" in " ".join(browse(tmp_path).get("/").text.split())

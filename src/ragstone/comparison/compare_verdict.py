@@ -76,8 +76,9 @@ def comparison_summary(comparison: Comparison, *, judged: bool = False, language
     ends = [abs(end) for row in rows for end in (row.difference, row.low, row.high) if end is not None]
     scale = max(ends, default=0.0) or 1.0
     worse = [row for row in rows if row.regressed()]
+    _, b = labels_of(comparison.a, comparison.b)
     actions = [
-        words["worse"].format(label=label_of(row, words), worse=f"{row.worsened:,}", samples=f"{row.samples:,}")
+        words["worse"].format(label=label_of(row, words), b=b, worse=f"{row.worsened:,}", samples=f"{row.samples:,}")
         for row in worse
     ]
     undecided = [(row.needed(row.difference) - row.samples, label_of(row, words)) for row in rows if row.difference]

@@ -24,10 +24,10 @@ def test_the_best_context_is_compared_with_the_next_by_the_same_questions() -> N
     best, after = summary.verdict.splitlines()
     assert best.startswith("m answers best with a @ 1: 75%")
     assert "at 100 tokens an answer" in best
-    assert after.startswith("Next: b @ 1, 25% [14, 40] at 100 tokens an answer; 50 points fewer [")
-    assert after.endswith("] on the same 40 questions.")
+    assert after.startswith("Next: b @ 1, 25% [14, 40] at 100 tokens an answer; the best leads by 50 points [")
+    assert after.endswith("] on the same 40 questions, allowing for the choice among 2.")
     (chinese,) = summaries(run, language="zh").values()
-    assert "在相同的 40 个问题上低 50 个百分点" in chinese.verdict
+    assert "在相同的 40 个问题上领先 50 个百分点" in chinese.verdict
 
 
 def test_a_difference_that_chance_explains_is_said_to_be_one_also_because_the_best_was_chosen_from_many() -> None:
@@ -38,14 +38,20 @@ def test_a_difference_that_chance_explains_is_said_to_be_one_also_because_the_be
     assert "chance" not in alone.verdict
     others = [one for name in "cde" for one in asked_with(name, range(5), 60)]
     (chosen,) = summaries(HandmadeRun([*a, *b, *others])).values()
-    assert chosen.verdict.endswith("on the same 60 questions, which chance can explain.")
+    assert chosen.verdict.endswith("on the same 60 questions, allowing for the choice among 5: chance can explain it.")
 
 
 def test_the_next_of_several_systems_is_the_next_pair() -> None:
     run = HandmadeRun([*asked_with("a", range(30), 40), *asked_with("a", range(28), 40, system="o")])
     summary = summaries(run)[""]
     assert summary.verdict.splitlines()[1].startswith("Next: o with a @ 1, 70% [")
-    assert "; 5 points fewer [" in summary.verdict
+    assert "; the best leads by 5 points [−" in summary.verdict
+
+
+def test_a_system_that_is_never_right_has_no_best_context() -> None:
+    run = HandmadeRun([*asked_with("a", range(0), 5), *asked_with("b", range(0), 5)])
+    (summary,) = summaries(run).values()
+    assert summary.verdict == "m answered nothing rightly with any context (5 answers each)."
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_row_of_the_grid_is_a_system_and_a_language_the_worst_first_and_its_lo
     ]
     grid = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-abilities")
     assert grid.title == "Right in each ability, with the most noise (n = 20)"
-    assert grid.categories == ("right at noise 0.8", "refused where no document answers")
+    assert grid.categories == ("right at noise 0.8", "refused where no document has the answer")
     shown = {series.name: [(point.x, point.y) for point in series.points] for series in grid.series}
     assert shown == {"m, Chinese": [(0.0, 0.5), (1.0, 0.1)], "m, English": [(0.0, 0.5), (1.0, 0.75)]}
     assert list(shown) == ["m, Chinese", "m, English"]

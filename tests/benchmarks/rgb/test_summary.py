@@ -21,17 +21,18 @@ def refusing(system: str, rejected: int, *, n: int = 30) -> list[Record]:
 def test_two_systems_are_compared_by_ability_over_the_same_questions() -> None:
     run = HandRun([*noisy("a", 25), *noisy("b", 5), *refusing("a", 10), *refusing("b", 9)])
     verdict = summaries(run, HandBenchmark())[""].verdict
-    assert verdict.startswith("a against b, by the same questions: Noise robustness +67 points [+")
+    assert verdict.startswith("a is ahead of b in Noise robustness by 67 points [")
+    assert verdict.endswith("] (the same questions, mean over the noise ratios).")
     assert "rejection" not in verdict
     chinese = summaries(run, HandBenchmark(), "zh")[""].verdict
-    assert chinese.startswith("a 与 b 在相同问题上相比：噪声鲁棒性 +67 个百分点 [+")
+    assert chinese.startswith("a 优于 b 的是噪声鲁棒性（67 个百分点 [")
 
 
 def test_a_system_may_be_better_in_one_ability_and_worse_in_another() -> None:
     run = HandRun([*noisy("a", 30), *noisy("b", 5), *refusing("a", 0), *refusing("b", 20)])
     verdict = summaries(run, HandBenchmark())[""].verdict
-    assert "Noise robustness +83 points" in verdict
-    assert "Negative rejection −67 points [−" in verdict
+    assert "a is ahead of b in Noise robustness by 83 points [" in verdict
+    assert "; it is behind b in Negative rejection by 67 points [" in verdict
 
 
 def test_several_abilities_and_languages_are_one_family_and_nothing_is_named_that_chance_explains() -> None:
@@ -44,7 +45,7 @@ def test_several_abilities_and_languages_are_one_family_and_nothing_is_named_tha
         ]  # fmt: skip
 
     english = [*answers("a", range(20), "en"), *answers("b", range(8, 21), "en")]
-    assert "+23 points" in summaries(HandRun(english), HandBenchmark())[""].verdict
+    assert "by 23 points" in summaries(HandRun(english), HandBenchmark())[""].verdict
     chinese = [*answers("a", range(10), "zh"), *answers("b", range(10), "zh")]
     both = summaries(HandRun([*english, *chinese]), HandBenchmark())
     assert both[""].verdict == "No ability tells a and b apart."
@@ -52,7 +53,7 @@ def test_several_abilities_and_languages_are_one_family_and_nothing_is_named_tha
 
 def test_only_questions_that_both_answered_are_compared() -> None:
     run = HandRun([*noisy("a", 30, n=30), *noisy("b", 0, n=8), *noisy("b", 0, language="zh")])
-    assert "by the same questions: Noise robustness, English +100 points" in summaries(run, HandBenchmark())[""].verdict
+    assert "a is ahead of b in Noise robustness, English by 100 points" in summaries(run, HandBenchmark())[""].verdict
     apart = HandRun([*noisy("a", 30), *noisy("b", 0, language="zh")])
     assert summaries(apart, HandBenchmark())[""].verdict == ""
 

@@ -185,11 +185,13 @@ class _MirageCharts:
         curves = [Series(name, tuple(line)) for name, line in by_name.items()]
         line = tuple(Point(x, y) for x, y in sorted({(point.x, point.y) for _, point in front}))
         names = self.words["separator"].join(f"{p.system}, {self.names.short(p.condition)}" for p, _ in front[:20])
+        everyone = {price.system for price, _ in points} == {*self.tally.systems}
         for name, some_curves in _parted(key, curves, _MOST_CURVES - 1):
             alt = self._alt(some_curves) + " " + self.words["alt_front"].format(names=names)
             yield Chart(
                 name, self.words[title], "lines", (*some_curves, Series(self.words["pareto"], line)),
-                self.words[axis], self.words["share_right"], alt=alt, leading=name == "mirage-tokens",
+                self.words[axis], self.words["share_right"], alt=alt,
+                leading=name == "mirage-tokens" and everyone,
             )  # fmt: skip
 
     def _priced(self, price: Priced) -> str:

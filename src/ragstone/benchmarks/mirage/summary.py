@@ -61,6 +61,10 @@ class Verdicts:
         """The best context of a system, the figures without passages and with the right ones, and, where it is the only
         system, the next context."""
         ranked = self._ranked(system)
+        best = self.right[ranked[0]]
+        if not any(self.right[pair].value for pair in self.right if pair[0] == system):
+            n = asked(best.n, best.total or best.n, self.language)
+            return self.words["none_right"].format(system=system, n=n) + self.words["stop"]
         text = self._filled("best_of", ranked[0])
         for name, at in (("without", BASE), ("with_right", ORACLE)):
             if (system, at) in self.right:
@@ -70,21 +74,21 @@ class Verdicts:
 
     def _next(self, text: str, ranked: Sequence[_Pair]) -> str:
         """A line of the next best pair of another system or retriever, compared with the best one by the questions of
-        both. The best is chosen from many, so its interval holds for all comparisons of two of them at once."""
+        both. The best is chosen from many, so the interval holds for all comparisons of two, each at its best k."""
         best, *others = ranked
         alone = (best[0], best[1].retriever)
         other = next((pair for pair in others if (pair[0], pair[1].retriever) != alone), None)
         if other is None:
             return ""
-        decision = self.tally.paired(best, other, self.rule)
-        level = LEVEL / math.comb(len(ranked), 2)
+        choices = len({(system, at.retriever) for system, at in ranked})
+        decision = self.tally.paired(other, best, self.rule)
+        level = LEVEL / math.comb(choices, 2)
         if (ends := decision.interval(level)) is None:
             told = ""
         else:
-            words = self.words["fewer" if decision.p < level else "fewer_open"]
-            gap, high, low = (f"{-100 * end:.0f}".replace("-0", "0").replace("-", "−")
-                              for end in (decision.difference, *ends))  # fmt: skip
-            told = words.format(gap=gap, low=low, high=high, n=f"{decision.units:,}")
+            gap, low, high = (f"{round(100 * end)}".replace("-", "−") for end in (decision.difference, *ends))
+            words = self.words["lead" if decision.p < level else "lead_open"]
+            told = words.format(gap=gap, low=low, high=high, n=f"{decision.units:,}", m=choices)
         return "\n" + self._filled(text, other) + told + self.words["stop"]
 
     def figures(self, system: str) -> Iterator[Figure]:

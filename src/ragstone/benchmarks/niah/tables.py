@@ -50,12 +50,14 @@ def name_of_length(tokens: int) -> str:
     return f"{tokens / 1000:.3g}k" if tokens < 100_000 else f"{tokens / 1000:.0f}k"
 
 
-def effective_text(cells: CellScores, bar: Bar | None, words: Mapping[str, str]) -> str:
+def effective_text(cells: CellScores, bar: Bar | None, words: Mapping[str, str], *, told: bool = False) -> str:
     """The effective length by this bar with its interval: "≥ 32k [16k, –]" where the grid ends; "–" without a bar, or
-    before the shortest length is finished."""
+    before the shortest length is finished. `told` in a sentence, an interval without ends is words."""
     found = None if bar is None else effective(cells, bar)
     if found is None or (found.pending and not found.reached):
         return "–"
+    if told and not found.low and found.high is None and found.reached and not found.pending:  # anything is possible
+        return words["too_few_contexts"].format(length=f"≥ {name_of_length(found.reached)}")
     return named_effective(found, cells.lengths[0], words)
 
 

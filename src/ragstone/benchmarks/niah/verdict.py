@@ -70,7 +70,7 @@ def _figures(group: NeedleTally, words: Mapping[str, str], *, brief: bool) -> It
     """What a map shows. `brief`: controls are named only if some were answered."""
     longest = max(length for length, _ in group.main.values)
     yield words["found"].format(figure=percent(group.main.mean()), length=name_of_length(longest))
-    yield words["effective_length"].format(length=effective_text(group.main, ruler_bar(), words))
+    yield words["effective_length"].format(length=effective_text(group.main, ruler_bar(), words, told=True))
     controls = [refused for values in group.refused.values.values() for refused in values]
     if controls and not (brief and all(controls)):
         yield words["controls"].format(answered=round(len(controls) - sum(controls)), n=len(controls))

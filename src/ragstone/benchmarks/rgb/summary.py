@@ -73,17 +73,20 @@ def _compared(counts: RgbCounts, summaries: Mapping[str, Summary], words: Mappin
         for of in languages
         if (decision := _decision(counts, (b, a), of, ability)) is not None
     }
-    told = []
+    told: dict[str, list[str]] = {"ahead": [], "behind": []}
     for (ability, of), (p, level) in zip(decisions, family(list(decisions.values())), strict=True):
         ends = decisions[ability, of].interval(level)
         if p < LEVEL and ends is not None:
             language = words["in_language"].format(language=language_name(of, words)) if len(languages) > 1 else ""
-            values = (decisions[ability, of].difference, *ends)
-            gain, low, high = (f"{100 * value:+.0f}".replace("-", "−") for value in values)
-            told.append(words["cell"].format(ability=words[ability], language=language, gain=gain, low=low, high=high))
-    if not told:
+            ahead = decisions[ability, of].difference > 0
+            gain, low, high = (round(100 * abs(value)) for value in (decisions[ability, of].difference, *ends))
+            cell = words["cell"].format(ability=words[ability], language=language, gain=gain, low=min(low, high),
+                                        high=max(low, high))  # fmt: skip
+            told["ahead" if ahead else "behind"].append(cell)
+    sides = [words[side].format(b=b, cells=words["and"].join(cells)) for side, cells in told.items() if cells]
+    if not sides:
         return words["alike"].format(a=a, b=b) if decisions else ""
-    return words["compared"].format(a=a, b=b, cells=words["and"].join(told))
+    return words["compared"].format(a=a, cells=words["then"].join(sides))
 
 
 def _decision(counts: RgbCounts, pair: tuple[str, str], of: str, ability: str) -> Decision | None:

@@ -18,7 +18,7 @@ from ragstone.report.unfinished import unfinished_lines
 
 _LINKS = 2  # links to cases of a metric, and of a cause
 _MOST_LEADING = 6
-_ABOUT = 76  # characters of what a metric measures
+_ABOUT = 110  # characters of what a metric measures
 
 
 def anchor(system: int, group: str) -> str:
