@@ -4,6 +4,7 @@ import asyncio
 import csv
 import itertools
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -19,6 +20,7 @@ from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.display import shown_id
 from ragstone.engine.execute import RunOptions, Shell
 from ragstone.engine.judge_tools import Judging
 from ragstone.engine.open_run import read_run
@@ -151,7 +153,7 @@ async def test_tables_and_exports_of_every_benchmark_count_against_what_was_plan
         assert run.unfinished()[0].startswith(said)
         tables = [table for table in run.tables() if not all(row.published for row in table.rows)]
         assert run.run.plans()["my/system"].failed == 2
-        unasked = list(run.run.unasked("my/system"))
+        unasked = [shown_id(case, name) for case, name in run.run.unasked("my/system")]
     assert all(table.notes[0].startswith(said) for table in tables)
     totals = [cell.total for cell in tables[0].rows[0].cells if cell.total is not None]
     assert totals  # the leading table has counts
@@ -168,6 +170,8 @@ async def test_tables_and_exports_of_every_benchmark_count_against_what_was_plan
                and one.get("message") == "not asked: 5 of 12, unfinished"]  # fmt: skip
     assert skipped == unasked
     assert len(unasked) == 7
+    names = {case.get("name") for case in suite}
+    assert len(names) == 12
     exported(ragstone, "parquet")
     exported(ragstone, "xlsx")
     import openpyxl
@@ -176,6 +180,32 @@ async def test_tables_and_exports_of_every_benchmark_count_against_what_was_plan
     assert pyarrow.parquet.read_table("a.parquet")["planned"].to_pylist() == [12] * 5
     book = openpyxl.load_workbook("a.xlsx")
     assert any("5 of 12, unfinished" in str(cell.value) for row in book.worksheets[0].iter_rows() for cell in row)
+    await stopped(name, Stopping(after=99))
+    suite = ElementTree.fromstring(exported(ragstone, "junit")).find("testsuite")
+    assert suite is not None
+    assert {case.get("name") for case in suite} == names  # asked or not, a case has one name
+
+
+@pytest.mark.parametrize(("command", "suffix"), [("run", ""), ("diagnose", "/as_is")])
+def test_cases_that_failed_or_were_never_asked_have_the_ids_of_the_user(
+    tmp_path: Path, ragstone: Callable[..., Told], command: str, suffix: str
+) -> None:
+    own = [f"hr-{n}" for n in range(14)] + [f"{'long-' * 20}{n}" for n in range(2)]
+    data = [{"id": name, "question": f"Which day is {name}?", "reference": "Monday"} for name in own]
+    data.append({"question": "Which day has no id of its own, so that its question has to stand for it?"})
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in data))
+    (tmp_path / "app.py").write_text("def ask(question):\n    raise ValueError('no such tenant')\n")
+    told = ragstone(command, "rows.jsonl", "--system", "app.py:ask", "--run", "a.run", "--concurrency", "1")
+    assert told.code == 2, told.err
+    (suite,) = ElementTree.fromstring(exported(ragstone, "junit"))
+    kinds = [(case.get("name"), *(child.tag for child in case)) for case in suite]
+    names = [f"{name}{suffix}" for name in own] + [f"Which day has no id of its own, so that…{suffix}"]
+    assert kinds == [(name, "error" if n < 10 else "skipped") for n, name in enumerate(names)]
+    for language in ("en", "zh"):
+        assert ragstone("report", "a.run", "-o", "a.html", "--language", language).code == 0
+        shown = own[:3] if command == "run" else []  # the page of a diagnosis names none of them
+        assert [name for name in shown if f"<bdi>{name}</bdi>" not in read("a.html")] == []
+        assert "00000" not in re.sub("(?s)<script.*?</script>|<style.*?</style>", "", read("a.html"))
 
 
 class Ending(NullProgress):
@@ -329,7 +359,9 @@ def test_the_cases_that_nobody_asked_are_listed_in_time_that_grows_with_their_nu
         copy = Path(f"{cases}.run")
         copy.write_bytes(run_file.read_bytes())
         with closing(sqlite3.connect(copy)) as db, db:  # one transaction: a disk takes its time for each
-            db.executemany("INSERT INTO planned VALUES ('local/extractive', ?, 1)", ((f"z{n}",) for n in range(cases)))
+            db.executemany(
+                "INSERT INTO planned VALUES ('local/extractive', ?, 1, 'z')", ((f"z{n}",) for n in range(cases))
+            )
         counted = 0
 
         def count() -> int:

@@ -240,16 +240,16 @@ class RunReader:
                 scored[name] = max(count, scored.get(name, 0))
         return {name: answered - count for name, count in scored.items() if count < answered}
 
-    def unasked(self, system: str, /) -> Iterator[str]:
-        """The ids of the planned cases of a system without a record, in order."""
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
+        """The planned cases of a system without a record, in order: their ids, and the names of their samples."""
         query = (
-            "SELECT case_id FROM planned p WHERE system_id = ?1 AND case_id {} ?2 AND NOT EXISTS"
+            "SELECT case_id, name FROM planned p WHERE system_id = ?1 AND case_id {} ?2 AND NOT EXISTS"
             " (SELECT 1 FROM records r WHERE r.system_id = p.system_id AND r.case_id = p.case_id)"
             " ORDER BY case_id LIMIT ?3"
         )
         last, after = "", ">="  # an id may be empty
         while page := self._all(query.format(after), (key_of(system), last, PAGE_RECORDS)):
-            yield from (self._name(key) for (key,) in page)
+            yield from ((self._name(key), self._name(name)) for key, name in page)
             last, after = page[-1][0], ">"
 
     def failures(self) -> list[Failure]:
