@@ -48,7 +48,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     _check_unused(options)
     kinds = _kinds_of(suite, options.needles) if suite else list(_kinds(options))
     retriever_options = dataclasses.replace(context.model_options, base_url=options.retriever_base_url)
-    settings = _retrieval_settings(options.retrievers, options.chunks, options.ks, retriever_options)
+    settings = _retrieval_settings(options.retrievers, options.chunks, options.ks, retriever_options, keys=context.asks)
     with_whole = options.whole or not settings
     cells_each = len(lengths) * len(depths) * len(options.templates) * (len(settings) + with_whole)
     window, longest = options.window, max(lengths) if with_whole else 0
@@ -223,7 +223,7 @@ def _templates(options: "NeedleOptions", kinds: Sequence[Kind]) -> dict[str, Nee
 
 
 def _retrieval_settings(
-    retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int], model_options: ModelOptions
+    retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int], model_options: ModelOptions, *, keys: bool
 ) -> list[RagSetting]:
     """Every combination of retriever, chunk size and k. Raises UsageError for invalid ones."""
     for name in retrievers:
@@ -231,7 +231,7 @@ def _retrieval_settings(
             raise UsageError(
                 f"--retriever {parse(name).name}: a recorded run has no needles. Name a retriever that searches."
             )
-        check_retriever(name, model_options)
+        check_retriever(name, model_options, keys=keys)
     if retrievers and (not chunks or min(chunks) < 1):
         raise UsageError(f"--chunk {min(chunks, default=0)}: a haystack must be cut; give the tokens per chunk.")
     if retrievers and (not ks or min(ks) < 1):
