@@ -200,8 +200,8 @@ def _say_written(files: Mapping[Path, str], starter: "Starter", texts: Mapping[s
 
 
 def _checked(starter: "Starter", texts: Mapping[str, str]) -> str:
-    """ "" if the system answered at least one of two questions, else "unanswered", or "refused" where its address answers
-    nobody. Raises UsageError if it cannot be opened."""
+    """What is wrong with the system: nothing if it answered at least one of two questions, else "unanswered", or
+    "refused" where its address answers nobody. Raises UsageError if it cannot be opened."""
     from ragstone.evaluation.commands.system import say_check  # noqa: PLC0415
     from ragstone.evaluation.starter import QUESTIONS  # noqa: PLC0415
     from ragstone.evaluation.system_check import check_system  # noqa: PLC0415

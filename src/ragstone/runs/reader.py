@@ -280,5 +280,5 @@ class RunReader:
         return name_of(key, self.path)
 
     def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with storage_errors(self.path, as_input=True):
+        with storage_errors(self.path, as_input=True, remedy=LAYOUT.remedy):
             return self._connection.execute(query, values).fetchall()

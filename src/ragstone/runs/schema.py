@@ -64,6 +64,7 @@ LAYOUT = Layout(
     application_id=0x52535452,  # "RSTR"
     version=6,
     cache=3_000,
+    remedy="Use a copy of it, or save what can be read: ragstone merge {path} -o NEW.run --recover.",
     tables=tuple(_TABLES.split(";")),
 )
 
