@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from ragstone.messages import messages
 from ragstone.report.notebook import result_snippet
 from ragstone.runs import RunReader, open_run
 from ragstone.runs.merge import Merged, attached, copy_records
-from ragstone.runs.owners import is_left, mark
+from ragstone.runs.owners import left_part, remove_left
 from ragstone.runs.salvage import salvage
 from ragstone.runs.schema import LAYOUT, key_of
 from ragstone.runs.store import record_settings
@@ -131,7 +130,7 @@ def _grown(old: RunReader, new: RunReader) -> dict[str, Any]:
 @contextlib.contextmanager
 def _recovered(source: Path, path: Path) -> Iterator[Path]:
     """A whole run file, beside `path` and for the block only, of what can be read of a damaged one."""
-    part = _free_name(path)
+    part = left_part(path)
     try:
         salvage(source, part)
         yield part
@@ -143,13 +142,8 @@ def _recovered(source: Path, path: Path) -> Iterator[Path]:
 def _new_file(path: Path) -> Iterator[Path]:
     """A path beside `path`, whose file is moved there when the block succeeds; otherwise nothing is left. What a killed
     process left there goes, too."""
-    begin = _begin(path)
-    for left in path.parent.iterdir() if path.parent.is_dir() else ():
-        marked = left.name.removeprefix(begin).partition(".part")[0].rpartition("-")[0]
-        if left.name.startswith(begin) and ".part" in left.name and is_left(marked):
-            with contextlib.suppress(OSError):
-                left.unlink()
-    part = _free_name(path)
+    remove_left(path.parent)
+    part = left_part(path)
     try:
         yield part
         try:
@@ -160,14 +154,6 @@ def _new_file(path: Path) -> Iterator[Path]:
             part.replace(path)
     finally:
         _remove(part)
-
-
-def _begin(path: Path) -> str:
-    return f".{path.name[:40]}."
-
-
-def _free_name(path: Path) -> Path:
-    return path.with_name(f"{_begin(path)}{mark()}-{secrets.token_hex(4)}.part")
 
 
 def _remove(part: Path) -> None:

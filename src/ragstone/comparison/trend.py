@@ -158,6 +158,8 @@ def _distinct(paths: Sequence[str | Path]) -> list[Path]:
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         found.setdefault(path.resolve(), path)
+    if len(found) == 1 < len(paths):
+        raise UsageError(f"{paths[0]} is named {len(paths)} times. Name two different runs at least.")
     if not found:
         raise UsageError("A trend needs at least two runs: none was given.")
     return [*found.values()]

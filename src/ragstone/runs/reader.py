@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.plans import Plan, PlanCell
-from ragstone.runs.owners import is_dead
+from ragstone.runs.owners import is_dead, remove_left_once
 from ragstone.runs.record_pages import PAGE_RECORDS, STAMP, RecordPages, name_of
 from ragstone.runs.schema import LAYOUT, META, decode, key_of
 from ragstone.storage import check_regular, connect, storage_errors
@@ -54,7 +54,9 @@ def is_run_file(path: Path) -> bool:
 def open_run(path: str | Path) -> "RunReader":
     """Opens a run file for reading. `UsageError` if it is not one: another program's database, garbage, a folder,
     nothing, or the file of a newer ragstone."""
-    return RunReader(Path(path), connect(path, LAYOUT, write=False))
+    connection = connect(path, LAYOUT, write=False)
+    remove_left_once(Path(path).absolute().parent)
+    return RunReader(Path(path), connection)
 
 
 class RunReader:

@@ -153,7 +153,7 @@ def connect(
             if cut:  # it is read only, see below: nothing writes its schema
                 connection.execute("PRAGMA writable_schema=ON")
             connection.execute("BEGIN")  # one state of the file, even while another process creates it
-            known = _has_layout(connection, path, layout)
+            known = _has_layout(connection, path, layout, cut=cut)
             connection.execute("COMMIT")
             if not known:
                 if not write:
@@ -193,7 +193,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
+def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout, *, cut: bool = False) -> bool:
     """True for a database of this layout, False for an empty one; `UsageError` for anything else."""
     application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
     if application == 0 and version == 0 and _pragma(connection, "schema_version") == 0:
@@ -205,7 +205,7 @@ def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout) -> b
         raise UsageError(
             f"{path} is a {layout.what} of {age} ragstone (format {version}; this one uses {layout.version}). {advice}"
         )
-    _check_schema(connection, path, layout)
+    _check_schema(connection, path, layout, cut=cut)
     return True
 
 
@@ -216,7 +216,7 @@ _STATISTICS = frozenset(
 )
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout, *, cut: bool) -> None:
     """`UsageError` for a file with a missing, foreign or changed table, index, view or trigger: a constraint, an index
     on an expression, a computed column or a view can run forever, and a trigger can do anything."""
     expected = _schema(layout)
@@ -227,9 +227,10 @@ def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) ->
             f"{path} has {article} {unknown[0]} ({unknown[1]!r}) that ragstone did not create: somebody altered this "
             f"{layout.what}. Do not trust it; use the original."
         )
-    if missing := expected - set(objects):
+    if (missing := expected - set(objects)) and not cut:
         kind, name, *_ = min(missing, key=str)
-        raise UsageError(f"{path} has lost its {kind} {name!r}. Use a copy of this {layout.what}, or another one.")
+        remedy = layout.remedy.format(path=path) or f"Use a copy of this {layout.what}, or another one."
+        raise UsageError(f"{path} has lost its {kind} {name!r}. {remedy}")
 
 
 def _objects(connection: sqlite3.Connection, limit: int = -1) -> list[tuple[str, str, str, str]]:
