@@ -135,6 +135,38 @@ async def test_a_killed_run_is_unfinished_everywhere_and_its_map_keeps_rows_and_
     assert said in exported(ragstone, "markdown")
 
 
+@pytest.mark.slow
+async def test_after_a_kill_as_many_requests_are_told_as_are_then_needed(tmp_path: Path) -> None:
+    """Answers that a killed process had received and not committed count as there."""
+    begun, chats, slow = asyncio.Event(), itertools.count(1), True
+
+    def plan(_: int, payload: Any) -> Act:
+        number = next(chats)
+        if slow and number > 150:
+            begun.set()
+            return Act("stall")
+        return Act()
+
+    arguments = ("bench", "rgb", "--model", "compat/m", "--ability", "noise", "--data-language", "en", "--no-cache",
+                 "--fictional-size", "80", "--noise", "0,0.4,0.8", "--concurrency", "16", "--run", "a.run")  # fmt: skip
+    async with FakeEndpoint(plan) as endpoint:
+        words = (*arguments, "--base-url", endpoint.base_url)
+        one = await asyncio.create_subprocess_exec(
+            *command(*words), cwd=tmp_path, env=environment(tmp_path),
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        await begun.wait()
+        one.kill()
+        await one.communicate()
+        left = leftovers_beside("a.run")
+        assert [name for name in left if "-outbox-" in name]
+        told = (await ran(tmp_path, *words, "--dry-run", "--json")).document["requests"]
+        assert leftovers_beside("a.run") == left  # a dry run writes nothing
+        slow, before = False, len(endpoint.seen)
+        assert (await ran(tmp_path, *arguments, "--base-url", endpoint.base_url, "--quiet")).code == 0
+        assert told == len(endpoint.seen) - before
+
+
 async def test_an_effective_length_is_not_claimed_where_the_next_length_is_still_to_be_asked() -> None:
     """Cells are asked from the end of the longest context on, so each length has some and none has all."""
     await stopped("niah", Stopping(after=6))
