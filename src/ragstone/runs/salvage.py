@@ -13,10 +13,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragstone.errors import UsageError
-from ragstone.runs.schema import LAYOUT
+from ragstone.errors import DataError, UsageError
+from ragstone.runs.schema import LAYOUT, decode
 from ragstone.runs.text_store import references, unpacked, write_texts
 from ragstone.storage import connect, storage_errors, transaction
+from ragstone.types import Case, Response, Score
 
 _Row: TypeAlias = tuple[Any, ...]
 _GAP = 10_000  # consecutive rows that cannot be read, after which nothing more is looked for
@@ -29,25 +30,52 @@ def salvage(source: Path, target: Path) -> int:
     reading = connect(source, LAYOUT, write=False, cut=True)
     with contextlib.closing(reading), _new(target) as writing:
         for table, columns in (("meta", 2), ("systems", 2), ("rows", 3), ("cells", 2)):
-            _copy(writing, table, columns, _rows(reading, table))
+            rows = (row for row in _rows(reading, table) if table == "rows" or _is_whole(row[1], object))
+            _copy(writing, table, columns, rows)
         if not writing.execute("SELECT 1 FROM meta WHERE key = 'question'").fetchone():
             raise UsageError(f"{source}: nothing can be saved, its settings are lost. Use a copy of it.")
         known = _texts(reading, writing)
         for row in _rows(reading, "cases"):
-            if references(row[1]).keys() <= known:
+            if _is_whole(row[1], Case) and references(row[1]).keys() <= known:
                 _copy(writing, "cases", 2, [row])
         kept = 0
         for row in _rows(reading, "records"):
-            key = (row[0], row[1])
-            case = writing.execute("SELECT 1 FROM cases WHERE case_id = ?", (row[1],)).fetchone()
-            if case and references(row[2]).keys() <= known:
+            system, case, response, error, _ = row
+            whole = _is_whole(response, Response) if error is None else _is_whole(error, str)
+            if whole and references(response).keys() <= known and _has(writing, system, case):
                 _copy(writing, "records", 5, [row])
-                for table, columns in (("scores", 8), ("verdicts", 4)):
-                    _copy(writing, table, columns, _of_case(reading, table, key))
+                _copy_scores(reading, writing, (system, case))
                 kept += 1
-        _copy(writing, "planned", 4, _until_damage(reading, "SELECT * FROM planned"))
-        writing.execute("DELETE FROM planned WHERE cell NOT IN (SELECT cell FROM cells)")
+        planned = _until_damage(reading, "SELECT * FROM planned")
+        _copy(writing, "planned", 4, (row for row in planned if all(isinstance(row[at], str) for at in (0, 1, 3))))
+        writing.execute(
+            "DELETE FROM planned WHERE cell NOT IN (SELECT cell FROM cells)"
+            " OR system_id NOT IN (SELECT system_id FROM systems)"
+        )
     return kept
+
+
+def _is_whole(text: object, kind: Any) -> bool:
+    """Whether a payload can be read: a page that was cut within ends in zeros."""
+    try:
+        decode(text, kind, "", "")  # type: ignore[arg-type]
+    except DataError:
+        return False
+    return isinstance(text, str)
+
+
+def _has(writing: sqlite3.Connection, system: object, case: object) -> bool:
+    query = "SELECT 1 FROM cases JOIN systems WHERE case_id = ? AND system_id = ?"
+    return writing.execute(query, (case, system)).fetchone() is not None
+
+
+def _copy_scores(reading: sqlite3.Connection, writing: sqlite3.Connection, key: _Row) -> None:
+    """The scores of a record that are whole, with all of their verdicts."""
+    verdicts = [row for row in _of_case(reading, "verdicts", key) if _is_whole(row[3], object)]
+    there = {row[2] for row in verdicts}
+    scores = [row for row in _of_case(reading, "scores", key) if _is_whole(row[5], Score)]
+    _copy(writing, "scores", 8, (row for row in scores if {*str(row[7]).split()} <= there))
+    _copy(writing, "verdicts", 4, verdicts)
 
 
 @contextlib.contextmanager
