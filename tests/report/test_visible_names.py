@@ -229,8 +229,10 @@ def test_pages_and_terminal_name_failures_of_every_kind_in_words(
         assert len(told.err.splitlines()) >= 3
         assert codes(told.out + told.err, own) == []
     shutil.copy(path, tmp_path / "b.run")
-    viewed = visited(tmp_path, monkeypatch) | asked_for(tmp_path, "/cases?run=a.run&status=failed", "/cases?run=a.run")
-    assert {place: found for place, page in viewed.items() if (found := internal(page, own, made=True))} == {}
+    viewed = {place: internal(page, own) for place, page in visited(tmp_path, monkeypatch).items()}
+    cases = asked_for(tmp_path, "/cases?run=a.run&status=failed", "/cases?run=a.run")
+    viewed |= {place: internal(page, own, made=True) for place, page in cases.items()}
+    assert {place: found for place, found in viewed.items() if found} == {}
 
 
 def asked_for(folder: Path, *lists: str) -> dict[tuple[str, str], str]:

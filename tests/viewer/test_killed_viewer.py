@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.tools import command, environment
+from tests.waiting import until_elsewhere
 
 from ragstone.evaluation.evaluate import evaluate
 
@@ -82,7 +83,4 @@ def test_a_killed_viewer_leaves_no_process_that_makes_an_index(tmp_path: Path) -
     finally:
         viewer.send_signal(signal.SIGKILL)
         viewer.wait()
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and any(map(is_alive, everything)):
-        time.sleep(0.05)
-    assert {pid for pid in everything if is_alive(pid)} == set()
+    until_elsewhere(lambda: not any(map(is_alive, everything)))
