@@ -132,8 +132,8 @@ def make_run(path: Path, records: int) -> None:
             connection.execute("BEGIN")
             write_cases(connection, rows)
             write_results(connection, results)
-            planned = [(item.system_key, item.key, 1) for item in results]
-            connection.executemany("INSERT INTO planned VALUES (?, ?, ?)", planned)
+            planned = [(item.system_key, item.key, 1, item.key) for item in results]
+            connection.executemany("INSERT INTO planned VALUES (?, ?, ?, ?)", planned)
             connection.execute("COMMIT")
             rows.clear()
             results.clear()

@@ -15,5 +15,5 @@ class Planless:
     def plans(self) -> Mapping[str, Plan]:
         return self.planned
 
-    def unasked(self, system: str, /) -> Iterator[str]:
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
         raise AssertionError(f"these records say nothing of what {system} was not asked")

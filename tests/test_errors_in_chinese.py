@@ -468,7 +468,7 @@ def test_every_kind_of_failure_has_a_chinese_word() -> None:
     found = kinds_of_failures()
     assert {"unreachable", "raised", "unstorable", "too_long"} <= found
     assert [kind for kind in sorted(found) if kind_in(kind, "zh") == kind] == []
-    assert kind_in("value_error", "zh") == "value_error"  # somebody's exception
+    assert kind_in("value_error", "zh") == "value error"  # somebody's exception
 
 
 def test_a_failure_of_a_run_file_is_told_in_the_language_of_its_reader() -> None:
@@ -482,7 +482,7 @@ def test_a_failure_of_a_run_file_is_told_in_the_language_of_its_reader() -> None
     assert failure_in("raised: ValueError: no such tenant (app.py, line 4, in ask)", "zh") == (
         "抛出异常：ValueError: no such tenant (app.py, line 4, in ask)"
     )
-    assert failure_in("key_error: 'answer'", "zh") == "key_error: 'answer'"
+    assert failure_in("key_error: 'answer'", "zh") == "key error：'answer'"
     assert failure_in("the system failed (timed_out)", "zh") == "系统失败（超时）"
     assert failure_in("rejected: openai/m: rejected (400: max_tokens is too large).", "zh") == (
         "请求被拒绝：openai/m：请求被拒绝（400：max_tokens is too large）。"

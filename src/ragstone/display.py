@@ -1,6 +1,7 @@
 """What a page or a terminal shows of a run, as data: tables, charts, the summary that a reader sees first, and why an
 answer is right or wrong."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -211,6 +212,22 @@ class Diagnosis(Frozen, frozen=True):
     reason: str = ""
     weight: float = 0.0
     spans: tuple[Span, ...] = ()
+
+
+def question_id(question: str) -> str:
+    """The id for a sample without one: a hash of its question."""
+    return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+_NAME = 40  # characters of a question that stands for an id
+
+
+def own_name(sample_id: str, question: str) -> str:
+    """What people know a sample by: the id that they gave it, or the beginning of its question."""
+    if not sample_id.startswith("q-") or not sample_id.startswith(question_id(question)):
+        return sample_id
+    line = " ".join(question[: 20 * _NAME].split())
+    return line if len(line) <= _NAME else line[: _NAME - 1].rstrip() + "…"
 
 
 _ROW = re.compile(r"[a-z]?\d{4,}")  # a part of a case's id that is the number of a row

@@ -1,4 +1,5 @@
-"""Errors in Chinese: sentences of each package's `errors_zh.toml`, found by the English ones that the code says."""
+"""Errors for readers: kinds of failures in words, and sentences in Chinese of each package's `errors_zh.toml`, found by
+the English ones that the code says."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,9 @@ _ONE_WORD = r"\S+?"  # with a place for any text before its space, a long messag
 _CHANGE = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in the file, (?P<new>.+) now", re.DOTALL)
 _CHANGE_BETWEEN = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in (?P<there>.+), (?P<new>.+) in (?P<here>.+)", re.DOTALL)
 _MORE = re.compile(r"and (\d+) more")
+_EXCEPTION = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*_(?:error|exception|failed|failure|timeout|warning)")
+_KIND_WITHIN = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=: |\))")  # as in "The embedder: timed_out: …"
+_COLONS = {"en": ": ", "zh": "："}
 _LONGEST = 2_000  # characters: a longer message holds somebody's text, and finding sentences in it takes long
 _MOST_HEADS = 4  # as in `FILE, line 3: NAME: sentence`
 
@@ -40,20 +44,20 @@ def _joined(pieces: Sequence[tuple[str, bool]]) -> str:
 
 @lru_cache(4_096)  # pages show the same failure of many cases
 def failure_in(failure: str, language: str) -> str:
-    """A failure or a reason as run files keep it (`kind: message`, or a message alone) in this language. What others
-    wrote stays as it is."""
-    if language == "en":
-        return failure
+    """A failure or a reason as run files keep it (`kind: message`, or a message alone) for a reader of this language.
+    What others wrote stays as it is."""
     kind, colon, message = failure.partition(": ")
     if colon and (named := kind_in(kind, language)) != kind:
-        return f"{named}：{failure_in(message, language)}"
-    pieces = list(_pieces(failure, language)) if len(failure) <= _LONGEST else []
-    return _joined(pieces) if any(found for _, found in pieces) else failure
+        return f"{named}{_COLONS[language]}{failure_in(message, language)}"
+    pieces = list(_pieces(failure, language)) if language != "en" and len(failure) <= _LONGEST else []
+    text = _joined(pieces) if any(found for _, found in pieces) else failure
+    return _KIND_WITHIN.sub(lambda match: error_texts(language)["failures"].get(match[0], match[0]), text)
 
 
 def kind_in(kind: str, language: str) -> str:
-    """A kind of failure in this language; the name of somebody's exception stays."""
-    return kind if language == "en" else error_texts(language)["failures"].get(kind, kind)
+    """A kind of failure in words of this language. Somebody's exception keeps its name, in words: "value error"."""
+    named = error_texts(language)["failures"].get(kind)
+    return named or (kind.replace("_", " ") if _EXCEPTION.fullmatch(kind) else kind)
 
 
 def untranslated(message: str, language: str) -> list[str]:

@@ -68,9 +68,9 @@ def help_texts(module: str, language: str) -> Mapping[str, str]:
 
 
 def error_texts(language: str) -> Mapping[str, Mapping[str, str]]:
-    """The tables of all `errors_LANGUAGE.toml` (a language other than English), joined: `sentences` by the English
-    ones, the `words` and `places` in them, and the `frame` around them. A package of others whose texts cannot be read
-    is left out; a warning names it once."""
+    """The tables of all `errors_LANGUAGE.toml`, joined: the kinds of `failures`, and, in a language other than English,
+    `sentences` by the English ones, the `words` and `places` in them, and the `frame` around them. A package of others
+    whose texts cannot be read is left out; a warning names it once."""
     tables, problems = _error_texts(language)
     for package, reason in problems.items():
         if package not in _TOLD:

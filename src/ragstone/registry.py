@@ -33,6 +33,7 @@ def is_place(name: str) -> bool:
     return _PLACE.fullmatch(name) is not None
 
 
+_SHOWN = 10  # names of a module that a message lists
 _loaded: set[str] = set()
 
 
@@ -51,8 +52,9 @@ def load_place(kind: str, place: str) -> Any:
     try:
         return getattr(module, match["name"])
     except AttributeError:
-        names = [name for name in vars(module) if not name.startswith("_")]
-        raise UnknownName(kind, match["name"], names, hint=f"It should be in {match['module']}.") from None
+        own = {name for name, value in vars(module).items() if not (name[0] == "_" or isinstance(value, ModuleType))}
+        has = f" It has: {', '.join(sorted(own)[:_SHOWN])}." if own else ""
+        raise UnknownName(kind, match["name"], own, hint=f"It should be in {match['module']}.{has}") from None
 
 
 def _module(kind: str, place: str, name: str) -> ModuleType:

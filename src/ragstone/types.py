@@ -292,7 +292,7 @@ class Run(Protocol):
     `records`: all, or those of one system or of these cases. For those who do not read the texts of passages (`texts`
     False), a long one may be replaced by a short one, the same for the same text: reading is then several times faster.
     `plans` has, by system, what was to be asked; systems of which the file does not say it are missing. `unasked`
-    streams the ids of the planned cases of a system that have no record."""
+    streams the planned cases of a system that have no record: their ids, and what people know their samples by."""
 
     @property
     def meta(self) -> Mapping[str, Any]: ...
@@ -302,7 +302,7 @@ class Run(Protocol):
         self, *, system: str | None = None, cases: Collection[str] | None = None, texts: bool = True
     ) -> Iterator[Record]: ...
     def plans(self) -> Mapping[str, Plan]: ...
-    def unasked(self, system: str, /) -> Iterator[str]: ...
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]: ...
 
 
 Expand: TypeAlias = Callable[[Query], Awaitable[Query]]

@@ -7,6 +7,7 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -235,6 +236,25 @@ def test_code_is_asked_and_broken_code_keeps_the_files(tmp_path: Path) -> None:
     assert ended.code == 3
     assert "no such tenant" in ended.out
     assert "ragstone system check app" in ended.out
+    assert (tmp_path / "ragstone.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "fix the address in ragstone.toml"), ("zh", "请启动系统，或修正 ragstone.toml 中的地址")],
+)
+def test_where_nobody_answers_the_exit_code_is_that_of_the_other_commands(
+    tmp_path: Path, language: str, words: str
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/ask"
+        ended = process("init", "--system", address, folder=tmp_path, RAGSTONE_LANGUAGE=language)
+        checked = process("system", "check", "app", folder=tmp_path)
+    assert (ended.code, checked.code) == (2, 2), ended
+    (line,) = [line for line in ended.out.splitlines() if "ragstone diagnose" in line and "  " not in line]
+    assert words in line
+    assert "`ragstone system check app`" in line
     assert (tmp_path / "ragstone.toml").is_file()
 
 

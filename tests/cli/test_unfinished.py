@@ -4,6 +4,7 @@ import asyncio
 import csv
 import itertools
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -19,6 +20,7 @@ from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.display import shown_id
 from ragstone.engine.execute import RunOptions, Shell
 from ragstone.engine.judge_tools import Judging
 from ragstone.engine.open_run import read_run
@@ -133,6 +135,38 @@ async def test_a_killed_run_is_unfinished_everywhere_and_its_map_keeps_rows_and_
     assert said in exported(ragstone, "markdown")
 
 
+@pytest.mark.slow
+async def test_after_a_kill_as_many_requests_are_told_as_are_then_needed(tmp_path: Path) -> None:
+    """Answers that a killed process had received and not committed count as there."""
+    begun, chats, slow = asyncio.Event(), itertools.count(1), True
+
+    def plan(_: int, payload: Any) -> Act:
+        number = next(chats)
+        if slow and number > 150:
+            begun.set()
+            return Act("stall")
+        return Act()
+
+    arguments = ("bench", "rgb", "--model", "compat/m", "--ability", "noise", "--data-language", "en", "--no-cache",
+                 "--fictional-size", "80", "--noise", "0,0.4,0.8", "--concurrency", "16", "--run", "a.run")  # fmt: skip
+    async with FakeEndpoint(plan) as endpoint:
+        words = (*arguments, "--base-url", endpoint.base_url)
+        one = await asyncio.create_subprocess_exec(
+            *command(*words), cwd=tmp_path, env=environment(tmp_path),
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        await begun.wait()
+        one.kill()
+        await one.communicate()
+        left = leftovers_beside("a.run")
+        assert [name for name in left if "-outbox-" in name]
+        told = (await ran(tmp_path, *words, "--dry-run", "--json")).document["requests"]
+        assert leftovers_beside("a.run") == left  # a dry run writes nothing
+        slow, before = False, len(endpoint.seen)
+        assert (await ran(tmp_path, *arguments, "--base-url", endpoint.base_url, "--quiet")).code == 0
+        assert told == len(endpoint.seen) - before
+
+
 async def test_an_effective_length_is_not_claimed_where_the_next_length_is_still_to_be_asked() -> None:
     """Cells are asked from the end of the longest context on, so each length has some and none has all."""
     await stopped("niah", Stopping(after=6))
@@ -151,7 +185,7 @@ async def test_tables_and_exports_of_every_benchmark_count_against_what_was_plan
         assert run.unfinished()[0].startswith(said)
         tables = [table for table in run.tables() if not all(row.published for row in table.rows)]
         assert run.run.plans()["my/system"].failed == 2
-        unasked = list(run.run.unasked("my/system"))
+        unasked = [shown_id(case, name) for case, name in run.run.unasked("my/system")]
     assert all(table.notes[0].startswith(said) for table in tables)
     totals = [cell.total for cell in tables[0].rows[0].cells if cell.total is not None]
     assert totals  # the leading table has counts
@@ -168,6 +202,8 @@ async def test_tables_and_exports_of_every_benchmark_count_against_what_was_plan
                and one.get("message") == "not asked: 5 of 12, unfinished"]  # fmt: skip
     assert skipped == unasked
     assert len(unasked) == 7
+    names = {case.get("name") for case in suite}
+    assert len(names) == 12
     exported(ragstone, "parquet")
     exported(ragstone, "xlsx")
     import openpyxl
@@ -176,6 +212,32 @@ async def test_tables_and_exports_of_every_benchmark_count_against_what_was_plan
     assert pyarrow.parquet.read_table("a.parquet")["planned"].to_pylist() == [12] * 5
     book = openpyxl.load_workbook("a.xlsx")
     assert any("5 of 12, unfinished" in str(cell.value) for row in book.worksheets[0].iter_rows() for cell in row)
+    await stopped(name, Stopping(after=99))
+    suite = ElementTree.fromstring(exported(ragstone, "junit")).find("testsuite")
+    assert suite is not None
+    assert {case.get("name") for case in suite} == names  # asked or not, a case has one name
+
+
+@pytest.mark.parametrize(("command", "suffix"), [("run", ""), ("diagnose", "/as_is")])
+def test_cases_that_failed_or_were_never_asked_have_the_ids_of_the_user(
+    tmp_path: Path, ragstone: Callable[..., Told], command: str, suffix: str
+) -> None:
+    own = [f"hr-{n}" for n in range(14)] + [f"{'long-' * 20}{n}" for n in range(2)]
+    data = [{"id": name, "question": f"Which day is {name}?", "reference": "Monday"} for name in own]
+    data.append({"question": "Which day has no id of its own, so that its question has to stand for it?"})
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in data))
+    (tmp_path / "app.py").write_text("def ask(question):\n    raise ValueError('no such tenant')\n")
+    told = ragstone(command, "rows.jsonl", "--system", "app.py:ask", "--run", "a.run", "--concurrency", "1")
+    assert told.code == 2, told.err
+    (suite,) = ElementTree.fromstring(exported(ragstone, "junit"))
+    kinds = [(case.get("name"), *(child.tag for child in case)) for case in suite]
+    names = [f"{name}{suffix}" for name in own] + [f"Which day has no id of its own, so that…{suffix}"]
+    assert kinds == [(name, "error" if n < 10 else "skipped") for n, name in enumerate(names)]
+    for language in ("en", "zh"):
+        assert ragstone("report", "a.run", "-o", "a.html", "--language", language).code == 0
+        shown = own[:3] if command == "run" else []  # the page of a diagnosis names none of them
+        assert [name for name in shown if f"<bdi>{name}</bdi>" not in read("a.html")] == []
+        assert "00000" not in re.sub("(?s)<script.*?</script>|<style.*?</style>", "", read("a.html"))
 
 
 class Ending(NullProgress):
@@ -329,7 +391,9 @@ def test_the_cases_that_nobody_asked_are_listed_in_time_that_grows_with_their_nu
         copy = Path(f"{cases}.run")
         copy.write_bytes(run_file.read_bytes())
         with closing(sqlite3.connect(copy)) as db, db:  # one transaction: a disk takes its time for each
-            db.executemany("INSERT INTO planned VALUES ('local/extractive', ?, 1)", ((f"z{n}",) for n in range(cases)))
+            db.executemany(
+                "INSERT INTO planned VALUES ('local/extractive', ?, 1, 'z')", ((f"z{n}",) for n in range(cases))
+            )
         counted = 0
 
         def count() -> int:

@@ -333,6 +333,13 @@ class Scenes:
         whole, parts = (untimed(self.exported(name)) for name in ("eval-here.run", "parts.run"))
         return seen | {"parts": parts == whole, "part": len(untimed(self.exported("part-1.run")))}
 
+    def many(self) -> dict[str, Any]:
+        """More recorded answers than are kept in memory."""
+        data = ({"id": f"hr-{at}", "question": f"Which is {at}?", "answer": str(at), "reference": str(at - at % 2)}
+                for at in range(3 * 1024))  # fmt: skip
+        (self.folder / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
+        return self.both("many", "eval", "many.jsonl", "--metrics", "token_f1,exact_match")
+
     def diagnosed(self) -> dict[str, Any]:
         """A system over documents, under every condition."""
         documents = self.folder / "docs"
@@ -420,7 +427,7 @@ def main() -> int:
     with serving(ThreadedServer(Endpoint)) as address, nodes(2, 2, folder, gpus=1) as cluster:
         scenes = Scenes(folder, cluster, f"{address}/v1")
         for scene in (scenes.own_code, scenes.limits, scenes.apart, scenes.driver, scenes.kills, scenes.merges,
-                      scenes.embedding, scenes.embedding_limits, scenes.gpus, scenes.scored,
+                      scenes.embedding, scenes.embedding_limits, scenes.gpus, scenes.scored, scenes.many,
                       scenes.diagnosed, scenes.built, scenes.client):  # fmt: skip
             if sys.argv[2:] and scene.__name__ not in sys.argv[2:]:
                 continue

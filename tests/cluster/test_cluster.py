@@ -421,6 +421,13 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.slow
+def test_more_answers_than_are_kept_in_memory_are_scored_by_workers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    seen = seen_by(tmp_path_factory.mktemp("many"), "many")["many"]
+    assert seen["codes"] == [0, 0], seen["err"]
+    assert (seen["records"], seen["same"], seen["left"]) == (3 * 1024, True, 0)
+
+
+@pytest.mark.slow
 def test_a_cluster_with_a_token_is_used_by_ray_client_and_its_death_is_told(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -128,6 +128,24 @@ def test_a_killed_merge_leaves_no_file_of_its_name(tmp_path: Path) -> None:
     assert [*Path().glob(".*.part*")] == [living]
 
 
+def test_the_next_command_in_the_folder_removes_what_a_killed_merge_left(tmp_path: Path) -> None:
+    evaluate([{"id": "q", "question": "?", "reference": "7", "answer": "7"}], ["answer_match"], run="a.run")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    living = mark()
+    gone = living.replace(f"-{os.getpid()}-", f"-{ended.pid}-")
+    for marked in (gone, living):
+        for end in ("part", "part-journal"):
+            Path(f".m.run.{marked}-0badcafe.{end}").touch()
+    Path(".other.part").touch()  # not of a merge
+    shown = subprocess.run(
+        command("show", "a.run"), cwd=tmp_path, env=environment(tmp_path), check=False, capture_output=True
+    )
+    assert shown.returncode == 0, shown
+    left = {path.name for path in Path().glob(".*.part*")}
+    assert left == {f".m.run.{living}-0badcafe.part", f".m.run.{living}-0badcafe.part-journal", ".other.part"}
+
+
 def test_runs_of_two_benchmarks_are_told_apart_by_that_alone(ragstone: Callable[..., Told]) -> None:
     answers("a.run", 0, 4)
     bench(ragstone, "en.run", "--data-language", "en", "--model", "local/extractive")

@@ -120,7 +120,7 @@ def test_another_judge_is_another_scoring(ragstone: Callable[..., Told]) -> None
     ("arguments", "words"),
     [
         (("n1.run",), ("at least two runs: one was given", "--by day")),
-        (("n1.run", "n1.run", "./n1.run"), ("at least two runs: one was given",)),
+        (("n1.run", "n1.run", "./n1.run"), ("n1.run is named 3 times. Name two different runs at least.",)),
         (("n1.run", "n2.run", "--metric", "recal"), ("No run has scores of 'recal'; available: answer_match",)),
         (("n1.run", "missing.run"), ("missing.run",)),
         (("n1.run", "text.run"), ("text.run",)),

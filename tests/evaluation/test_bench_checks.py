@@ -61,6 +61,73 @@ def test_a_missing_key_is_told_before_any_data_are_made(
         bench("rgb", **named, run=tmp_path / "a.run", **SMALL)
 
 
+@pytest.mark.parametrize(
+    ("retriever", "variable"),
+    [
+        ("openai/text-embedding-3-small", "OPENAI_API_KEY"),
+        ("hybrid(bm25,openai/text-embedding-3-small)", "OPENAI_API_KEY"),
+        ("rerank(bm25,openai/gpt-4o-mini)", "OPENAI_API_KEY"),
+        ("rerank(dense(openai/text-embedding-3-small),local/smollm2)", "OPENAI_API_KEY"),
+        ("rerank(bm25,cohere/rerank-v3.5)", "COHERE_API_KEY"),
+    ],
+)
+@pytest.mark.parametrize("name", ["mirage", "niah"])
+def test_a_key_that_a_retriever_lacks_is_told_before_any_data_are_made(
+    name: str, retriever: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(*_: Any, **__: Any) -> None:
+        raise AssertionError("data were made")
+
+    monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("ragstone.benchmarks.mirage.data.load_pool", made)
+    monkeypatch.setattr("ragstone.benchmarks.niah.make.NIAH", made)
+    with pytest.raises(MissingKey, match=variable):
+        bench(name, model="local/extractive", retrievers=retriever, run=tmp_path / "a.run")
+    assert list(tmp_path.iterdir()) == []
+
+
+ROW = '{"id": "a", "question": "Which day?", "answer": "Monday", "reference": "Monday"}\n'
+APP = "def ask(question):\n    raise SystemExit('asked')\n"
+USELESS = {
+    "embedder": (["--embedder", "foo/bar"], "--embedder has no effect: no chosen metric uses an embedder.",
+                 "--embedder 不起作用"),
+    "embedder-base-url": (["--embedder-base-url", "http://127.0.0.1:1"], "--embedder-base-url has no effect:",
+                          "--embedder-base-url 不起作用"),
+    "combine": (["--combine", "majority"], "--combine has no effect: it needs several judges.", "--combine 不起作用"),
+    "one judge": (["--combine", "each", "--judge", "local/smollm2"], "--combine has no effect:", "--combine 不起作用"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("useless", USELESS)
+@pytest.mark.parametrize("command", ["run", "eval", "diagnose"])
+def test_an_option_of_judges_that_has_no_effect_is_refused_before_anything_is_asked(
+    command: str, useless: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text(ROW)
+    Path("app.py").write_text(APP)
+    options, english, chinese = USELESS[useless]
+    asked = [] if command == "eval" else ["--system", "app.py:ask"]
+    for language, words in (("en", english), ("zh", chinese)):
+        monkeypatch.setenv("RAGSTONE_LANGUAGE", language)
+        assert cli([command, "rows.jsonl", *asked, "--metrics", "answer_match", *options, "--run", "a.run"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert words in line
+    assert not Path("a.run").exists()
+
+
+@pytest.mark.parametrize("settings", ['embedder = "local/e5-small"', 'combine = "majority"'])
+def test_what_a_settings_file_says_for_all_runs_may_be_of_no_use_to_one(
+    settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAGSTONE_TRUST", "ragstone.toml")
+    Path("rows.jsonl").write_text(ROW)
+    Path("app.py").write_text("def ask(question):\n    return 'Monday'\n")
+    Path("ragstone.toml").write_text(f"[run]\n{settings}\n")
+    assert cli(["run", "rows.jsonl", "--system", "app.py:ask", "--metrics", "answer_match", "--run", "a.run"]) == 0
+
+
 def test_a_price_needs_no_limit_and_prices_the_answers(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     small = ("--fictional-size", "1", "--ability", "noise", "--data-language", "en", "--limit", "1")

@@ -118,7 +118,7 @@ def test_other_answers_to_the_question_are_linked_with_their_verdicts() -> None:
 def test_a_failed_request_shows_its_error_and_no_answer() -> None:
     record = replace(staged_record(), response=None, error="timed_out: no reply within 120 s")
     text = text_of(page(shown_case(record)))
-    for told in ("failed", "timed_out: no reply within 120 s", "The system gave no answer, so its prompt is not known"):
+    for told in ("failed", "timed out: no reply within 120 s", "The system gave no answer, so its prompt is not known"):
         assert told in text
 
 

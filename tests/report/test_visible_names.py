@@ -2,8 +2,10 @@
 
 import contextlib
 import html
+import json
 import re
 import shutil
+import sqlite3
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,17 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+import ragstone
 from ragstone import bench, diagnose, evaluate, run
 from ragstone.api import read_run
 from ragstone.cli import run as command_line
 from ragstone.diagnosis.interventions.conditions import CONDITIONS
+from ragstone.error_text import kind_in
+from ragstone.messages import error_texts
 from ragstone.metrics import METRICS
+from ragstone.runs.scoring import describe
+from ragstone.structs import to_json
+from ragstone.types import Score
 from ragstone.web.app import create_app
 from ragstone.web.library import Library
 
@@ -159,6 +167,85 @@ def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path, monkeypa
     assert compared == {"en": [], "zh": []}
     viewed = visited(tmp_path, monkeypatch)
     assert {place: found for place, page in viewed.items() if (found := internal(page, own))} == {}
+
+
+def kinds() -> list[str]:
+    """Every kind of failure that a run file may hold: of our errors, of what a user's system does, and of an exception
+    of somebody else."""
+    found, classes, bases = {"error", "unstorable", "value_error"}, {"RagstoneError"}, dict[str, str]()
+    for path in Path(ragstone.__file__).parent.rglob("*.py"):
+        text = path.read_text("utf-8")
+        found.update(re.findall(r'SystemFailed\(\s*"(\w+)"', text))
+        found.update(re.findall(r'^    kind = "(\w+)"$', text, re.MULTILINE) if path.name == "errors.py" else ())
+        bases.update(re.findall(r"^class (\w+)\((\w+)\):", text, re.MULTILINE))
+    del bases["ModelError"]  # its kinds have names of their own
+    while more := {name for name, base in bases.items() if base in classes} - classes:
+        classes |= more
+    found.update(describe(type(name, (Exception,), {})()).partition(":")[0] for name in classes)
+    return sorted(found)
+
+
+def failing(path: Path) -> None:
+    """A run in which an answer and a score have failed in every way."""
+    ways = kinds()
+    names = [f"q-{at}" for at in range(2 * len(ways))]
+    evaluate([ROWS[1] | {"id": name, "question": f"How long is {name}?"} for name in names],
+             ["answer_match", "token_f1"], run=path)  # fmt: skip
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        for at, way in enumerate(ways, 1):
+            answer, scored = f"{at:06}", f"{at + len(ways):06}"
+            told = f"{way}: it ended" if at % 2 else f"The embedder: {way}: it ended"
+            file.execute("UPDATE records SET response = NULL, error = ? WHERE case_id = ?",
+                         (json.dumps(f"{way}: it ended"), answer))  # fmt: skip
+            file.execute("DELETE FROM scores WHERE case_id = ?", (answer,))
+            file.execute("UPDATE scores SET status = 'failed', payload = ? WHERE case_id = ? AND metric = 'token_f1'",
+                         (to_json(Score.failed(told)), scored))  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_kind_of_failure_has_words(language: str) -> None:
+    known = error_texts(language)["failures"]
+    named = {kind: kind_in(kind, language) for kind in kinds() if kind != "value_error"}
+    assert len(named) > 30
+    assert {kind: words for kind, words in named.items() if kind not in known or "_" in words} == {}
+    assert known.keys() == error_texts("en")["failures"].keys()
+
+
+def test_pages_and_terminal_name_failures_of_every_kind_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, own = tmp_path / "a.run", OWN | {tmp_path.name} | {f"q-{at}" for at in range(100)}
+    failing(path)
+    with read_run(path) as opened:
+        pages = {
+            language: opened.write_report(tmp_path / f"{language}.html", language=language).read_text("utf-8")
+            for language in ("en", "zh")
+        }
+    assert {language: internal(page, own) for language, page in pages.items()} == {"en": [], "zh": []}
+    for language, words in (("en", "server error"), ("zh", "服务端出错")):
+        assert words in pages[language]
+        assert command_line(["show", str(path), "--language", language]) == 0
+        told = capsys.readouterr()
+        assert len(told.err.splitlines()) >= 3
+        assert codes(told.out + told.err, own) == []
+    shutil.copy(path, tmp_path / "b.run")
+    viewed = {place: internal(page, own) for place, page in visited(tmp_path, monkeypatch).items()}
+    cases = asked_for(tmp_path, "/cases?run=a.run&status=failed", "/cases?run=a.run")
+    viewed |= {place: internal(page, own, made=True) for place, page in cases.items()}
+    assert {place: found for place, found in viewed.items() if found} == {}
+
+
+def asked_for(folder: Path, *lists: str) -> dict[tuple[str, str], str]:
+    """Lists of cases, and the page of each case on them, in both languages."""
+    pages: dict[tuple[str, str], str] = {}
+    for language in ("en", "zh"):
+        app = create_app(Library([folder], None), language=language)
+        with TestClient(app, base_url="http://127.0.0.1:8720") as client:
+            for address in lists:
+                pages[address, language] = client.get(address).text
+                for case in _linked(pages[address, language], r"/case\?[^\"]+"):
+                    pages[case, language] = client.get(case).text
+    return pages
 
 
 def comparison(folder: Path, language: str) -> str:

@@ -55,7 +55,7 @@ def everything(path: Path) -> list[Any]:
         "SELECT case_id, payload FROM cases", "SELECT system_id, case_id, response, error FROM records",
         "SELECT system_id, case_id, metric, metric_version, status, payload, verdicts FROM scores",
         "SELECT * FROM verdicts", "SELECT digest FROM texts",
-        "SELECT system_id, case_id, condition FROM planned JOIN cells USING (cell)",
+        "SELECT system_id, case_id, condition, name FROM planned JOIN cells USING (cell)",
     )  # fmt: skip
     with contextlib.closing(sqlite3.connect(path)) as file, file:
         return [sorted(file.execute(query).fetchall(), key=repr) for query in queries]

@@ -19,6 +19,7 @@ from ragstone.analysis.case_index_query import SearchKey, Selection
 from ragstone.analysis.case_index_rows import INPUT, PAIR, QUESTION, SAMPLE, CaseRow, is_number, number_of, row_of
 from ragstone.analysis.case_index_store import IndexDamaged, Store, open_store, remove_store
 from ragstone.analysis.sides import question_digest
+from ragstone.error_text import failure_in
 from ragstone.errors import UsageError
 from ragstone.runs import RunReader
 from ragstone.runs.schema import key_of, text_of
@@ -271,7 +272,9 @@ class CaseIndex:
         for _, system, case, details in self._store.all(query, to_json(list(places))):
             row = row_of(details, text_of(system), text_of(case))
             label = self._label(selection, "cause", row.cause, language) if row.cause else ""
-            rows.append(replace(row, label=label, group=self._label(selection, "group", row.group, language)))
+            answer = failure_in(row.answer, language) if row.status == "failed" and language else row.answer
+            group = self._label(selection, "group", row.group, language)
+            rows.append(replace(row, label=label, group=group, answer=answer))
         return tuple(rows)
 
     def _facet(

@@ -29,13 +29,15 @@ class Context:
     `model_options`: for the models that the benchmark itself calls (retriever models, token counters). `cache`: a
     folder for files that can be regenerated. `models`: the names of the models to evaluate, as far as they have names.
     `metrics`: those asked for besides the benchmark's own.
-    `sampling`: the user's overrides of the template's sampling parameters."""
+    `sampling`: the user's overrides of the template's sampling parameters. `asks`: models will be asked, so that a
+    missing key is to be told before any data are made."""
 
     model_options: "ModelOptions"
     cache: Path
     models: tuple[str, ...] = ()
     metrics: tuple[str | Metric, ...] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)
+    asks: bool = False
 
 
 class ImportedResults(Frozen, frozen=True):

@@ -53,11 +53,11 @@ def command(**values: Any) -> int:
     with _written(files):  # and removed again if the system cannot even be opened
         trust(CONFIG, consent_tables(CONFIG))  # which holds what its user has just named
         _say_written(files, starter, texts)
-        answered = values["no_run"] or _checked(starter, texts)
+        unanswered = "" if values["no_run"] else _checked(starter, texts)
     try:
-        if not answered:
-            say(texts["unanswered"].format(name=_name(starter)))
-            return 3
+        if unanswered:
+            say(texts[unanswered].format(name=_name(starter), config=CONFIG))
+            return 2 if unanswered == "refused" else 3
         return 0 if values["no_run"] else _first_run(starter, texts)
     finally:
         _say_next(starter, texts)
@@ -199,8 +199,9 @@ def _say_written(files: Mapping[Path, str], starter: "Starter", texts: Mapping[s
         say(texts["made"].format(path=QUESTIONS))
 
 
-def _checked(starter: "Starter", texts: Mapping[str, str]) -> bool:
-    """Whether the system answered at least one of two questions. Raises UsageError if it cannot be opened."""
+def _checked(starter: "Starter", texts: Mapping[str, str]) -> str:
+    """What is wrong with the system: nothing if it answered at least one of two questions, else "unanswered", or
+    "refused" where its address answers nobody. Raises UsageError if it cannot be opened."""
     from ragstone.evaluation.commands.system import say_check  # noqa: PLC0415
     from ragstone.evaluation.starter import QUESTIONS  # noqa: PLC0415
     from ragstone.evaluation.system_check import check_system  # noqa: PLC0415
@@ -213,7 +214,7 @@ def _checked(starter: "Starter", texts: Mapping[str, str]) -> bool:
     else:
         say_check(found, preferred_language())
     say("")
-    return bool(passages)
+    return "" if passages else "refused" if found.refused else "unanswered"
 
 
 def _first_run(starter: "Starter", texts: Mapping[str, str]) -> int:

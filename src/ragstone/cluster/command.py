@@ -14,9 +14,12 @@ from ragstone.messages import messages
 @click.option("-o", "--output", required=True, type=PATH, help="The new run file.")
 @click.option("--keep-first", is_flag=True,
               help="Where files have different answers to a case, keep that of the file named first.")  # fmt: skip
+@click.option("--recover", is_flag=True, help="Of damaged files, take what can be read.")
 @language_option
 @json_option
-def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_first: bool, as_json: bool) -> None:
+def command(
+    runs: tuple[Path, ...], output: Path, language: str | None, *, keep_first: bool, recover: bool, as_json: bool
+) -> None:
     """Join run files of the same settings into one, as if a single machine had asked all of their cases.
 
     The files may have other cases, systems or metrics. What several files have is kept once; runs with other settings
@@ -24,7 +27,7 @@ def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_
     from ragstone.cluster.merge import merge  # noqa: PLC0415
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
 
-    merged = merge(runs, output, keep_first=keep_first)
+    merged = merge(runs, output, keep_first=keep_first, recover=recover)
     with merged.open() as run:
         language = language or run.language
         counts = run.run.counts()
@@ -42,3 +45,5 @@ def command(runs: tuple[Path, ...], output: Path, language: str | None, *, keep_
             say(repeated)
         for line in run.unfinished(language=language):
             say(line)
+        if recover:
+            say(texts["recovered"].format(path=merged.path))

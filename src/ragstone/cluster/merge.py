@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,8 @@ from ragstone.messages import messages
 from ragstone.report.notebook import result_snippet
 from ragstone.runs import RunReader, open_run
 from ragstone.runs.merge import Merged, attached, copy_records
-from ragstone.runs.owners import is_left, mark
+from ragstone.runs.owners import left_part, remove_left
+from ragstone.runs.salvage import salvage
 from ragstone.runs.schema import LAYOUT, key_of
 from ragstone.runs.store import record_settings
 from ragstone.storage import connect
@@ -53,21 +53,27 @@ class MergedRun:
 
 
 @public
-def merge(runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = False) -> MergedRun:
+def merge(
+    runs: Sequence[str | Path], target: str | Path, *, keep_first: bool = False, recover: bool = False
+) -> MergedRun:
     """Write one run file with everything that `runs` have. Their settings must be the same, as for a command that
     resumes: RunMismatch names what differs. Of a case that two files answered, equal answers (times aside) are kept
     once; different ones raise UsageError, or with `keep_first` the answer of the file that is named first is kept. An
-    answer replaces a failure. UsageError if a file is named twice or `target` exists, DataError for a damaged record;
-    nothing is left there unless all was merged."""
+    answer replaces a failure. `recover`: of damaged files, what can be read; the command that made them then asks only
+    for the rest, with the new file. UsageError if a file is named twice or `target` exists, DataError for a damaged
+    record; nothing is left there unless all was merged."""
     sources, path = [Path(run) for run in runs], Path(target)
     if not sources:
         raise UsageError("Name the run files to merge.")
     if path.exists():
         raise UsageError(f"{path} already exists: name a new file with -o.")
     _check_different(sources)
-    sources = _in_order_of_growth(sources)
     merged = Merged()
-    with _new_file(path) as part:
+    with contextlib.ExitStack() as stack:
+        if recover:
+            sources = [stack.enter_context(_recovered(source, path)) for source in sources]
+        sources = _in_order_of_growth(sources)
+        part = stack.enter_context(_new_file(path))
         for source in sources:
             try:
                 merged += _add(part, source, keep_first=keep_first)
@@ -122,16 +128,22 @@ def _grown(old: RunReader, new: RunReader) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
+def _recovered(source: Path, path: Path) -> Iterator[Path]:
+    """A whole run file, beside `path` and for the block only, of what can be read of a damaged one."""
+    part = left_part(path)
+    try:
+        salvage(source, part)
+        yield part
+    finally:
+        _remove(part)
+
+
+@contextlib.contextmanager
 def _new_file(path: Path) -> Iterator[Path]:
     """A path beside `path`, whose file is moved there when the block succeeds; otherwise nothing is left. What a killed
     process left there goes, too."""
-    begin = f".{path.name[:40]}."
-    for left in path.parent.iterdir() if path.parent.is_dir() else ():
-        marked = left.name.removeprefix(begin).partition(".part")[0].rpartition("-")[0]
-        if left.name.startswith(begin) and ".part" in left.name and is_left(marked):
-            with contextlib.suppress(OSError):
-                left.unlink()
-    part = path.with_name(f"{begin}{mark()}-{secrets.token_hex(4)}.part")
+    remove_left(path.parent)
+    part = left_part(path)
     try:
         yield part
         try:
@@ -141,9 +153,13 @@ def _new_file(path: Path) -> Iterator[Path]:
         except OSError:  # a file system without links
             part.replace(path)
     finally:
-        for file in (part, *(part.with_name(f"{part.name}-{rest}") for rest in ("journal", "wal", "shm"))):
-            with contextlib.suppress(OSError):
-                file.unlink(missing_ok=True)
+        _remove(part)
+
+
+def _remove(part: Path) -> None:
+    for file in (part, *(part.with_name(f"{part.name}-{rest}") for rest in ("journal", "wal", "shm"))):
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def _in_order_of_growth(sources: Sequence[Path]) -> list[Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from ragstone.commands.batches import batches_of
 from ragstone.errors import UsageError
@@ -254,9 +255,24 @@ def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
         "--judge-protocol ragas": judging.protocol != "matrix", "--verify separate": judging.verify != "joint",
         "--reasons": judging.reasons, "--strict-quotes": judging.strict_quotes,
     }  # fmt: skip
+    if _is_written("combine") and len(judging.judges) < 2:
+        raise UsageError("--combine has no effect: it needs several judges. Name another --judge, or leave it out.")
     if judging.model is None and (named := [option for option, value in judge_flags.items() if value]):
         raise no_judge(named)
     return judging
+
+
+def check_embedder_option(judging: "Judging", metrics: Iterable[Any]) -> None:
+    """Raises UsageError for an embedder that the command names and none of these metrics uses. What a ragstone.toml
+    names for all its commands may be of no use to one of them."""
+    if _is_written("embedder") or _is_written("embedder_base_url"):
+        judging.check_embedder(list(metrics))
+
+
+def _is_written(option: str) -> bool:
+    """Whether an option stands in the command itself, not in a ragstone.toml."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def no_judge(options: Iterable[str]) -> UsageError:

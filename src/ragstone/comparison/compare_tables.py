@@ -71,5 +71,5 @@ class _FilteredRun:
     def plans(self) -> Mapping[str, Plan]:
         return {}  # the plan of a single condition is not recorded
 
-    def unasked(self, system: str, /) -> Iterator[str]:
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
         return iter(())

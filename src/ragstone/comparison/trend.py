@@ -136,7 +136,7 @@ def trend(
     names = [metrics] if isinstance(metrics, str) else metrics
     with contextlib.ExitStack() as stack:
         sides = []
-        for path in _distinct([runs] if isinstance(runs, str | Path) else runs):
+        for path in _distinct([runs] if isinstance(runs, str | Path) else runs, by=by):
             run = stack.enter_context(open_checked(path))
             sides.append((path, Side(run, system_of(run, path, system, "--system"), path.name)))
         readings: list[Reading] = []
@@ -153,11 +153,14 @@ def trend(
         return TrendResult(found, language_of(sides[-1][1].run.meta))
 
 
-def _distinct(paths: Sequence[str | Path]) -> list[Path]:
-    """The paths, each file once. UsageError if there is none."""
+def _distinct(paths: Sequence[str | Path], *, by: str) -> list[Path]:
+    """The paths, each file once. UsageError if there is none, or, unless `by` splits it,
+    only one of several names."""
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         found.setdefault(path.resolve(), path)
+    if len(found) == 1 < len(paths) and not by:
+        raise UsageError(f"{paths[0]} is named {len(paths)} times. Name two different runs at least.")
     if not found:
         raise UsageError("A trend needs at least two runs: none was given.")
     return [*found.values()]

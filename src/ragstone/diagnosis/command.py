@@ -11,6 +11,7 @@ from ragstone.commands.options import (
     POSITIVE,
     PRICE,
     asking_options,
+    check_embedder_option,
     check_report,
     data_of,
     json_option,
@@ -114,6 +115,7 @@ def command(**values: Any) -> int:
         data, system, values["metrics"], judging, corpus=corpus, index=index, data_language=language,
         full=values["plan"] == "full",
     )  # fmt: skip
+    check_embedder_option(judging, plan.metrics)
     causes = [f"cause.{name}" for name in CAUSES]
     check_gate_options(values, plan.judging.names(plan.metrics), values["run_file"], *causes)
     if values["changes"]:

@@ -113,5 +113,5 @@ class _Converted:
     def plans(self) -> Mapping[str, Plan]:
         return {}
 
-    def unasked(self, system: str, /) -> Iterator[str]:
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
         return iter(())

@@ -74,11 +74,11 @@ def check_names(models: Sequence[str | System], judge: str | Model | None = None
 
 def _context(
     models: Sequence[str | System], model_options: ModelOptions, sampling: Mapping[str, Any] | None = None,
-    metrics: Sequence[str | Metric] = (),
+    metrics: Sequence[str | Metric] = (), *, asks: bool = False,
 ) -> Context:  # fmt: skip
     """What a benchmark may use while it is created."""
     names = tuple(name for name in models if isinstance(name, str))
-    return Context(model_options, cache_folder().parent, names, tuple(metrics), sampling or {})
+    return Context(model_options, cache_folder().parent, names, tuple(metrics), sampling or {}, asks)
 
 
 async def make_benchmark(benchmark: str | Plugin, options: Mapping[str, Any]) -> Benchmark:
@@ -125,7 +125,7 @@ async def plan_bench(
         _check_keys(models, judging, calling)
         if direct:
             await check_reachable(models, judging, calling, run=run, name=plugin.name)
-    instance = await plugin.make(chosen, _context(models, calling, sampling, scored))
+    instance = await plugin.make(chosen, _context(models, calling, sampling, scored, asks=asks))
     place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""
     return BenchPlan(plugin, instance, tuple(models), scored, judging, sampling or {}, calling, place)
 

@@ -46,6 +46,8 @@ def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str
         else:
             example = f"{provider}/MODEL"
         raise UsageError(f"{name!r} names a provider but no {what}: write {example}, for example.")
+    if ".py:" in name:
+        raise UsageError(f"{name!r} is not the location of a {what}: write package.module:name or file.py:name.")
     raise UsageError(
         f"{name!r} has no provider: write PROVIDER/MODEL, for example {example}. "
         f"The providers are {', '.join(PROVIDERS.names())}."

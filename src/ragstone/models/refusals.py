@@ -2,7 +2,8 @@
 
 `Refusals` guards one endpoint. After `LIMIT` consecutive refusals nothing more is sent, and each call raises
 `EndpointRefused`; after a single one where the account's credit is used up. The same happens where the first
-`ATTEMPTS` requests, retries among them, found nobody there. Until it has answered, requests go out one at a time: with
+`ATTEMPTS` requests, retries among them, found nobody there; where they all ended in another failure, nothing is tried
+twice any more. Until it has answered, requests go out one at a time: with
 a wrong key `LIMIT` of them, however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may
 still be refused.
 """
@@ -11,7 +12,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, ParamSpec, TypeVar
 
-from ragstone.errors import ContentBlocked, EndpointRefused, ModelError, Rejected, Unreachable
+from ragstone.errors import (
+    ContentBlocked,
+    EndpointRefused,
+    ModelError,
+    RateLimited,
+    Rejected,
+    ServerFault,
+    Unreachable,
+)  # fmt: skip
 from ragstone.types import Completion, Model, Request
 
 P = ParamSpec("P")
@@ -39,18 +48,23 @@ class Refusals:
             raise self._refused(sent=False)
 
     def count_attempt(self, error: ModelError) -> float:
-        """Counts an attempt that failed and may be repeated. Returns the longest pause before that. Raises
-        `EndpointRefused` if the first `ATTEMPTS` found nobody. A fault (500) may be about one question: what fails for
-        the first of them is counted by the run (`runs/halt.py`)."""
+        """Counts an attempt that failed and may be repeated. Returns the longest pause before that, and raises the
+        `error` where it is not to be. Raises `EndpointRefused` if the first `ATTEMPTS` found nobody, or three times as
+        many had no usable reply. A fault (500) may be about one question: that the first `ATTEMPTS` had one keeps the
+        others from being repeated, and what then fails is counted by the run (`runs/halt.py`). An endpoint that says
+        when to come back, or that it has too much to do, is there."""
         self.check()
         if self._heard:
             return float("inf")
-        if isinstance(error, Unreachable):
-            self._attempts += 1
-            self._last = str(error)
-            if self._attempts >= ATTEMPTS:
-                self._in_a_row, self._ended = self._attempts, True
-                raise self._refused() from error
+        if isinstance(error, RateLimited) or (isinstance(error, ServerFault) and error.retry_after is not None):
+            return FIRST_PAUSE
+        self._attempts += 1
+        self._last = str(error)
+        if self._attempts >= (ATTEMPTS if isinstance(error, Unreachable) else 3 * ATTEMPTS):
+            self._in_a_row, self._ended = self._attempts, True
+            raise self._refused() from error
+        if self._attempts >= ATTEMPTS:
+            raise error
         return FIRST_PAUSE
 
     def _refused(self, *, sent: bool = True) -> EndpointRefused:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice, zip_longest
 
-from ragstone.display import Diagnosis
+from ragstone.display import Diagnosis, own_name, shown_id
 from ragstone.types import Benchmark, Record, Run
 
 _MOST_NAMES = 50  # different model names, error kinds or causes of one system; the rest are counted together
@@ -49,7 +49,7 @@ class AnswerCounts:
 
 @dataclass
 class ErrorKind:
-    """How often one kind of error occurred, with its first cases as (case id, message)."""
+    """How often one kind of error occurred, with its first cases as (id for people, message)."""
 
     count: int = 0
     examples: list[tuple[str, str]] = field(default_factory=list)
@@ -97,7 +97,8 @@ class SystemDigest:
         error.count += 1
         if len(error.examples) < _EXAMPLES:
             example = message.strip() if kind == head.strip() else record.error or ""
-            error.examples.append((record.case.id, example[:_EXAMPLE_LENGTH]))
+            name = shown_id(record.case.id, own_name(record.case.sample.id, record.case.sample.question))
+            error.examples.append((name, example[:_EXAMPLE_LENGTH]))
 
 
 def _count(counter: Counter[str], name: str) -> None:

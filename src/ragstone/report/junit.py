@@ -4,10 +4,9 @@ from collections import Counter
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
-from ragstone.display import Diagnosis, shown_id
+from ragstone.display import Diagnosis, own_name, shown_id
 from ragstone.report.metadata import case_anchor
 from ragstone.report.sanitize import cut, readable
-from ragstone.report.sections.worst_answers import case_name
 from ragstone.types import Benchmark, Record, Run
 
 _LONGEST = 4_000  # characters of an answer; some CI systems fail on more
@@ -29,13 +28,13 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
             f'errors="{counts["error"]}" skipped="{counts["skipped"]}">\n'
         )
         for record in run.records(system=system, texts=benchmark.reads_texts):
-            name = shown_id(record.case.id, case_name(record, user_ids=True))
+            name = shown_id(record.case.id, own_name(record.case.sample.id, record.case.sample.question))
             stream.write(_case(record, name, benchmark.explain(record, language=language)))
         if plan and plan.asked < plan.total:
             reason = _attribute(f"not asked: {plan.asked:,} of {plan.total:,}, unfinished")
-            for case in run.unasked(system):
+            for case, name in run.unasked(system):
                 stream.write(
-                    f"    <testcase classname={_attribute(system)} name={_attribute(case)}>"
+                    f"    <testcase classname={_attribute(system)} name={_attribute(shown_id(case, name))}>"
                     f"<skipped message={reason}/></testcase>\n"
                 )
         stream.write("  </testsuite>\n")

@@ -14,6 +14,8 @@ from ragstone.types import Benchmark, Run
 
 # Characters with a meaning in Markdown or in HTML inside of it; a backslash makes them literal.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$&@])")
+# A name or a command as code: of letters and marks that nothing inside of it can end.
+_CODE = re.compile(r"(?<![`\\])(`[\w][\w ./=,@:-]*`)(?!`)")
 _URL = re.compile(r"(https?|ftp)(:)|(www)(\.)", re.IGNORECASE)
 
 _LATEX = {
@@ -29,8 +31,11 @@ _BEYOND_PDFLATEX = re.compile("[^\n -~¡-©¬®-º¼-ÏÑ-ÖØ-Ýß-ïñ-öø-ý
 
 
 def markdown_escaped(text: str) -> str:
-    """One line of text that Markdown shows literally: no markup, links, HTML or table bars."""
-    return _URL.sub(r"\1\3\\\2\4", _MARKDOWN.sub(r"\\\1", one_line(text)))
+    """One line of text that Markdown shows literally: no markup, links, HTML or table bars. A command or a
+    name in backticks stays code."""
+    parts = _CODE.split(one_line(text))  # what stands between two matches, and the codes
+    parts[::2] = [_URL.sub(r"\1\3\\\2\4", _MARKDOWN.sub(r"\\\1", part)) for part in parts[::2]]
+    return "".join(parts)
 
 
 def latex_escaped(text: str) -> str:

@@ -37,7 +37,7 @@ class NamedRun:
     def plans(self) -> Mapping[str, Plan]:
         return {self._labels.get(name, name): plan for name, plan in self.run.plans().items()}
 
-    def unasked(self, system: str, /) -> Iterator[str]:
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
         return self.run.unasked(self.ids.get(system, system))
 
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from ragstone.errors import DataError, UsageError
-from ragstone.models import ModelOptions, check_model
+from ragstone.models import ModelOptions, check_key, check_model
 from ragstone.models.nested_names import HTTP, PLACE, Spec, is_http, parse
 from ragstone.registry import is_place
 from ragstone.retrieval.corpus import Documents
@@ -46,23 +46,23 @@ class _NameIsValid(BaseException):
 class _CheckOnly:
     """Replaces `Building` when only a name is checked: inner names are checked too, and nothing is built."""
 
-    def __init__(self, options: ModelOptions | None) -> None:
-        self._options = options
+    def __init__(self, options: ModelOptions | None, *, keys: bool) -> None:
+        self._options, self._keys = options, keys
 
     @contextlib.asynccontextmanager
     async def open(self, name: str) -> AsyncIterator[None]:
-        check_retriever(name, self._options)
+        check_retriever(name, self._options, keys=self._keys)
         yield
 
     def __getattr__(self, name: str) -> Any:
         raise _NameIsValid
 
 
-def check_retriever(name: Any, options: ModelOptions | None = None) -> None:
-    """Checks a retriever's name and options. Builds nothing and needs no key, so a typing error in the last of several
-    retrievers is reported before the first one embeds its pool. With `options`, the names and addresses of its models
-    are checked too; an object is not checked. Raises UsageError for an invalid name or option, DataError if the file of
-    `run:FILE` is missing."""
+def check_retriever(name: Any, options: ModelOptions | None = None, *, keys: bool = False) -> None:
+    """Checks a retriever's name and options. Builds nothing and, without `keys`, needs no key, so a typing error in the
+    last of several retrievers is reported before the first one embeds its pool. With `options`, the names and addresses
+    of its models are checked too; with `keys`, whether the keys that these need are set. An object is not checked.
+    Raises UsageError for an invalid name or option, DataError if the file of `run:FILE` is missing, and MissingKey."""
     if not isinstance(name, str):
         return
     spec = parse(name)
@@ -79,12 +79,12 @@ def check_retriever(name: Any, options: ModelOptions | None = None) -> None:
     if not make.__module__.startswith("ragstone."):
         return  # another package's opener may do any work before it reads the pool
     with contextlib.suppress(_NameIsValid):
-        _begin(make(spec, cast("Building", _CheckOnly(options))))
+        _begin(make(spec, cast("Building", _CheckOnly(options, keys=keys))))
     if spec.function in _AFTER_MODEL and spec.arguments:
-        check_retriever(spec.arguments[0], options)
+        check_retriever(spec.arguments[0], options, keys=keys)
     if options is not None:
         with _advising_address():
-            _check_model(spec, options)
+            _check_model(spec, options, keys=keys)
 
 
 def retriever_name(retriever: Any) -> str:
@@ -152,23 +152,31 @@ def _refuse_passwords(spec: Spec) -> None:
                 )
 
 
-def _check_model(spec: Spec, options: ModelOptions) -> None:
-    """Raises UsageError if the name or the address of a retriever's model is invalid."""
+def _check_model(spec: Spec, options: ModelOptions, *, keys: bool) -> None:
+    """Raises UsageError if the name or the address of a retriever's model is invalid; MissingKey if `keys`."""
+    from ragstone.models.client import provider_key  # noqa: PLC0415  (loads aiohttp)
     from ragstone.models.rerank import is_reranker, reranker_endpoint  # noqa: PLC0415  (loads aiohttp)
     from ragstone.models.rerank_own import http_reranker_call  # noqa: PLC0415
 
+    def check(model: str, kind: Literal["model", "embedder"], calling: ModelOptions) -> None:
+        check_model(model, kind, calling)
+        if keys:
+            check_key(model, calling.base_url)
+
     calling = Building((), options).calling(spec)
     if spec.function in _EMBEDDERS and spec.arguments:
-        check_model(spec.arguments[0], "embedder", calling)
+        check(spec.arguments[0], "embedder", calling)
     elif embedder := spec.options.get("embedder"):
-        check_model(embedder, "embedder", replace(options, base_url=spec.options.get("embedder_url", options.base_url)))
+        check(embedder, "embedder", replace(options, base_url=spec.options.get("embedder_url", options.base_url)))
     elif spec.function in _AFTER_MODEL and len(spec.arguments) == 2:  # the inner retriever and the model
         if spec.function == "rerank" and is_http(spec.arguments[1]):
             http_reranker_call(spec.arguments[1], options)
         elif is_reranker(model := spec.arguments[1]):
-            reranker_endpoint(model, options, url=spec.options.get("url", ""))
+            provider, *_ = reranker_endpoint(model, options, url=spec.options.get("url", ""))
+            if keys:
+                provider_key(provider, own_endpoint="url" in spec.options)
         else:
-            check_model(model, "model", calling)
+            check(model, "model", calling)
 
 
 @contextlib.contextmanager

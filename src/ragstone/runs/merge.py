@@ -39,7 +39,7 @@ _NOT_LATE = "NOT EXISTS (SELECT 1 FROM late WHERE late.system_id = b.system_id A
 _COPY = (
     "INSERT OR IGNORE INTO main.rows SELECT * FROM other.rows ORDER BY number",
     "INSERT OR IGNORE INTO main.cells (condition) SELECT condition FROM other.cells ORDER BY cell",
-    """INSERT OR IGNORE INTO main.planned SELECT b.system_id, b.case_id, c.cell FROM other.planned b
+    """INSERT OR IGNORE INTO main.planned SELECT b.system_id, b.case_id, c.cell, b.name FROM other.planned b
     JOIN other.cells o ON o.cell = b.cell JOIN main.cells c ON c.condition = o.condition""",
     "INSERT OR IGNORE INTO main.cases SELECT case_id, payload FROM other.cases ORDER BY case_id",
     """INSERT INTO main.records (system_id, case_id, response, error) SELECT system_id, case_id, response, error

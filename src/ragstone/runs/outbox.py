@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -160,6 +160,14 @@ def absorb_file(connection: sqlite3.Connection, file: Path, file_id: str = "") -
     head, entries = _read(file)
     if head[1] == file_id:
         _write(connection, [entry for entry, _ in entries])
+
+
+def left_answers(path: Path, file_id: str) -> Iterator[CaseResult]:
+    """The answers and scores of dead processes that the next command on the run file with this id (JSON) absorbs."""
+    for file in leftovers(path):
+        head, entries = _read(file)
+        if head[1] == file_id:
+            yield from (entry for entry, _ in entries if isinstance(entry, CaseResult) and entry.error is None)
 
 
 class Orphans:

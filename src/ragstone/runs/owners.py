@@ -4,6 +4,7 @@ The lease of an owner that is certainly dead is free at once, so that nobody wai
 known (another machine, another container), the lease expires.
 """
 
+import contextlib
 import os
 import platform
 import secrets
@@ -58,6 +59,26 @@ def is_left(marked: str) -> bool:
     place, _, rest = marked.partition("-")
     pid, _, start = rest.partition("-")
     return place == _place_mark() and pid.isdecimal() and bool(start) and _start_of(int(pid)) != start
+
+
+def left_part(path: Path) -> Path:
+    """A free name beside `path`, for a file that becomes it when it is whole; see `remove_left`."""
+    return path.with_name(f".{path.name[:40]}.{mark()}-{secrets.token_hex(4)}.part")
+
+
+def remove_left(folder: Path) -> None:
+    """Removes what killed processes of this machine left of unfinished files with names of `left_part`."""
+    with contextlib.suppress(OSError):
+        for left in folder.glob(".*.part*"):
+            marked = left.name.partition(".part")[0].rpartition(".")[2].rpartition("-")[0]
+            if is_left(marked):
+                left.unlink(missing_ok=True)
+
+
+@lru_cache
+def remove_left_once(folder: Path) -> None:
+    """The same, once in a process: for those who open a run file there."""
+    remove_left(folder)
 
 
 def _place_mark() -> str:

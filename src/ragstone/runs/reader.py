@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.plans import Plan, PlanCell
-from ragstone.runs.owners import is_dead
+from ragstone.runs.owners import is_dead, remove_left_once
 from ragstone.runs.record_pages import PAGE_RECORDS, STAMP, RecordPages, name_of
 from ragstone.runs.schema import LAYOUT, META, decode, key_of
 from ragstone.storage import check_regular, connect, storage_errors
@@ -54,7 +54,9 @@ def is_run_file(path: Path) -> bool:
 def open_run(path: str | Path) -> "RunReader":
     """Opens a run file for reading. `UsageError` if it is not one: another program's database, garbage, a folder,
     nothing, or the file of a newer ragstone."""
-    return RunReader(Path(path), connect(path, LAYOUT, write=False))
+    connection = connect(path, LAYOUT, write=False)
+    remove_left_once(Path(path).absolute().parent)
+    return RunReader(Path(path), connection)
 
 
 class RunReader:
@@ -240,16 +242,16 @@ class RunReader:
                 scored[name] = max(count, scored.get(name, 0))
         return {name: answered - count for name, count in scored.items() if count < answered}
 
-    def unasked(self, system: str, /) -> Iterator[str]:
-        """The ids of the planned cases of a system without a record, in order."""
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
+        """The planned cases of a system without a record, in order: their ids, and the names of their samples."""
         query = (
-            "SELECT case_id FROM planned p WHERE system_id = ?1 AND case_id {} ?2 AND NOT EXISTS"
+            "SELECT case_id, name FROM planned p WHERE system_id = ?1 AND case_id {} ?2 AND NOT EXISTS"
             " (SELECT 1 FROM records r WHERE r.system_id = p.system_id AND r.case_id = p.case_id)"
             " ORDER BY case_id LIMIT ?3"
         )
         last, after = "", ">="  # an id may be empty
         while page := self._all(query.format(after), (key_of(system), last, PAGE_RECORDS)):
-            yield from (self._name(key) for (key,) in page)
+            yield from ((self._name(key), self._name(name)) for key, name in page)
             last, after = page[-1][0], ">"
 
     def failures(self) -> list[Failure]:
@@ -280,5 +282,5 @@ class RunReader:
         return name_of(key, self.path)
 
     def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with storage_errors(self.path, as_input=True):
+        with storage_errors(self.path, as_input=True, remedy=LAYOUT.remedy):
             return self._connection.execute(query, values).fetchall()

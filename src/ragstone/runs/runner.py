@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from ragstone.display import own_name
 from ragstone.errors import EndpointRefused, FileDamaged, FileLost, ModelError, StorageError, SystemFailed, UsageError
 from ragstone.models.work import Work, begin_work
 from ragstone.runs.commits import Commits, Done
@@ -165,7 +166,8 @@ class _Engine:
     async def _plan(self, axes: Sequence[str]) -> int:
         """Writes the plan of all cases into the file; returns how many cases there are."""
         count, systems = 0, [system.id for system in self.systems]
-        planned = ((case.id, _cell_of(case, axes)) for case in (self.cases() if systems else ()))
+        cases = self.cases() if systems else ()
+        planned = ((case.id, _cell_of(case, axes), own_name(case.sample.id, case.sample.question)) for case in cases)
         while batch := list(itertools.islice(planned, PLANNED_AT_ONCE)):
             count += len(batch)
             await self.file.plan(systems, batch)

@@ -51,19 +51,20 @@ CREATE TABLE leases (
 -- Long texts of passages (`text_store.py`): each is at a place, from 0, in the compressed JSON list of a pack.
 CREATE TABLE packs (pack INTEGER PRIMARY KEY, texts BLOB NOT NULL);
 CREATE TABLE texts (digest TEXT NOT NULL PRIMARY KEY, pack INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
--- What all commands on the file together were to ask: which cases of which systems, and the cell of the grid (its
--- condition as JSON, with sorted keys) that each is in.
+-- What all commands on the file together were to ask: which cases of which systems, the cell of the grid (its
+-- condition as JSON, with sorted keys) that each is in, and what people know its sample by.
 CREATE TABLE cells (cell INTEGER PRIMARY KEY, condition TEXT NOT NULL UNIQUE);
 CREATE TABLE planned (
-    system_id TEXT NOT NULL, case_id TEXT NOT NULL, cell INTEGER NOT NULL,
+    system_id TEXT NOT NULL, case_id TEXT NOT NULL, cell INTEGER NOT NULL, name TEXT NOT NULL,
     PRIMARY KEY (system_id, case_id)
 ) WITHOUT ROWID
 """
 LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
-    version=5,
+    version=6,
     cache=3_000,
+    remedy="Use a copy of it, or save what can be read: ragstone merge {path} -o NEW.run --recover.",
     tables=tuple(_TABLES.split(";")),
 )
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from ragstone.errors import EndpointRefused, StorageError
+from ragstone.errors import EndpointRefused, StorageError, UsageError
 from ragstone.metrics.answerable import refusal_expected
 from ragstone.metrics.traits import traits_of
 from ragstone.runs.entries import ScoreRow
@@ -18,7 +18,7 @@ LONGEST_MESSAGE = 2000  # characters: an endpoint may answer with a page
 
 def describe(error: BaseException) -> str:
     """An error as a record stores it: "kind: message", with a short, stable kind and a message of one line."""
-    kind = getattr(error, "kind", None)
+    kind = None if isinstance(error, UsageError) else getattr(error, "kind", None)
     if not isinstance(kind, str):
         kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(error).__name__).lower()
     try:

@@ -126,17 +126,19 @@ class RunFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def plan(self, system_ids: Sequence[str], cases: Sequence[tuple[str, str]]) -> None:
-        """Adds these cases, (id, condition as JSON), to the plan of these systems. Writes nothing if all are known."""
+    async def plan(self, system_ids: Sequence[str], cases: Sequence[tuple[str, str, str]]) -> None:
+        """Adds these cases to the plan of these systems, each as (id, condition as JSON, name of its sample). Writes
+        nothing if all are known."""
         keys = json.dumps([key_of(name) for name in system_ids])
-        rows = json.dumps([[key_of(name), condition] for name, condition in cases])
-        cells = json.dumps(sorted({condition for _, condition in cases}))
+        rows = json.dumps([[key_of(case), condition, key_of(name)] for case, condition, name in cases])
+        cells = json.dumps(sorted({condition for _, condition, _ in cases}))
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO cells (condition) SELECT value FROM json_each(?)", (cells,))
             connection.execute(
-                "INSERT OR IGNORE INTO planned SELECT s.value, json_extract(r.value, '$[0]'), c.cell FROM json_each(?)"
-                " s, json_each(?) r JOIN cells c ON c.condition = json_extract(r.value, '$[1]')",
+                "INSERT OR IGNORE INTO planned SELECT s.value, json_extract(r.value, '$[0]'), c.cell,"
+                " json_extract(r.value, '$[2]') FROM json_each(?) s, json_each(?) r"
+                " JOIN cells c ON c.condition = json_extract(r.value, '$[1]')",
                 (keys, rows),
             )
 

@@ -56,7 +56,8 @@ class Layout:
     """The layout of a database of ours. `what` is its name in messages ("run file"); `application_id` and `version` are
     in the file's header, so that no other file is mistaken for one; `tables` are the statements that create it.
     `durable`: a commit survives a power failure, too, and therefore waits for the disk. `page_size`: bytes of a page of
-    a new file; 0: SQLite's own. `cache`: KiB of pages that a writer keeps; what one transaction changes should fit."""
+    a new file; 0: SQLite's own. `cache`: KiB of pages that a writer keeps; what one transaction changes should fit.
+    `remedy`: what to do about a damaged one, with its {path}."""
 
     what: str
     application_id: int
@@ -65,6 +66,7 @@ class Layout:
     durable: bool = True
     page_size: int = 0
     cache: int = 2000
+    remedy: str = ""
 
 
 def result_code(error: sqlite3.Error) -> int:
@@ -76,7 +78,7 @@ def result_code(error: sqlite3.Error) -> int:
 
 
 @contextlib.contextmanager
-def storage_errors(path: object, *, as_input: bool = False) -> Iterator[None]:
+def storage_errors(path: object, *, as_input: bool = False, remedy: str = "") -> Iterator[None]:
     """Turns what SQLite reports about the disk, the lock or the file into one line: a `StorageError`, or a `UsageError`
     if a file that the user named (`as_input`) is damaged or unusable. Errors in our own statements pass through."""
     try:
@@ -92,6 +94,9 @@ def storage_errors(path: object, *, as_input: bool = False) -> Iterator[None]:
         detail = f" ({str(error).partition(' with text ')[0]})" if code in _DETAILED else ""
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             detail = _why_not_writable(Path(str(path))) + ". Name a file in a writable folder"
+        if damaged and remedy:
+            problem = str(error).partition(" with text ")[0]
+            raise kind(f"{path}: the file is damaged ({problem}). {remedy.format(path=path)}") from error
         raise kind(f"{path}: {_ENVIRONMENT[code]}{detail}.") from error
 
 
@@ -119,16 +124,18 @@ def connect(
     write: bool = True,
     busy_seconds: float = BUSY_SECONDS,
     factory: type[sqlite3.Connection] = sqlite3.Connection,
+    cut: bool = False,
 ) -> sqlite3.Connection:
     """Opens a database of this layout, for use by one thread at a time. Transactions are the caller's (`BEGIN`).
 
     `write` creates the file and the folders above it if needed. Without it the file must exist, and nothing in it
     changes, except that the unfinished transaction of a killed writer is rolled back. Any other file is left unchanged
-    and refused with `UsageError`; a lock or a failing disk is a `StorageError`.
+    and refused with `UsageError`; a lock or a failing disk is a `StorageError`. `cut`: one that is shorter than it says
+    is opened, too; reading what it lacks then fails.
     """
     path = Path(path)
     _check_path(path, write=write)
-    with storage_errors(path, as_input=True):
+    with storage_errors(path, as_input=True, remedy=layout.remedy):
         mode = "rwc" if write else "rw"
         uri = path.absolute().as_uri()
         # "rw" for readers, too: only a connection that may write can roll back what a killed writer left. SQLite opens
@@ -143,8 +150,10 @@ def connect(
         )
         try:
             connection.execute("PRAGMA trusted_schema=OFF")
+            if cut:  # it is read only, see below: nothing writes its schema
+                connection.execute("PRAGMA writable_schema=ON")
             connection.execute("BEGIN")  # one state of the file, even while another process creates it
-            known = _has_layout(connection, path, layout)
+            known = _has_layout(connection, path, layout, cut=cut)
             connection.execute("COMMIT")
             if not known:
                 if not write:
@@ -184,7 +193,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
+def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout, *, cut: bool = False) -> bool:
     """True for a database of this layout, False for an empty one; `UsageError` for anything else."""
     application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
     if application == 0 and version == 0 and _pragma(connection, "schema_version") == 0:
@@ -196,7 +205,7 @@ def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout) -> b
         raise UsageError(
             f"{path} is a {layout.what} of {age} ragstone (format {version}; this one uses {layout.version}). {advice}"
         )
-    _check_schema(connection, path, layout)
+    _check_schema(connection, path, layout, cut=cut)
     return True
 
 
@@ -207,7 +216,7 @@ _STATISTICS = frozenset(
 )
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout, *, cut: bool) -> None:
     """`UsageError` for a file with a missing, foreign or changed table, index, view or trigger: a constraint, an index
     on an expression, a computed column or a view can run forever, and a trigger can do anything."""
     expected = _schema(layout)
@@ -218,9 +227,10 @@ def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) ->
             f"{path} has {article} {unknown[0]} ({unknown[1]!r}) that ragstone did not create: somebody altered this "
             f"{layout.what}. Do not trust it; use the original."
         )
-    if missing := expected - set(objects):
+    if (missing := expected - set(objects)) and not cut:
         kind, name, *_ = min(missing, key=str)
-        raise UsageError(f"{path} has lost its {kind} {name!r}. Use a copy of this {layout.what}, or another one.")
+        remedy = layout.remedy.format(path=path) or f"Use a copy of this {layout.what}, or another one."
+        raise UsageError(f"{path} has lost its {kind} {name!r}. {remedy}")
 
 
 def _objects(connection: sqlite3.Connection, limit: int = -1) -> list[tuple[str, str, str, str]]:

@@ -64,7 +64,7 @@ def test_without_a_metric_of_correctness_nothing_is_right_or_wrong(scores: Any, 
 def test_a_metric_of_correctness_that_failed_is_not_replaced_by_another() -> None:
     found = explain(answer_correctness=Score.failed("timed_out: late"), answer_match=1.0)
     assert found.right is None
-    assert "timed_out: late" in found.reason
+    assert "timed out: late" in found.reason
     assert explain(answer_correctness=Score.not_applicable("no reference"), answer_match=0.0).right is False
 
 

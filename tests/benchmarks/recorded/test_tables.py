@@ -33,7 +33,7 @@ def test_a_mean_has_its_interval_and_what_could_not_be_scored_is_counted() -> No
     assert (mean.scored, mean.total) == (3, 5)
     assert (mean.low, mean.high) == mean_interval(values)
     assert [cell.text for cell in row.cells[2:5]] == ["3", "1", "1"]
-    assert "timed_out: late (1)" in row.cells[5].text
+    assert "timed out: late (1)" in row.cells[5].text
 
 
 def test_nothing_scored_is_no_number() -> None:

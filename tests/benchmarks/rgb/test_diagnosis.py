@@ -58,7 +58,7 @@ def test_a_right_refusal_has_its_phrase_highlighted() -> None:
 @pytest.mark.parametrize(
     ("error", "name", "label"),
     [
-        ("timed_out: no reply in 120 s", "timed_out", "request failed: timed_out"),
+        ("timed_out: no reply in 120 s", "timed_out", "request failed: timed out"),
         ("content_blocked: data_inspection_failed", "blocked", "blocked by content inspection"),
         ("something broke", "error", "request failed: error"),
     ],

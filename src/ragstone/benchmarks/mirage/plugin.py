@@ -169,7 +169,7 @@ class MiragePlugin(Plugin):
 
         model_options = replace(context.model_options, base_url=options.retriever_base_url)
         for name in (*options.retrievers, *options.negatives):
-            check_retriever(name, model_options)
+            check_retriever(name, model_options, keys=context.asks)
         full_names = named_retrievers((*options.retrievers, *options.negatives))
         # `bm25` and ` bm25()` are the same retriever.
         options = replace(

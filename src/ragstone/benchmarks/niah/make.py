@@ -48,7 +48,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     _check_unused(options)
     kinds = _kinds_of(suite, options.needles) if suite else list(_kinds(options))
     retriever_options = dataclasses.replace(context.model_options, base_url=options.retriever_base_url)
-    settings = _retrieval_settings(options.retrievers, options.chunks, options.ks, retriever_options)
+    settings = _retrieval_settings(options.retrievers, options.chunks, options.ks, retriever_options, keys=context.asks)
     with_whole = options.whole or not settings
     cells_each = len(lengths) * len(depths) * len(options.templates) * (len(settings) + with_whole)
     window, longest = options.window, max(lengths) if with_whole else 0
@@ -223,7 +223,7 @@ def _templates(options: "NeedleOptions", kinds: Sequence[Kind]) -> dict[str, Nee
 
 
 def _retrieval_settings(
-    retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int], model_options: ModelOptions
+    retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int], model_options: ModelOptions, *, keys: bool
 ) -> list[RagSetting]:
     """Every combination of retriever, chunk size and k. Raises UsageError for invalid ones."""
     for name in retrievers:
@@ -231,7 +231,7 @@ def _retrieval_settings(
             raise UsageError(
                 f"--retriever {parse(name).name}: a recorded run has no needles. Name a retriever that searches."
             )
-        check_retriever(name, model_options)
+        check_retriever(name, model_options, keys=keys)
     if retrievers and (not chunks or min(chunks) < 1):
         raise UsageError(f"--chunk {min(chunks, default=0)}: a haystack must be cut; give the tokens per chunk.")
     if retrievers and (not ks or min(ks) < 1):
@@ -271,6 +271,7 @@ def _warnings(counted_by: str, models: Sequence[str]) -> tuple[str, ...]:
 
 Spacing = Literal["linear", "sigmoid"]
 _RANGE = re.compile(r"(?P<start>-?[\d.]+(?:ki?)?):(?P<stop>-?[\d.]+(?:ki?)?):(?P<count>\d+)", re.IGNORECASE)
+_MOST_SPACED = 10_000
 _EXAMPLES = {"lengths": "500,1000", "depths": "0,50,100"}
 _SHORTEST, _LONGEST = 50, 10_000_000  # tokens
 
@@ -291,14 +292,19 @@ def depths_of(depths: str | Iterable[float], spacing: Spacing = "linear") -> lis
     return _rounded(values, 2, what="Depth", low=0, high=100)  # case ids have two digits
 
 
+def _plain(number: float) -> str:
+    """10,000,000 and not 1e+07."""
+    return f"{number:,.15g}" if abs(number) < 1e15 else f"{number:g}"
+
+
 def grid_of(text: str, *, what: str, low: float, high: float) -> tuple[float, ...]:
     """ "1k:32k:15" (start:stop:count, evenly spaced, k = 1000) or "500,1000,2000" as numbers. Raises UsageError."""
     spaced = _RANGE.fullmatch(text.strip())
     try:
         if spaced:
             start, stop, count = _number(spaced["start"]), _number(spaced["stop"]), int(spaced["count"])
-            if count < 1 or count > 10_000:
-                raise ValueError
+            if not 1 <= count <= _MOST_SPACED:
+                raise UsageError(f"--{what} {text}: the count {count:,} is not between 1 and {_MOST_SPACED:,}.")
             step = (stop - start) / (count - 1) if count > 1 else 0.0
             values = [start + at * step for at in range(count)]
         else:
@@ -309,7 +315,7 @@ def grid_of(text: str, *, what: str, low: float, high: float) -> tuple[float, ..
         ) from None
     for value in values:
         if not low <= value <= high:
-            raise UsageError(f"--{what} {text}: {value:g} is not between {low:g} and {high:g}.")
+            raise UsageError(f"--{what} {text}: {_plain(value)} is not between {_plain(low)} and {_plain(high)}.")
     return tuple(dict.fromkeys(values))
 
 
@@ -318,7 +324,7 @@ def _rounded(values: Iterable[float], digits: int, *, what: str, low: float, hig
     numbers = list(values)
     for value in numbers:
         if not low <= value <= high:  # also catches NaN
-            raise UsageError(f"{what} {value:g} is not between {low:g} and {high:g}.")
+            raise UsageError(f"{what} {_plain(value)} is not between {_plain(low)} and {_plain(high)}.")
     if not numbers:
         raise UsageError(f"No {what.lower()}: give at least one.")
     return sorted({round(value, digits) for value in numbers})

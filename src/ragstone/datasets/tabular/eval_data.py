@@ -21,6 +21,7 @@ from ragstone.datasets.tabular.sources import open_source
 from ragstone.datasets.tabular.traces.samples import is_trace, spans_as_rows
 from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
 from ragstone.datasets.tabular.words import ID_NAMES, ColumnMapping, is_question, plain_name, resolve
+from ragstone.display import question_id
 from ragstone.errors import DataError, UsageError
 from ragstone.storage import Spool
 from ragstone.structs import plain_text, to_json
@@ -195,11 +196,6 @@ def _with_unique_ids(items: Spool[Item], given: Sequence[int], builder: Builder)
         assigned.add(chosen)
         identified.append(item if chosen == base else _named(item, chosen))
     return identified
-
-
-def question_id(question: str) -> str:
-    """The id for a row without one: a hash of its question."""
-    return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def _selected(items: Spool[Item], sample: int | None, limit: int | None, seed: int) -> Sequence[Item]:

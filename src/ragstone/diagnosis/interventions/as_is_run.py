@@ -61,8 +61,8 @@ class AsIsRun:
             plans[system] = Plan(total, asked, 0, cells)
         return plans
 
-    def unasked(self, system: str, /) -> Iterator[str]:
-        return (case for case in self._run.unasked(system) if case.endswith("/as_is"))
+    def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
+        return ((case, name) for case, name in self._run.unasked(system) if case.endswith("/as_is"))
 
 
 def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language: str = "en") -> list[Table]:

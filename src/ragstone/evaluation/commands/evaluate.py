@@ -15,6 +15,7 @@ from ragstone.commands.options import (
     batch_option,
     both,
     cache_option,
+    check_embedder_option,
     check_report,
     cluster_options,
     columns_option,
@@ -127,6 +128,7 @@ def command(**values: Any) -> int:
         data_language=language, group_by=values["group_by"], repeat=values["repeat"],
         system_model=values["system_model"],
     )  # fmt: skip
+    check_embedder_option(judging, plan.metrics)
     check_gate_options(values, plan.judging.names(plan.metrics), values["run_file"] or default_run(plan))
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))

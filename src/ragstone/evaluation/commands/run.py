@@ -14,6 +14,7 @@ from ragstone.commands.options import (
     NameList,
     asking_options,
     both,
+    check_embedder_option,
     check_report,
     columns_option,
     data_of,
@@ -91,6 +92,7 @@ def command(**values: Any) -> int:
         data_of(values["questions"], values), system_of(values), values["metrics"], judging, data_language=language,
         group_by=values["group_by"], repeat=values["repeat"],
     )  # fmt: skip
+    check_embedder_option(judging, plan.metrics)
     check_gate_options(values, plan.judging.names(plan.metrics), values["run_file"] or default_question_run(plan))
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))

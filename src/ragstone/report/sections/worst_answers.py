@@ -7,8 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.datasets.tabular.eval_data import question_id
-from ragstone.display import Diagnosis, Span
+from ragstone.display import Diagnosis, Span, own_name
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked, score_entries
@@ -47,8 +46,7 @@ class Card:
 def case_name(record: Record, *, user_ids: bool = True) -> str:
     """The user's own id of a sample, or the beginning of the question that has another one."""
     sample = record.case.sample
-    own = user_ids and not sample.id.startswith(question_id(sample.question))
-    return one_line(sample.id if own else sample.question, _NAME)
+    return one_line(own_name(sample.id, sample.question) if user_ids else sample.question, _NAME)
 
 
 def linked_question(record: Record) -> str:
