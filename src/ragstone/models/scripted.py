@@ -94,7 +94,9 @@ def load_script(path: str | Path) -> Script:
         match line:
             case {"request": asked, **outcome} if not isinstance(asked, str):
                 try:
-                    exact[to_json(from_json(json.dumps(asked), Request))] = _reply(outcome)
+                    exact[to_json(from_json(json.dumps(asked), Request))] = _reply(
+                        {str(key): value for key, value in outcome.items()}
+                    )
                 except (ValueError, TypeError, KeyError, RecursionError):  # of a recording that was changed
                     problem = "the recorded call cannot be read: it was changed or cut off."
                     raise DataError(path, problem, line=number, advice="Record it again, or delete the line.") from None
