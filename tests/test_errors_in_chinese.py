@@ -63,6 +63,15 @@ PUT_TOGETHER = {
     ),
 }
 PUT_TOGETHER["Q7; expected one JSON object a line."] = "not JSON (it is empty); expected one JSON object a line."
+PUT_TOGETHER |= {  # of msgspec
+    f"msgspec: {text}": text
+    for text in (
+        "Expected `object`, got `int` - at `$.a`.",
+        "Object missing required field `a` - at `$.a`.",
+        "Expected `object`, got `int`.",
+        "Object missing required field `a`.",
+    )
+}
 PUT_TOGETHER["toml_end"] = "{problem} (at end of document)"  # of tomllib
 PUT_TOGETHER |= {  # of Python's json: in C, and from 3.13 on
     "json": "Invalid control character at, column 3."
