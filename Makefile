@@ -6,6 +6,8 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# The versions that the tests run with; `CONSTRAINTS=` for the newest ones, then scripts/dependencies.py to write them down.
+CONSTRAINTS ?= -c constraints.txt
 # Python keeps what it compiled, rewritten tests among them, whatever the shell says: else each worker compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -13,16 +15,16 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := check
 
 # What a user gets: the core, the embedded model and the report.
-$(VENV)/.user: pyproject.toml src/ragstone/cli/setup.py
+$(VENV)/.user: pyproject.toml constraints.txt src/ragstone/cli/setup.py
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || \
 		{ python=$$(sh scripts/find-python.sh $(PYTHON)) && echo "$$python -m venv $(VENV)" && "$$python" -m venv $(VENV); }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) -e '.[local,report,view]'
 	$(BIN)/ragstone setup local
 	touch $@
 
 # And what a developer needs besides.
 $(VENV)/.dev: $(VENV)/.user packages/ragstone-conform/pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view,files,dev]' -e packages/ragstone-conform
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) -e '.[local,report,view,files,dev]' -e packages/ragstone-conform
 	touch $@
 
 # A real Chromium, Chinese fonts and axe for the tests of pages.

@@ -21,6 +21,7 @@ from tests import test_registry
 from tests.cli.bombs import BOMBS
 from tests.cli.reading_audit import PAYLOADS
 from tests.cli.test_faults import FAULTS, ROUNDS
+from tests.cli.test_reading import BENCHES
 from tests.engine import test_trust
 from tests.report.hostile import BATTERY
 from tests.servers.fake_endpoint import FakeEndpoint
@@ -220,14 +221,16 @@ def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp
             "docs/durability.md",
             (
                 "{n} kills without a judge, {n} with one", "{n} kills", "{n} payloads", "{n} kinds, in {rounds} runs",
-                "{n} texts", "{n} files", "{n} names", "{n} kinds", "{n} values",
+                "{n} texts", "{n} files", "{n} names in the strings of {files} kinds of run files",
+                "{n} kinds", "{n} values",
             ),
         ),
         (
             "docs/durability.zh-CN.md",
             (
                 "不用裁判模型 {n} 次，使用裁判模型 {n} 次", "{n} 次", "{n} 段",
-                "{n} 种，分在一个文件的 {rounds} 次运行中", "{n} 段", "{n} 个（", "{n} 个名称", "{n} 种", "{n} 个值",
+                "{n} 种，分在一个文件的 {rounds} 次运行中", "{n} 段", "{n} 个（",
+                "{n} 个名称，放入 {files} 种运行文件", "{n} 种", "{n} 个值",
             ),
         ),
     ],
@@ -243,7 +246,7 @@ def test_the_counts_of_the_batteries_are_those_of_the_tests(name: str, counts: t
         variants(test_trust.test_code_variables_addresses_and_paths_outside_need_a_consent),
     )  # fmt: skip
     for text, n in zip(counts, numbers, strict=True):
-        assert f"| {text.format(n=n, rounds=ROUNDS)}" in page
+        assert f"| {text.format(n=n, rounds=ROUNDS, files=len(BENCHES) + 1)}" in page
 
 
 def variants(test: Any) -> int:

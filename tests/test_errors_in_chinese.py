@@ -63,6 +63,16 @@ PUT_TOGETHER = {
     ),
 }
 PUT_TOGETHER["Q7; expected one JSON object a line."] = "not JSON (it is empty); expected one JSON object a line."
+PUT_TOGETHER |= {  # of msgspec
+    f"msgspec: {text}": text
+    for text in (
+        "Expected `object`, got `int` - at `$.a`.",
+        "Object missing required field `a` - at `$.a`.",
+        "Expected `object`, got `int`.",
+        "Object missing required field `a`.",
+    )
+}
+PUT_TOGETHER["toml_end"] = "{problem} (at end of document)"  # of tomllib
 PUT_TOGETHER |= {  # of Python's json: in C, and from 3.13 on
     "json": "Invalid control character at, column 3."
 } | {f"json: {what}": f"Illegal trailing comma before end of {what}, column 3." for what in ("object", "array")}
@@ -343,10 +353,10 @@ def test_every_literal_error_has_a_chinese_text(literal: list[tuple[str, str]]) 
 
 @cache
 def strings() -> str:
-    """All strings of the code, of click and of json, a line each, with {} for what is filled in."""
+    """All strings of the code, of click, json and tomllib, a line each, with {} for what is filled in."""
     click = Path(str(importlib.util.find_spec("click").origin)).parent  # type: ignore[union-attr]
-    reader = Path(str(importlib.util.find_spec("json").origin)).parent  # type: ignore[union-attr]
-    others = [*click.rglob("*.py"), *reader.rglob("*.py")]
+    readers = [Path(str(importlib.util.find_spec(name).origin)).parent for name in ("json", "tomllib")]  # type: ignore[union-attr]
+    others = [path for folder in (click, *readers) for path in folder.rglob("*.py")]
     trees = [*TREES.values(), *(ast.parse(path.read_text("utf-8")) for path in others)]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     joined = [node.values for node in nodes if isinstance(node, ast.JoinedStr)]

@@ -101,18 +101,33 @@ def test_what_was_read_from_a_file_is_no_location(tmp_path: Path, monkeypatch: p
     assert callable(registry.get("json:dumps"))
 
 
+def test_what_cannot_be_called_is_no_plugin_where_a_function_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = package(tmp_path, monkeypatch, "kinds_g")
+    (tmp_path / "uncallable.py").write_text("thing = {}\ndef function(): ...\n")
+    monkeypatch.delitem(sys.modules, "uncallable", raising=False)
+    registry: Registry[object] = Registry("kind", name, "ragstone.test_none", needs=["score|__call__"])
+    with pytest.raises(UsageError, match="uncallable:thing is not a kind: it has no 'score'"):
+        registry.get("uncallable:thing")
+    assert callable(registry.get("uncallable:function"))
+
+
+RAG = "rag(retriever=bm25,model=local/extractive)"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("language", "code", "advice"),
+    ("language", "code", "callable_too"),
     [
-        ("en", "thing = {}", "Fix or uninstall the package."),
-        ("en", "import nothing_of_this_name", "Fix or uninstall the package."),
-        ("en", "raise SystemExit(7)", "Fix or uninstall the package."),
-        ("zh", "class thing:\n    from_meta = score = order = 1", "请修复或卸载这个包。"),
+        ("en", "thing = {}", False),
+        ("en", "import nothing_of_this_name", False),
+        ("en", "raise SystemExit(7)", False),
+        ("zh", "class thing:\n    from_meta = score = order = 1", True),
     ],
 )
 def test_commands_go_on_without_the_broken_plugins_of_a_package(
-    tmp_path: Path, language: str, code: str, advice: str
+    tmp_path: Path, language: str, code: str, callable_too: bool
 ) -> None:
     (tmp_path / "zq_theirs.py").write_text(f"{code}\n")
     info = tmp_path / "zq_theirs-1.0.dist-info"
@@ -121,14 +136,33 @@ def test_commands_go_on_without_the_broken_plugins_of_a_package(
     kinds = ("metrics", "benchmarks", "models", "retrievers", "report_sections", "systems")
     (info / "entry_points.txt").write_text("".join(f"[ragstone.{kind}]\nzz = zq_theirs:thing\n" for kind in kinds))
     (tmp_path / "rows.csv").write_text("question,answer,reference\nWhat?,5 m,5 m\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("The bridge is 5 m long.")
     more = {"RAGSTONE_LANGUAGE": language, "PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
-    for words in (
-        ("eval", "rows.csv", "--metrics", "answer_match", "--run", "a.run", "--quiet"),
-        ("report", "a.run", "-o", "a.html"), ("metrics",), ("bench", "rgb", "--help"),
+    names = {
+        "en": ("metric", "benchmark", "model provider", "retriever", "report section"),
+        "zh": ("指标", "基准", "模型服务商", "检索器", "报告章节"),
+    }[language]
+    metric, benchmark, provider, retriever, section = names
+    warning = {
+        "en": "The {} 'zz' of zq-theirs cannot be loaded from zq_theirs:thing (",
+        "zh": "zq-theirs 的{}“zz”无法从 zq_theirs:thing 加载（",
+    }[language]
+    advice = {"en": "Fix or uninstall the package.", "zh": "请修复或卸载这个包。"}[language]
+    for words, expected in (
+        (("eval", "rows.csv", "--metrics", "answer_match", "--run", "a.run", "--quiet"), {metric, benchmark}),
+        (("report", "a.run", "-o", "a.html"), {metric, benchmark, section}),
+        (("metrics",), {metric}),
+        (("bench", "rgb", "--help"), {benchmark}),
+        (("run", "rows.csv", "--corpus", "docs", "--system", RAG, "--quiet"), {metric, benchmark, retriever}),
+        (("doctor",), {provider}),
     ):  # fmt: skip
         told = process(*words, folder=tmp_path, **more)
         assert told.code == 0, (words, told.err)
         lines = [line for line in told.err.splitlines() if "zq_theirs" in line]
         assert all(line.startswith("ragstone: ") and line.endswith(advice) for line in lines), told.err
-        assert len(lines) == len(set(lines)) <= len(kinds)
+        uncalled = {metric, retriever} if callable_too else set()
+        begins = {f"ragstone: {warning.format(kind)}" for kind in expected - uncalled}
+        assert len(lines) == len(begins), (words, told.err)
+        assert all(any(line.startswith(begin) for line in lines) for begin in begins), (words, told.err)
     assert process("run", "rows.csv", "--system", "zz", folder=tmp_path, **more).code == 2

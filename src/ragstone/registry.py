@@ -187,6 +187,12 @@ class Registry(Generic[T]):
 
     def _checked(self, name: str, found: Any) -> T:
         for names in (part.split("|") for part in self.needs):
-            if not any(hasattr(type(found), part) or hasattr(found, part) for part in names):
+            if not any(_has(found, part) for part in names):
                 raise UsageError(f"{name} is not a {self.kind}: it has no {names[0]!r}.")
         return cast("T", found)
+
+
+def _has(found: Any, attribute: str) -> bool:
+    if attribute == "__call__":  # every class has it, also where its objects cannot be called
+        return callable(found)
+    return hasattr(type(found), attribute) or hasattr(found, attribute)

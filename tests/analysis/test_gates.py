@@ -10,6 +10,7 @@ from tests.benchmarks.recorded.memory_run import MemoryRun, record
 from ragstone.analysis.gates import LEAST, Gate, check_gates, gates_of
 from ragstone.engine.gates import check_gates as from_python
 from ragstone.engine.gates import project_gates
+from ragstone.error_text import told
 from ragstone.errors import DataError, UsageError
 from ragstone.plans import Plan, PlanCell
 from ragstone.types import Record, Score
@@ -264,3 +265,33 @@ def test_a_gate_can_name_an_element_of_a_rubric() -> None:
     assert result.mean == pytest.approx(15 / 18)
     with pytest.raises(UsageError, match=r"rubric\.parcel\.place"):
         from_python(held, {"rubric.parcel.place": 0.9})
+
+
+def test_two_gates_that_no_value_passes_are_refused_in_one_line_that_names_both() -> None:
+    with pytest.raises(UsageError) as caught:
+        gates_of({"answer_match": 0.9}, {"answer_match": 0.1})
+    problem = (
+        "No value passes both answer_match ≥ 0.9 and answer_match ≤ 0.1. "
+        "Change one of the two thresholds, or remove it."
+    )
+    assert str(caught.value) == problem
+    assert (
+        told(problem, "zh")
+        == "没有数值能同时满足 answer_match ≥ 0.9 和 answer_match ≤ 0.1。请修改其中一个阈值，或删除它。"
+    )
+    with pytest.raises(UsageError, match="No value passes both"):  # one of the project, one of the command
+        gates_of({}, {"answer_match": 0.1}, project=[Gate("answer_match", 0.9, "under", {})])
+    with pytest.raises(UsageError, match=r"No value passes both refusal.* ≥ 0\.5"):
+        gates_of({"refusal": 0.5}, {"refusal": 0.4}, where={"language": "en"})
+
+
+def test_a_range_a_point_and_gates_on_different_cases_are_no_contradiction() -> None:
+    assert len(gates_of({"answer_match": 0.2}, {"answer_match": 0.8})) == 2
+    assert len(gates_of({"answer_match": 0.5}, {"answer_match": 0.5})) == 2
+    apart = Gate("answer_match", 0.1, "over", {"language": "zh"})
+    assert len(gates_of({"answer_match": 0.9}, {}, where={"language": "en"}, project=[apart])) == 2
+    replaced = Gate("answer_match", 0.9, "under", {})
+    assert [gate.threshold for gate in gates_of({"answer_match": 0.1}, {"answer_match": 0.3}, project=[replaced])] == [
+        0.1,
+        0.3,
+    ]

@@ -1,14 +1,15 @@
 """Reads files of a stranger whose strings name code, files and addresses, and prints what Python was seen to do.
 
-    python reading_audit.py FOLDER RUN [LABELS | FINDINGS.json | DATA.jsonl | TRACES.jsonl] [--only TABLE]
+    python reading_audit.py FOLDER RUN [LABELS | FINDINGS.json | DATA.jsonl | TRACES.jsonl] [--only TABLE] [--turns N]
 
 Run in a process of its own, since an audit hook cannot be taken back. The folder has `zq_helper.py`, `zq_rubric.toml`
 and `zq_replies.jsonl`, whose names no honest file contains: an import or a read of one of them, a read outside the
 folder and what is installed, a process, or any look-up or connection is an event. Every place of a string in the last
 file gets the payloads: each row another one; what stands there once gets three in turn, code in a file and two others,
-by turns from place to place. Each altered file is read by every command that reads such files, and by the pages of the
-viewer, the first that they link of each kind among them. Prints one JSON document: the numbers of strings' places, of
-payloads in each and of reads, the pages that were there, and the events."""
+by turns from place to place (with `--turns 1` code in a file alone). Each altered file is read by every command that
+reads such files, and by the pages of the viewer, the first that they link of each kind among them. Prints one JSON
+document: the numbers of strings' places, of payloads in each and of reads, the pages that were there, and the events.
+"""
 
 import argparse
 import contextlib
@@ -244,6 +245,7 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("files", type=Path, nargs="+")
     options.add_argument("--only", default="")
+    options.add_argument("--turns", type=int, default=3)
     given = options.parse_args()
     folder, source = given.folder, given.files[-1]
     shutil.copy(given.files[0], folder / "sound.run")
@@ -276,7 +278,7 @@ def main() -> None:
             put, count, others = 0, 1, len(PAYLOADS) - 1
             is_name = place[0] in COLUMNS and place[1] in COLUMNS[place[0]][1]  # there are few, and each has its part
             turns = (0, 1 + 2 * number % others, 1 + (2 * number + 1) % others)
-            for start in range(len(PAYLOADS)) if is_name else turns:
+            for start in range(len(PAYLOADS)) if is_name else turns[: given.turns]:
                 shutil.copy(source, target)
                 if put >= len(PAYLOADS) * (count if is_name else 1) or not (count := alter(target, place, start)):
                     break

@@ -42,11 +42,27 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (bait / "zq_rubric.toml").write_text('name = "zq"\n')
     (bait / "zq_replies.jsonl").write_text('{"default": "x"}\n')
     metrics = ("--metrics", "answer_match,token_f1,recall")
+    small = ("--fictional-size", "2", "--limit", "1", "--model", "local/extractive", "--quiet")
+    questions = [
+        {"id": f"a{n}", "question": f"What is the fee of {n}?", "reference": f"{n * 7} euros", "document": f"d{n}.txt"}
+        for n in range(2)
+    ]
+    (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in questions))
+    (folder / "docs").mkdir()
+    for n in range(4):
+        (folder / "docs" / f"d{n}.txt").write_text(f"The fee of {n} is {n} euros. It is paid in March.")
+    system = ("--corpus", "docs", "--system", "rag(retriever=bm25,model=local/extractive,k=2)", "--quiet")
     for words in (
+        ("bench", "rgb", *small, "--data-language", "en", "--noise", "0.4", "--run", "rgb.run"),
+        ("bench", "mirage", *small, "--retriever", "bm25", "--top-k", "1", "--run", "mirage.run"),
+        ("bench", "niah", "--model", "local/extractive", "--lengths", "500", "--depths", "0,100", "--quiet",
+         "--run", "niah.run"),
+        ("run", "questions.jsonl", *system, "--run", "asked.run"),
+        ("diagnose", "questions.jsonl", *system, "--run", "diagnosed.run"),
         ("eval", "rows.jsonl", *metrics, "--run", "e.run", "--quiet"),
         ("annotate", "e.run", "--labels", "l.sqlite", "--import", "labels.csv"),
         ("agreement", "experts", "l.sqlite", "--run", "e.run", "--keep"),
-    ):
+    ):  # fmt: skip
         done = process(*words, folder=folder)
         assert done.code == 0, done.err
     (findings,) = (path for path in folder.glob("e.run*.json"))
@@ -54,9 +70,9 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def audited(folder: Path, *files: str, only: str = "", program: str = "") -> Any:
+def audited(folder: Path, *files: str, only: str = "", turns: int = 3, program: str = "") -> Any:
     code = [str(AUDIT)] if not program else ["-c", program]
-    options = ("--only", only) if only else ()
+    options = ("--turns", f"{turns}", *(("--only", only) if only else ()))
     paths = [str(folder / name) for name in files]
     ended = subprocess.run(
         [sys.executable, *code, str(folder / "bait"), *paths, *options], cwd=folder / "bait",
@@ -120,3 +136,18 @@ def test_no_string_of_a_file_loads_code_reads_files_or_asks_anybody(
     assert found["payloads"] >= 3
     assert found["reads"] >= 2 * found["places"]
     assert {*pages} <= {*found["pages"]}
+
+
+BENCHES = {"rgb.run": 150, "mirage.run": 150, "niah.run": 100, "asked.run": 100, "diagnosed.run": 100}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(960)
+@pytest.mark.parametrize("file", BENCHES)
+def test_no_string_of_a_run_of_a_benchmark_or_a_system_does(work: Path, file: str) -> None:
+    """Each kind of run has settings, conditions and evidence of its own, and pages that show them."""
+    found = audited(work, file, turns=1)
+    assert found["events"] == []
+    assert found["places"] >= BENCHES[file]
+    assert found["reads"] >= 15 * found["places"]
+    assert {*PAGES} <= {*found["pages"]}

@@ -5,12 +5,15 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.tools import Told, command, environment, one_line
+from tests.cli.tools import Told, environment, one_line
+from tests.runs.doubles import shown
 
+from ragstone.cluster.merge import merge
 from ragstone.evaluation.evaluate import evaluate
 from ragstone.runs.owners import mark
 
@@ -108,24 +111,30 @@ def test_what_cannot_be_merged_is_refused_in_one_line(ragstone: Callable[..., To
     assert sorted(path.name for path in Path().glob("*m.run*")) == []
 
 
-def test_a_killed_merge_leaves_no_file_of_its_name(tmp_path: Path) -> None:
-    evaluate([{"id": f"q{at}", "question": "?", "reference": "7", "answer": "7"} for at in range(3000)],
-             ["answer_match"], run="a.run")  # fmt: skip
-    merging = subprocess.Popen(command("merge", "a.run", "-o", "m.run"), cwd=tmp_path, env=environment(tmp_path))
-    while merging.poll() is None and not list(tmp_path.glob(".m.run*.part")):
-        pass
-    merging.send_signal(signal.SIGKILL)
-    merging.wait()
-    assert not os.path.lexists("m.run") or merging.returncode == 0
-    Path("m.run").unlink(missing_ok=True)
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ragstone import merge
+
+os.link = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # when all is merged, and the file has no name yet
+merge(["a.run"], "m.run")
+"""
+
+
+def test_a_killed_merge_leaves_no_file_of_its_name_and_the_next_one_clears_up(tmp_path: Path) -> None:
+    answers("a.run", 0, 10)
+    killed = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, env=environment(tmp_path), check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not os.path.lexists("m.run")
+    left = list(Path().glob(".m.run.*.part"))
+    assert len(left) == 1
     living = Path(f".m.run.{mark()}-00000000.part")  # another merge that is under way
     living.touch()
-    for name in ("n.run", "m.run"):
-        done = subprocess.run(
-            command("merge", "a.run", "-o", name), cwd=tmp_path, env=environment(tmp_path), check=False
-        )
-        assert done.returncode == 0
+    merge(["a.run"], "n.run")
+    assert {*Path().glob(".*.part*")} == {*left, living}  # of another name: not its business
+    merge(["a.run"], "m.run")
     assert [*Path().glob(".*.part*")] == [living]
+    assert shown(Path("m.run")) == shown(Path("a.run"))
 
 
 def test_the_next_command_in_the_folder_removes_what_a_killed_merge_left(tmp_path: Path) -> None:

@@ -1,15 +1,26 @@
 """`ragstone trend` on real run files: what it prints, its page, and how it exits."""
 
 import json
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.cli.tools import Told, one_line
 
+from ragstone.comparison import comparable
+from ragstone.comparison.comparable import Reason
+from ragstone.comparison.trend import trend
+from ragstone.comparison.trend_figures import Mark
+from ragstone.comparison.trend_verdict import mark_line
 from ragstone.evaluation.evaluate import evaluate
+from ragstone.messages import messages
+from ragstone.runs.config import differences
+from ragstone.systems.http import HttpTarget
+from ragstone.types import Sampling
 
 NIGHTS = 6
 
@@ -113,7 +124,71 @@ def test_another_judge_is_another_scoring(ragstone: Callable[..., Told]) -> None
     told = ragstone("trend", *runs, "--metric", "faithfulness")
     assert "The scoring changed on 3 Nov for faithfulness (the judge's model: x/one, then x/two)" in told.out
     told = ragstone("trend", *runs, "--language", "zh")
-    assert "评分方式有变，涉及 faithfulness（裁判模型的 model：先 x/one，后 x/two）" in told.out
+    assert "评分方式有变，涉及 faithfulness（裁判模型的型号：先 x/one，后 x/two）" in told.out
+    told = ragstone("compare", runs[0], runs[-1], "--language", "zh", "--metrics", "faithfulness")
+    assert "裁判模型的型号不同（x/one，x/two）" in told.out + told.err
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_part_of_a_judge_that_can_differ_has_a_word(language: str) -> None:
+    words = messages("ragstone.comparison.trend_verdict", language)
+    said = [Reason("judge", part, "a", "b").said(words) for part in comparable._JUDGE]
+    assert len(set(said)) == len(said) == 6
+    if language == "zh":
+        assert [text for text in said if re.search(r"[a-z]{2,}", text)] == []
+
+
+def changed(name: str, spec: dict[str, Any]) -> None:
+    with sqlite3.connect(name) as file:
+        file.execute("UPDATE systems SET spec = ?", (json.dumps(spec),))
+
+
+def test_settings_of_a_system_that_changed_are_named_in_words(ragstone: Callable[..., Told]) -> None:
+    runs = [night(f"s{number}.run", number) for number in range(1, 3)]
+    reader = {"kind": "reader", "model": "x/one", "template": {"name": "a", "system": {"en": "b"}}}
+    for name, spec in zip(
+        runs, ({**reader, "plum": 1}, {**reader, "model": "x/two", "template": {}, "plum": 2}), strict=True
+    ):
+        changed(name, spec)
+    assert "The system changed on 2 Nov: the model, `plum`, the prompt." in ragstone("trend", *runs).out
+    assert "自 11月2日起系统设置有变：模型、设置项“plum”、提示词。" in ragstone("trend", *runs, "--language", "zh").out
+
+
+def altered(spec: Any) -> Any:
+    return {name: altered(value) for name, value in spec.items()} if isinstance(spec, Mapping) else "another"
+
+
+def test_each_setting_of_each_kind_of_system_has_a_chinese_word(ragstone: Callable[..., Told]) -> None:
+    Path("docs").mkdir()
+    Path("docs/a.txt").write_text("The bridge is 5 m long.")
+    Path("q.jsonl").write_text('{"question": "How long?", "reference": "5 m"}')
+    told = ragstone(
+        "run", "q.jsonl", "--corpus", "docs", "--system", "rag(retriever=bm25,model=local/extractive)", "--run", "r.run"
+    )
+    assert told.code == 0, told.err
+    with sqlite3.connect("r.run") as file:
+        ((spec,),) = file.execute("SELECT spec FROM systems")
+    template = {"name": "a", "version": 1, "system": {"en": "b"}, "user": {"zh": "c"}}
+    sampling = msgspec.to_builtins(Sampling(0.5, 0.9, 10, 1, ("x",)))
+    specs = [
+        json.loads(spec), HttpTarget("http://[::1]/ask", headers={"X-Key": "$KEY"}).spec,
+        {"kind": "reader", "model": "x/one", "template": template, "sampling": sampling, "endpoint": "http://[::1]"},
+        {"retriever": "bm25", "retriever_code": "a", "code": "b"},
+    ]  # fmt: skip
+    result = trend([night(f"t{number}.run", number) for number in range(1, 3)])
+    keys = {key for spec in specs for key in differences(altered(spec), spec)}
+    assert keys > {
+        "model",
+        "k",
+        "chunk",
+        "corpus",
+        "sampling.temperature",
+        "template.system.en",
+        "url",
+        "headers.X-Key",
+    }
+    lines = [mark_line(result.trend, Mark(1, "system", settings=(key,)), "zh") for key in keys]
+    assert [line for line in lines if "设置项“" in line or not line.startswith("自 11月2日起系统设置有变：")] == []
 
 
 @pytest.mark.parametrize(
@@ -147,7 +222,7 @@ def test_bad_input_is_one_line(
 
 def test_an_unfinished_run_is_named(ragstone: Callable[..., Told], nights: list[str]) -> None:
     with sqlite3.connect(nights[-1]) as file:
-        for table in ("records", "scores"):
+        for table in ("scores", "records"):  # the same cases of both
             file.execute(f"DELETE FROM {table} WHERE case_id IN (SELECT case_id FROM records ORDER BY case_id LIMIT 8)")
     told = ragstone("trend", *nights)
     assert told.code == 0, told.err

@@ -125,7 +125,8 @@ def test_such_a_file_ends_a_command_in_one_line(
     assert (code, printed.out) == (2, "")
     (line,) = printed.err.splitlines()
     assert line.startswith("ragstone: bad.run, field 'condition.noise_ratio': the file is damaged: ")
-    assert line.endswith(": case 'noise/en_refine/0/0000': expected `float`, got `str`.")
+    _, _, advice = line.partition(": case 'noise/en_refine/0/0000': expected `float`, got `str`. ")
+    assert advice == "Restore the file from a copy, or make the run anew with another --run."
 
 
 def test_a_planned_condition_of_another_type_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 import ragstone
 from ragstone.engine.gates import Gate, project_gates
 from ragstone.engine.project_config import asked_system, configured_system, run_settings
-from ragstone.errors import NotTrusted, UsageError
+from ragstone.error_text import told
+from ragstone.errors import DataError, NotTrusted, UsageError
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
@@ -209,3 +210,17 @@ def test_documents_and_code_with_a_listed_variable_are_systems(tmp_path: Path) -
     retrieve = 'http(http://127.0.0.1:9/s,headers={"A":"$KEY"})'
     text = f'[systems.code]\npython = "a.py:f"\nretrieve = \'{retrieve}\'\nvariables = ["KEY"]\n'
     assert isinstance(configured_system("code", written(tmp_path, text)), SystemTarget)
+
+
+@pytest.mark.parametrize("key", ["answer", "contexts", "ids", "usage"])
+def test_an_expression_of_a_table_that_is_not_jmespath_is_named_with_its_file(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ragstone.toml").write_text(f'[systems.app]\nurl = "http://localhost:1/ask"\n{key} = "a[["\n')
+    with pytest.raises(DataError) as caught:
+        configured_system("app")
+    begin = f"ragstone.toml, field 'systems.app.{key}': 'a[[' is not a JMESPath expression ("
+    assert str(caught.value).startswith(begin)
+    assert str(caught.value).endswith("). Write a path such as data.answer.")
+    assert "请写成 data.answer 这样的路径。" in told(str(caught.value), "zh")

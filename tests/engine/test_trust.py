@@ -142,6 +142,21 @@ def test_a_file_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     assert run_settings()[1] == {"limit": 1}
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no owners of this kind")
+def test_a_file_of_another_user_is_refused_whoever_runs_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("[run]\nlimit = 1\n")
+    own = path.stat().st_uid
+    assert run_settings()[1] == {"limit": 1}
+    monkeypatch.setattr("os.geteuid", lambda: own + 1)
+    with pytest.raises(DataError, match="belongs to another user"):
+        run_settings()
+    monkeypatch.setenv("SUDO_UID", str(own))  # which only root may say
+    with pytest.raises(DataError, match="belongs to another user"):
+        run_settings()
+    monkeypatch.setenv("RAGSTONE_TRUST", "ragstone.toml")
+    assert run_settings()[1] == {"limit": 1}
+
+
 def test_a_damaged_list_of_consents_holds_none(tmp_path: Path) -> None:
     path = write(CODE)
     trust.trust(path, consent_tables(path))

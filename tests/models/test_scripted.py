@@ -1,9 +1,11 @@
 """The double: answers from a function, a mapping or a recorded file, and remembers."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from ragstone.error_text import told, untranslated
 from ragstone.errors import ContentBlocked, DataError, ModelError, RateLimited, Rejected, UsageError
 from ragstone.models import open_embedder, open_model
 from ragstone.models.scripted import Scripted, recording
@@ -71,20 +73,60 @@ async def test_a_script_by_hand_answers_by_words_and_else_by_default(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "[]", '{"text": "x"}', '{"request": {}, "completion": {}}', '"x"', "[" * 100_000]
+    ("line", "words", "chinese"),
+    [
+        ("{", "not JSON", "不是 JSON"),
+        ("[]", "found no object; expected an object with the texts contains", "内容为非对象的值；应为"),
+        ('{"text": "x"}', "found the keys 'text'; expected an object", "内容为键 'text'；应为"),
+        ('{"request": {}, "completion": {}}', "the recorded call cannot be read", "录制的调用无法读取"),
+        ('{"request": {"messages": []}, "error": {"kind": "plum", "message": ""}}', "the recorded call", "录制"),
+        ('"x"', "found no object", "内容为非对象的值"),
+        ("[" * 100_000, "nested too deeply", "嵌套"),
+        ('{"contains": 3, "text": "x"}', "found the keys 'contains', 'text'", "应为"),
+        ('{"default": 5}', "found the keys 'default'", "应为"),
+        ("{}", "found the keys none", "应为"),
+    ],
 )
-async def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
+async def test_a_broken_line_is_named_with_cause_and_next_step(
+    tmp_path: Path, line: str, words: str, chinese: str
+) -> None:
     file = tmp_path / "broken.jsonl"
     file.write_text('{"default": "x"}\n' + line + "\n")
-    with pytest.raises(DataError, match="line 2"):
+    with pytest.raises(DataError) as caught:
         async with open_model(f"scripted/{file}"):
             pass
+    message = str(caught.value)
+    assert f"broken.jsonl, line 2: {words}" in message
+    assert message.endswith(("Correct or delete the line.", "Record it again, or delete the line."))
+    assert not re.search(r"[A-Za-z]+Error|Errno|ragstone\.models", message)
+    assert chinese in told(message, "zh")
+    assert untranslated(message.partition(": ")[2], "zh") == []
 
 
-async def test_a_file_that_is_not_there_is_told() -> None:
-    with pytest.raises(UsageError, match="no such file"):
-        async with open_model("scripted/absent.jsonl"):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("absent.jsonl", "no such file. Name a file of recorded answers: scripted/FILE.jsonl."),
+        (".", "is a folder. Name a file of recorded answers in it: scripted/FILE.jsonl."),
+        ("latin.jsonl", "is not UTF-8 (byte 0). Save it as UTF-8."),
+        ("latin.jsonl/x", "cannot be read (Not a directory). Check the path and its permissions."),
+    ],
+)
+async def test_a_file_that_cannot_be_read_is_named_with_cause_and_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "latin.jsonl").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError) as caught:
+        async with open_model(f"scripted/{name}"):
             pass
+    assert str(caught.value).startswith(f"scripted/{name}")
+    assert str(caught.value).endswith(words)
+    assert "Errno" not in str(caught.value)
+    assert [text for text in untranslated(str(caught.value), "zh") if "Not a directory" not in text] == []
+
+
+async def test_a_file_of_answers_is_no_embedder() -> None:
     with pytest.raises(UsageError, match="not an embedder"):
         async with open_embedder("scripted/x.jsonl"):
             pass

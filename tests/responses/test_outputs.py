@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from ragstone.error_text import told
 from ragstone.errors import SystemFailed
 from ragstone.responses.outputs import LONGEST_ANSWER, passages_of, response_of, state_response
 from ragstone.responses.stages import passages_at
@@ -81,7 +82,8 @@ def test_the_answer_and_the_passages_are_found_by_their_names(value: Any, answer
         ({"docs": ["c"]}, "without an answer (fields: docs)"),
         ([], "returned list without an answer"),
         ({"answer": None}, "without an answer (fields: answer)"),
-        ({"answer": 3}, "without an answer"),
+        ({"answer": 3}, "returned `answer` as int 3, which is no text. Return text, or a dict with `answer`"),
+        ({"result": {"output": True}}, "without an answer (fields: result)"),
     ],
 )
 def test_what_is_no_answer_is_named(value: Any, words: str) -> None:
@@ -281,3 +283,27 @@ def test_a_state_without_one_answer_says_how_to_name_it(written: dict[str, Any],
 )
 def test_an_empty_list_of_passages_is_a_search_that_found_nothing(value: Any, empty: bool) -> None:
     assert response_of(value).empty_retrieval is empty
+
+
+@pytest.mark.parametrize(
+    ("contexts", "words"),
+    [
+        (5, "`contexts` as int 5"), (True, "`contexts` as bool True"), (b"a", "`contexts` as bytes b'a'"),
+        (["a", 7], "`contexts[1]` as int 7"), ([None, "a"], "`contexts[0]` as None"),
+        ((0.5,), "`contexts[0]` as float 0.5"),
+    ],
+)  # fmt: skip
+def test_contexts_that_are_no_passages_are_an_error_and_not_left_out(contexts: Any, words: str) -> None:
+    with pytest.raises(SystemFailed) as caught:
+        response_of({"answer": "x", "contexts": contexts})
+    assert caught.value.kind == "no_passages"
+    problem = f"The system returned {words}, which is no passage. Return a list of texts or documents."
+    assert str(caught.value) == problem
+    assert "不是段落。请返回文本或文档的列表。" in told(problem, "zh")
+
+
+@pytest.mark.parametrize(
+    "contexts", [None, [], "one", ["a"], [{"text": "a"}], [("a", 0.5)], ["", "a"], {"documents": ["a"]}]
+)
+def test_contexts_of_every_kind_that_frameworks_return_are_read(contexts: Any) -> None:
+    assert response_of({"answer": "x", "contexts": contexts}).answer == "x"

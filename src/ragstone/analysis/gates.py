@@ -281,6 +281,12 @@ def gates_of(
     merged = {(gate.subject, gate.side): gate for gate in gates}
     sides = {(gate.metric, gate.side) for gate in gates}
     for gate in merged.values():
+        most = merged.get((gate.subject, "over"))
+        if gate.side == "under" and most is not None and gate.threshold > most.threshold:
+            raise UsageError(
+                f"No value passes both {gate.subject} ≥ {gate.threshold:g} and {gate.subject} ≤ {most.threshold:g}. "
+                "Change one of the two thresholds, or remove it."
+            )
         wrong, option = ("lower", "--fail-over") if gate.side == "under" else ("higher", "--fail-under")
         both = {(gate.metric, "under"), (gate.metric, "over")} <= sides  # a minimum and a maximum are both meant
         if better(gate.metric, meta) == wrong and not both and _is_known(gate.metric, meta):

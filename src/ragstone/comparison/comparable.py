@@ -36,6 +36,11 @@ class Reason:
             "embedder": f"the embedder differs: {self.a!r} and {self.b!r}",
         }[self.kind]
 
+    def said(self, texts: Mapping[str, str]) -> str:
+        """The reason in the words of a module of this folder."""
+        what = texts[f"judge_{self.what}"] if self.kind == "judge" else self.what
+        return texts[f"why.{self.kind}"].format(what=what, a=self.a, b=self.b)
+
 
 def question_of(side: Side) -> Mapping[str, Any]:
     """The recorded settings of the run."""

@@ -132,8 +132,7 @@ def _notes(comparison: Comparison, texts: Mapping[str, str]) -> Iterator[str]:
         if row.only_a or row.only_b:
             yield texts["applies"].format(metric=label_of(row, texts), a=row.only_a, b=row.only_b)
     for name, why in comparison.refused.items():
-        reason = texts[f"why.{why.kind}"].format(what=why.what, a=why.a, b=why.b)
-        yield texts["refused"].format(metric=name, why=reason)
+        yield texts["refused"].format(metric=name, why=why.said(texts))
     for name, (a, b) in comparison.unpaired.items():
         yield texts["unpaired"].format(metric=_named(name, texts), a=a, b=b)
     for side, names in zip(("first", "second"), comparison.one_sided, strict=True):

@@ -124,12 +124,11 @@ def mark_line(trend: Trend, mark: Mark, language: str) -> str:
     if mark.kind == "data":
         return words["data"].format(when=when, shared=mark.shared, total=mark.total)
     if mark.kind == "system":
-        more = words["more"].format(n=len(mark.settings) - _NAMED) if len(mark.settings) > _NAMED else ""
-        return words["system"].format(
-            when=when, names=words["join"].join(_setting(name, words) for name in mark.settings[:_NAMED]) + more
-        )
+        names = list(dict.fromkeys(_setting(name, words) for name in mark.settings))
+        more = words["more"].format(n=len(names) - _NAMED) if len(names) > _NAMED else ""
+        return words["system"].format(when=when, names=words["join"].join(names[:_NAMED]) + more)
     reason = mark.reason
-    why = "" if reason is None else words[f"why.{reason.kind}"].format(what=reason.what, a=reason.a, b=reason.b)
+    why = "" if reason is None else reason.said(words)
     return words["ruler"].format(when=when, names=words["join"].join(mark.metrics), why=why)
 
 
@@ -187,8 +186,12 @@ def trend_actions(trend: Trend, language: str) -> list[str]:
 
 
 def _setting(name: str, words: Mapping[str, str]) -> str:
-    """What a reader calls a setting; one without a word of its own is marked as code."""
-    return words.get(f"setting_{name.rpartition('.')[2]}", f"`{name}`")
+    """What a reader calls a setting, by the last part of its name that has a word; one without any is quoted. The name
+    or version of a part is a change of that part."""
+    first, *below = name.split(".")
+    parts = [first, *(part for part in below if part not in ("kind", "name", "version"))]
+    known = (words.get(f"setting_{part}") for part in reversed(parts))
+    return next(filter(None, known), words["setting_other"].format(name=name))
 
 
 def sparkline(values: Sequence[float | None], cuts: Collection[int] = ()) -> str:

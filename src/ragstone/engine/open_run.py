@@ -16,8 +16,9 @@ from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Chart, Summary, Table
 from ragstone.engine.public_functions import public
 from ragstone.engine.trust import TRUST, is_named
-from ragstone.errors import DataError, RagstoneError, UsageError
+from ragstone.errors import RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
+from ragstone.metrics import METRICS
 from ragstone.optional import load
 from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
@@ -26,6 +27,7 @@ from ragstone.report.named_run import named_run
 from ragstone.report.notebook import Tables, result_snippet, result_text
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
+from ragstone.runs.schema import damaged
 from ragstone.storage import write_file
 from ragstone.types import Aggregate, Benchmark, Run, Score
 
@@ -44,7 +46,7 @@ def _plugin_of(meta: Mapping[str, Any], path: object) -> Plugin:
     question = meta.get("question")
     name = question.get("benchmark") if isinstance(question, dict) else None
     if not isinstance(name, str):
-        raise UsageError(f"{path} does not say which benchmark it is a run of.")
+        raise UsageError(f"{path} does not say which benchmark it is a run of. Restore the file from a copy.")
     place = meta.get("benchmark_at")
     if name not in BENCHMARKS and not isinstance(place, str):
         raise UsageError(
@@ -69,8 +71,7 @@ def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
     except RagstoneError:
         raise
     except Exception as error:  # options of another kind than the benchmark wrote
-        problem = f"the file is damaged: its options cannot be read ({type(error).__name__}: {error})."
-        raise DataError(path, problem) from error
+        raise damaged(path, f"its options cannot be read ({type(error).__name__}: {error}).") from error
 
 
 def open_checked(path: str | Path) -> RunReader:
@@ -96,7 +97,12 @@ def viewed(run: RunReader) -> Run:
 
 
 def _expect(run: RunReader, plugin: Plugin) -> None:
-    run.expect(plugin.condition_types, plugin.note_types)
+    run.expect(plugin.condition_types, plugin.note_types, _is_share)
+
+
+def _is_share(metric: str) -> bool:
+    """Whether a metric is one of ragstone's, which all are from 0 to 1."""
+    return (metric in METRICS or f"{metric.partition('@')[0]}@k" in METRICS) and METRICS.owner(metric) is None
 
 
 def check_target(target: str | Path, run: Path | None = None) -> None:

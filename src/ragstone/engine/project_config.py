@@ -45,6 +45,7 @@ from typing import Any
 from ragstone.engine.config_values import TABLE, TEXT, TEXT_OR_TABLE, TEXTS, check_value
 from ragstone.engine.trust import TRUST, is_named, require_trust
 from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.models.http_call import compiled_path
 from ragstone.models.nested_names import HTTP, Spec
 from ragstone.registry import is_place
 from ragstone.storage import FormatError, parse_toml
@@ -202,6 +203,11 @@ def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> Ht
     _check_http(table, path, field, known, ("python", "corpus", "retrieve"))
     if "url" not in table:
         raise DataError(path, "it names no system: add url = …, python = … or corpus = ….", field=field)
+    for key in ("answer", "contexts", "ids", "usage"):
+        try:
+            compiled_path(table.get(key, ""))
+        except UsageError as error:
+            raise DataError(path, str(error), field=f"{field}.{key}") from None
     return HttpTarget(**{"name": name, **table})
 
 

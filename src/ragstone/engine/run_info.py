@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragstone.errors import DataError
+from ragstone.runs.schema import damaged
 
 # Names in these mappings of the question may be added by a later command on the same file: another language's data,
 # another metric's prompts, an embedder, a judge where there was none.
@@ -68,5 +68,5 @@ def _options(path: Path, old: Mapping[str, Any], new: dict[str, Any], growing: S
         try:
             joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
         except TypeError as error:
-            raise DataError(path, f"the file is damaged: its option {key} cannot be read ({error}).") from error
+            raise damaged(path, f"its option {key} cannot be read ({error}).") from error
     return joined

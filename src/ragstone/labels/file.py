@@ -91,7 +91,8 @@ class LabelFile:
                 raise TypeError(f"found {type(text).__name__}")
             return from_json(text, kind)
         except (ValueError, TypeError, RecursionError) as error:
-            raise DataError(self.path, f"the file is damaged: {what} cannot be read ({error}).") from error
+            problem = f"the file is damaged: {what} cannot be read ({error})."
+            raise DataError(self.path, problem, advice="Restore the file from a copy.") from error
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._lock, self._errors():

@@ -217,7 +217,10 @@ def compiled_path(text: str) -> Callable[[Any], Any]:
     try:
         compiled = jmespath.compile(text)
     except jmespath.exceptions.JMESPathError as error:
-        raise UsageError(f"{text!r} is not a JMESPath expression ({one_line(str(error))}).") from None
+        reason = one_line(str(error)).rstrip(".")
+        raise UsageError(
+            f"{text!r} is not a JMESPath expression ({reason}). Write a path such as data.answer."
+        ) from None
 
     def search(value: Any) -> Any:
         try:

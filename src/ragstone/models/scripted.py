@@ -89,17 +89,27 @@ def load_script(path: str | Path) -> Script:
             continue
         try:
             line = parse_json(text)
-            if "request" in line:
-                exact[to_json(from_json(json.dumps(line["request"]), Request))] = _reply(line)
-            elif "contains" in line:
-                contains.append((str(line["contains"]), str(line["text"])))
-            else:
-                default = str(line["default"])
         except FormatError as error:
-            raise DataError(path, f"{error}.", line=number) from None
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            problem = f"this is not a line of a recorded script ({type(error).__name__}: {error})."
-            raise DataError(path, problem, line=number, advice="See ragstone.models.scripted.") from None
+            raise DataError(path, f"{error}.", line=number, advice="Correct or delete the line.") from None
+        match line:
+            case {"request": asked, **outcome} if not isinstance(asked, str):
+                try:
+                    exact[to_json(from_json(json.dumps(asked), Request))] = _reply(
+                        {str(key): value for key, value in outcome.items()}
+                    )
+                except (ValueError, TypeError, KeyError, RecursionError):  # of a recording that was changed
+                    problem = "the recorded call cannot be read: it was changed or cut off."
+                    raise DataError(path, problem, line=number, advice="Record it again, or delete the line.") from None
+            case {"contains": str(words), "text": str(answer)}:
+                contains.append((words, answer))
+            case {"default": str(default)}:
+                pass
+            case _:
+                problem = (
+                    f"found {_shown(line)}; expected an object with the texts contains and text, with the text "
+                    "default, or with request and completion."
+                )
+                raise DataError(path, problem, line=number, advice="Correct or delete the line.")
 
     def script(request: Request) -> ScriptedReply:
         if (reply := exact.get(to_json(request))) is not None:
@@ -111,20 +121,35 @@ def load_script(path: str | Path) -> Script:
         if default is not None:
             return default
         last = request.messages[-1].content if request.messages else ""
-        return Rejected(f"{path} has no reply to {last[:200]!r}.")
+        return Rejected(
+            f"{path} has no reply to {last[:200]!r}. Add a line with `contains` and `text`, or a `default`."
+        )
 
     return script
+
+
+def _shown(line: Any) -> str:
+    return f"the keys {', '.join(map(repr, line)) or 'none'}" if isinstance(line, dict) else "no object"
 
 
 def _lines(path: str | Path) -> list[str]:
     try:
         file = Path(path).expanduser()
         check_regular(file)
+        if file.is_dir():
+            raise UsageError(
+                f"scripted/{path} is a folder. Name a file of recorded answers in it: scripted/FILE.jsonl."
+            )
         return file.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
-        raise UsageError(f"scripted/{path}: no such file.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"scripted/{path} cannot be read ({error}).") from None
+        raise UsageError(
+            f"scripted/{path}: no such file. Name a file of recorded answers: scripted/FILE.jsonl."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"scripted/{path} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"scripted/{path} cannot be read ({reason}). Check the path and its permissions.") from None
 
 
 @contextlib.asynccontextmanager

@@ -102,8 +102,9 @@ def _read(value: Any, asked: str) -> Response:
     if isinstance(value, str):
         return Response(str(value))
     if value is None or isinstance(value, bool | int | float | bytes):
-        shown = "None" if value is None else f"{type(value).__name__} {str(value)[:40]}"
-        raise SystemFailed("no_answer", f"The system returned {shown} instead of an answer. Return text or a dict.")
+        raise SystemFailed(
+            "no_answer", f"The system returned {_shown(value)} instead of an answer. Return text or a dict."
+        )
     fields = _fields(value)
     answer = _answer(fields)
     source = fields
@@ -115,17 +116,46 @@ def _read(value: Any, asked: str) -> Response:
                 break
     if answer is None:
         known = ", ".join(map(str, list(fields)[:10])) or "none"
+        name = next((name for name in _ANSWERS if isinstance(fields.get(name), bool | int | float | bytes)), None)
+        if name is not None:
+            raise SystemFailed(
+                "no_answer",
+                f"The system returned `{name}` as {_shown(fields[name])}, which is no text. Return text, or a dict "
+                "with `answer` and `contexts`.",
+            )
         raise SystemFailed(
             "no_answer",
             f"The system returned {type(value).__name__} without an answer (fields: {known}). Return text, or a dict "
             f"with `answer` and `contexts`.",
         )
+    for part in (source, fields):
+        check_contexts(part.get("contexts"))
     sources = [source, *_inner(source), fields, *_inner(fields)]
     passages = _first_passages(sources)
     steps, last = _stages(fields.get("stages"), passages, asked)
     found = passages or last
     nothing = not found and (bool(steps) or any(_is_empty_list(part, name) for part in sources for name in _PASSAGES))
     return Response(answer, found, steps=steps, usage=_usage(fields), empty_retrieval=nothing)
+
+
+def check_contexts(value: Any) -> None:
+    """Raises SystemFailed for `contexts` that are no passages: the name is ours, so nothing else is meant by it."""
+    problem = ""
+    if isinstance(value, bool | int | float | bytes):
+        problem = f"`contexts` as {_shown(value)}"
+    elif isinstance(value, list | tuple):
+        wrong = (
+            (at, item) for at, item in enumerate(value) if item is None or isinstance(item, bool | int | float | bytes)
+        )
+        problem = next((f"`contexts[{at}]` as {_shown(item)}" for at, item in wrong), "")
+    if problem:
+        raise SystemFailed(
+            "no_passages", f"The system returned {problem}, which is no passage. Return a list of texts or documents."
+        )
+
+
+def _shown(value: Any) -> str:
+    return "None" if value is None else f"{type(value).__name__} {str(value)[:40]}"
 
 
 def _is_empty_list(fields: Mapping[str, Any], name: str) -> bool:

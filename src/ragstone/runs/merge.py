@@ -13,10 +13,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from ragstone.errors import DataError, UsageError
+from ragstone.errors import UsageError
 from ragstone.runs.leases import check_content
 from ragstone.runs.outbox import absorb_file, outbox_files
-from ragstone.runs.schema import LAYOUT, decode, text_of
+from ragstone.runs.schema import LAYOUT, damaged, decode, text_of
 from ragstone.runs.text_store import fetch, references, write_texts
 from ragstone.storage import connect, storage_errors, transaction
 from ragstone.storage.database import result_code
@@ -142,7 +142,7 @@ def _copy_texts(connection: sqlite3.Connection, source: Path) -> None:
         for digest, text in found.items():
             texts[digest] = written = json.dumps(text)
             if blake2b(written.encode("ascii"), digest_size=12).hexdigest() != digest:
-                raise DataError(source, f"the file is damaged: the text {digest[:40]!r} of a passage was changed.")
+                raise damaged(source, f"the text {digest[:40]!r} of a passage was changed.")
         write_texts(connection, texts)
 
 

@@ -2,15 +2,15 @@
 
 import sqlite3
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ragstone.plans import Plan, PlanCell
 from ragstone.runs.owners import is_dead, remove_left_once
-from ragstone.runs.record_pages import PAGE_RECORDS, STAMP, RecordPages, name_of
-from ragstone.runs.schema import LAYOUT, META, decode, key_of
+from ragstone.runs.record_pages import PAGE_RECORDS, STAMP, RecordPages, name_of, no_share
+from ragstone.runs.schema import LAYOUT, META, damaged, decode, key_of
 from ragstone.storage import check_regular, connect, storage_errors
 from ragstone.types import Record, Response, Score
 
@@ -38,6 +38,15 @@ class Failure:
 
 
 _ROWS_AT_ONCE = 4_096
+# Each system that has scores, by a look-up in the primary key for each.
+_SYSTEMS_OF_SCORES = """
+WITH RECURSIVE systems_of_scores (name) AS (
+    SELECT min(system_id) FROM scores
+    UNION ALL
+    SELECT (SELECT min(system_id) FROM scores WHERE system_id > name) FROM systems_of_scores WHERE name IS NOT NULL
+)
+SELECT name FROM systems_of_scores WHERE name IS NOT NULL
+"""
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -69,11 +78,13 @@ class RunReader:
         self._plans: tuple[int, Mapping[str, Plan]] | None = None  # with the state of the file at that time
         self.expect({}, {})
 
-    def expect(self, condition: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
+    def expect(
+        self, condition: Mapping[str, Any], notes: Mapping[str, Any], is_share: Callable[[str], bool] = no_share
+    ) -> None:
         """From now on, check the condition and the notes (`meta` of the sample) of each case that is read against these
-        types of their fields: `DataError` for a value of another type."""
-        self._expected = condition, notes
-        self._pages.expect(condition, notes)
+        types of their fields, and the scores of the metrics that are from 0 to 1: `DataError` for another value."""
+        self._expected = condition, notes, is_share
+        self._pages.expect(condition, notes, is_share)
 
     def reopened(self) -> "RunReader":
         """Another reader of the same file with the same checks, for another thread."""
@@ -197,7 +208,11 @@ class RunReader:
         failed = dict(self._all("SELECT system_id, count(*) FROM records WHERE error IS NOT NULL GROUP BY system_id"))
         unscored = dict(self._all("SELECT system_id, count(*) FROM scores WHERE status = 'failed' GROUP BY system_id"))
         counts = {}
-        for (key,) in self._all("SELECT system_id FROM systems ORDER BY system_id"):
+        systems = [key for (key,) in self._all("SELECT system_id FROM systems ORDER BY system_id")]
+        scored = {key for (key,) in self._all(_SYSTEMS_OF_SCORES)}
+        if unknown := {*answered, *failed, *scored} - {*systems}:
+            raise damaged(self.path, f"it has answers of {min(map(str, unknown))!r}, which is none of its systems.")
+        for key in systems:
             good, bad = answered.get(key, 0), failed.get(key, 0)
             counts[self._name(key)] = RecordCounts(good + bad, good, bad, unscored.get(key, 0))
         return counts

@@ -1,16 +1,16 @@
 """The records of a run file in pages of bounded size: in the order of their keys, in that of their arrival, or some."""
 
+import functools
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
-from ragstone.errors import DataError
 from ragstone.metrics.judge.record import reunited
-from ragstone.runs.schema import converted, decode, decode_fast, passages_of, text_of
+from ragstone.runs.schema import converted, damaged, decode, decode_fast, passages_of, text_of
 from ragstone.runs.text_store import TEXT_MARK, fetch, references
 from ragstone.storage import storage_errors
 from ragstone.types import Case, Record, Response, Score
@@ -22,7 +22,7 @@ Row: TypeAlias = tuple[Any, ...]  # system_id, case_id, case, response, error, p
 PAGE_RECORDS = 128
 PAGE_BYTES = 4 * 2**20
 
-_RESTORE = "Restore the file from a copy, or make the run anew with another --run."
+_ROUNDING = 1e-6
 _COLUMNS = "r.system_id, r.case_id, c.payload, r.response, r.error, r.rowid"
 _WITH_CASE = "LEFT JOIN cases c ON c.case_id = r.case_id"
 STAMP = (
@@ -38,12 +38,17 @@ _OF_KEYS = (
 _SPAN = "FROM {} r WHERE r.system_id = ? AND r.case_id BETWEEN ? AND ?"
 
 
+def no_share(metric: str, /) -> bool:
+    """Whether a metric is from 0 to 1, where that is not known."""
+    return False
+
+
 def name_of(key: str, path: Path) -> str:
     """The id of a key in the tables. `DataError` if it is not a valid key."""
     try:
         return text_of(key)
     except (ValueError, TypeError) as error:
-        raise DataError(path, f"the file is damaged: {key!r} is not the key of a name.") from error
+        raise damaged(path, f"{key!r} is not the key of a name.") from error
 
 
 class RecordPages:
@@ -55,15 +60,23 @@ class RecordPages:
         self._texts: dict[str, str] = {}  # of the last page: the next often refers to the same
         self.expect({}, {})
 
-    def expect(self, condition: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
-        """From now on, check the condition and the notes of each case against these types of their fields."""
+    def expect(
+        self, condition: Mapping[str, Any], notes: Mapping[str, Any], is_share: Callable[[str], bool] = no_share
+    ) -> None:
+        """From now on, check the condition and the notes of each case against these types of their fields, and that
+        scores of the metrics that are shares are from 0 to 1."""
+        self._is_share = functools.cache(is_share)
         self._condition, self._notes = (
             msgspec.defstruct("Fields", [(name, kind, None) for name, kind in kinds.items()])
             for kinds in (condition, notes)
         )
 
     def in_order(self, system_key: str | None, *, texts: bool = True) -> Iterator[Record]:
-        """Every record, or those of one system, in the order of their keys. `texts` as in `types.Run`."""
+        """Every record, or those of one system, in the order of their keys. `texts` as in `types.Run`. `DataError` at
+        the end if some scores belong to no record."""
+        of_system, key = (" WHERE system_id = ?", (system_key,)) if system_key is not None else ("", ())
+        ((scores,),) = self._all(f"SELECT count(*) FROM scores{of_system}", *key)
+        read = list[int]()  # the numbers of scores of each page
         last, first = (system_key or "", ""), True
         while True:
             after = ">=" if first else ">"  # an id may be empty
@@ -77,8 +90,10 @@ class RecordPages:
             values = (*last, PAGE_RECORDS)
             page = self._page(query, values, texts=texts)
             if not page:
+                if (dangling := scores - sum(read)) > 0:  # other processes only add scores
+                    raise damaged(self.path, f"{dangling:,} scores belong to no answer.")
                 return
-            yield from self._records(page, _SPAN, texts=texts)
+            yield from self._records(page, _SPAN, texts=texts, read=read)
             last, first = (page[-1][0], page[-1][1]), False
 
     def arrived(self, after: int) -> tuple[int, list[tuple[str, Record]]]:
@@ -129,9 +144,13 @@ class RecordPages:
         self._texts = known
         return rows
 
-    def _records(self, page: list[Row], of_page: str, *, texts: bool = True) -> Iterator[Record]:
+    def _records(
+        self, page: list[Row], of_page: str, *, texts: bool = True, read: list[int] | None = None
+    ) -> Iterator[Record]:
         known = self._texts if texts else None
-        scores = self._scores(page, of_page)
+        scores, count = self._scores(page, of_page)
+        if read is not None:
+            read.append(count)
         for system_key, case_key, case, response, error, *_ in page:
             what = f"case {(name := name_of(case_key, self.path))!r}"
             of_response = f"the response to case {name!r}"
@@ -146,7 +165,7 @@ class RecordPages:
                 case=asked,
                 response=answered,
                 error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
-                scores=scores.get((system_key, case_key), {}),
+                scores=scores[system_key, case_key],
             )
 
     def _other_texts(self, payload: str, value: object) -> Mapping[str, str]:
@@ -183,10 +202,10 @@ class RecordPages:
             problem, _, place = str(error).partition(" - at `$")
             field = where + place.rstrip("`").removesuffix("[...]")
             problem = problem[:1].lower() + problem[1:]
-            raise DataError(self.path, f"the file is damaged: {what}: {problem}.", field=field) from error
+            raise damaged(self.path, f"{what}: {problem}.", field=field) from error
 
-    def _scores(self, page: list[Row], of_page: str) -> dict[Key, dict[str, Score]]:
-        """All scores of the records of a page, with their verdicts restored."""
+    def _scores(self, page: list[Row], of_page: str) -> tuple[dict[Key, dict[str, Score]], int]:
+        """All scores of the records of a page, with their verdicts restored, and their number with all versions."""
         keys = [(row[0], row[1]) for row in page]
         # The keys of a page in their order, of one system, are a range.
         in_range = of_page == _SPAN and bool(keys) and keys[0][0] == keys[-1][0]
@@ -196,8 +215,9 @@ class RecordPages:
         for system, case, digest, payload in self._all(query, *values):
             verdict = decode(payload, object, self.path, f"a verdict on case {case!r}")
             verdicts.setdefault((system, case), {})[digest] = verdict
-        scores: dict[Key, dict[str, Score]] = {}
+        scores: dict[Key, dict[str, Score]] = {key: {} for key in keys}
         names: dict[str, str] = {}
+        count = 0
         columns = "r.system_id, r.case_id, r.metric, r.metric_version"
         query = f"SELECT {columns}, r.status, r.payload, r.verdicts {of_page.format('scores')} ORDER BY {columns}"
         for system, case, metric, _, status, payload, digests in self._all(query, *values):
@@ -207,14 +227,22 @@ class RecordPages:
                 score = decode(payload, Score, self.path, f"a score of case {case!r}")
             if status != score.status:
                 problem = f"the score {metric!r} of case {case!r} has the status {status!r}, but is {score.status!r}."
-                raise DataError(self.path, f"the file is damaged: {problem}", advice=_RESTORE)
+                raise damaged(self.path, problem)
             if digests:
                 by_digest = verdicts.get((system, case), {})
                 score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])
             if metric not in names:
                 names[metric] = name_of(metric, self.path)
-            scores.setdefault((system, case), {})[names[metric]] = score
-        return scores
+            value = score.value
+            if value is None and status == "scored":
+                raise damaged(self.path, f"the score {names[metric]!r} of case {case!r} has no value.")
+            if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING and self._is_share(names[metric]):
+                problem = f"the score {names[metric]!r} of case {case!r} is {value:g}, but the metric is from 0 to 1."
+                raise damaged(self.path, problem)
+            if (of_record := scores.get((system, case))) is not None:
+                of_record[names[metric]] = score
+                count += 1
+        return scores, count
 
     def _all(self, query: str, *values: str) -> list[Any]:
         with storage_errors(self.path, as_input=True):

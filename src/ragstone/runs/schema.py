@@ -74,6 +74,14 @@ META: Mapping[str, Any] = {
     "better": dict[str, str], "warnings": list[str],
 }  # fmt: skip
 
+_RESTORE = "Restore the file from a copy, or make the run anew with another --run."
+
+
+def damaged(path: object, problem: str, *, field: str = "") -> DataError:
+    """The error for a run file that was altered or damaged: what of it, and what to do."""
+    return DataError(path, f"the file is damaged: {problem}", field=field, advice=_RESTORE)
+
+
 LARGEST_SCORE = 1e30  # products of several are summed
 LARGEST_SECONDS = 1e9
 LARGEST_COUNT = 2**53
@@ -109,7 +117,7 @@ def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str
     try:
         value = plain_json(text) if texts is None else load(text, texts)
     except (ValueError, RecursionError, TypeError) as error:
-        raise DataError(path, f"the file is damaged: {what} cannot be read ({error}).") from error
+        raise damaged(path, f"{what} cannot be read ({error}).") from error
     return converted(value, kind, path, what)
 
 
@@ -166,7 +174,7 @@ def converted(value: object, kind: type[T], path: object, what: str) -> T:
         check_numbers(typed)
         return typed
     except (ValueError, RecursionError, TypeError) as error:
-        raise DataError(path, f"the file is damaged: {what} cannot be read ({error}).") from error
+        raise damaged(path, f"{what} cannot be read ({error}).") from error
 
 
 def check_numbers(value: object) -> None:

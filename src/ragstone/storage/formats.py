@@ -1,12 +1,15 @@
 """JSON and TOML that somebody else wrote: whatever is wrong with it is a `FormatError`."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable
 from sys import float_info
 from typing import Any
 
 _LONGEST = float_info.max_10_exp  # digits of an integer: a longer one may be no number to whoever computes with it
+
+_KEY = re.compile(r"\((?:'[^']*'(?:, )?,?)+\)")  # of a table, as `tomllib` says it
 
 
 class FormatError(ValueError):
@@ -33,7 +36,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"not TOML ({' '.join(str(error).split())})") from None
+        problem = _KEY.sub(lambda key: ".".join(re.findall(r"'([^']*)'", key[0])), str(error))
+        raise FormatError(f"not TOML ({' '.join(problem.split())})") from None
     except RecursionError:
         raise _too_deep() from None
     except ValueError:  # of an integer with more digits than Python reads

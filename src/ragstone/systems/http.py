@@ -22,7 +22,7 @@ from ragstone.errors import BadReply, ServerFault, SystemFailed
 from ragstone.models.http_call import HttpCall, compiled_path
 from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
-from ragstone.responses.outputs import found_passages, passages_of, response_of
+from ragstone.responses.outputs import check_contexts, found_passages, passages_of, response_of
 from ragstone.responses.stages import FIRST_TOKEN, passages_at, search_response, stage_step
 from ragstone.systems.accepted import check_accepted
 from ragstone.text.redaction import shown_url
@@ -166,6 +166,7 @@ class HttpSystem:
 
     def _passages(self, reply: Any) -> tuple[Passage, ...]:
         contexts = self._contexts(reply) or self._echoed(reply)
+        check_contexts(contexts)
         contexts = contexts if isinstance(contexts, list) else [] if contexts is None else [contexts]
         ids = self._ids(reply) if self.target.ids else None
         if isinstance(ids, list) and len(ids) == len(contexts):

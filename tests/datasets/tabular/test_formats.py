@@ -462,3 +462,20 @@ def test_a_file_that_is_deleted_between_its_two_readings_is_one_line(tmp_path: P
     path.unlink()
     with pytest.raises(DataError, match=r"a\.jsonl.*cannot be read"):
         list(rows)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '{"question": {"a": 1}, "answer": "x", "reference": "x"}',
+        '{"question": {"a": "q"}, "answer": {"a": "x"}, "reference": {"a": "x"}}',  # columns, were it not JSON lines
+        '{"question": "q", "answer": "x"}\n{"question": {"text": "q"}, "answer": "x"}',
+    ],
+)
+def test_a_question_of_json_lines_that_is_an_object_is_refused_in_one_line(tmp_path: Path, rows: str) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(f"{rows}\n")
+    with pytest.raises(
+        DataError, match=r"d\.jsonl, (row|line) \d, field 'question': found an object; expected the question"
+    ):
+        read_eval_data(path)

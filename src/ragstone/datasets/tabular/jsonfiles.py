@@ -37,7 +37,7 @@ def json_rows(path: Path, *, lines: bool, known: Sequence[str] = ()) -> Raw:
         value = strict_json(text, constants=True)
     except ValueError as error:
         raise DataError(path, f"{error}; {_EXPECTED}.") from None
-    raw.rows = _records(path, value, known)
+    raw.rows = _records(path, value, known, lines=lines)
     if isinstance(value, dict) and "resourceSpans" in value:
         raw.schema = "openinference"
     return raw
@@ -100,10 +100,10 @@ def _row(where: str, line: str) -> DataRow:
     return DataRow(where, {}, f"found {kind_of(value)}; expected one JSON object a line.")
 
 
-def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[DataRow]:
+def _records(path: Path, value: Any, known: Sequence[str], *, lines: bool) -> Iterator[DataRow]:
     """The rows of a JSON value."""
     if isinstance(value, dict):
-        value = _unwrapped(path, value, known)
+        value = _unwrapped(path, value, known, lines=lines)
     if not isinstance(value, list):
         raise DataError(path, f"found {kind_of(value)}; {_EXPECTED}.")
     for number, record in enumerate(value, 1):
@@ -113,8 +113,8 @@ def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[DataRow]:
             yield DataRow(f"row {number}", {}, f"found {kind_of(record)}; expected an object.")
 
 
-def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str]) -> Any:
-    """The list of rows in an object, in any of the usual layouts."""
+def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str], *, lines: bool) -> Any:
+    """The list of rows in an object, in any of the usual layouts; a line of JSON `lines` is no table of columns."""
     if "resourceSpans" in value:  # OpenTelemetry's format, which `spans` reads
         return [value]
     if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):  # pandas, orient="split"
@@ -123,7 +123,7 @@ def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str]) -> Any:
         return [value]
     questions = [name for name in value if name in known or is_question(name)]
     column = next((value[name] for name in questions if isinstance(value[name], (list, dict))), None)
-    if column is not None and not _is_conversation(column):
+    if column is not None and not lines and not _is_conversation(column):
         return _of_columns(path, value)
     if questions:
         return [value]
