@@ -71,8 +71,9 @@ class ElementVerdict(Frozen, frozen=True):
 
 class JudgeStep(Frozen, frozen=True):
     """One request to a judge. `prompt` names the prompt, its language and hash; `model` is as the endpoint named it;
-    `reply` is raw (None: none came); `problem` says why it could not be used, and then nothing was made of it. `copy`
-    numbers requests that are the same but for their sampling.
+    `reply` is raw (None: none came); `problem` says why it could not be used, and then nothing was made of it.
+    `coerced`: what was done to read a reply that is not the object alone as it was asked for (`reply.COERCIONS`).
+    `copy` numbers requests that are the same but for their sampling.
 
     The rest is what was made of the reply, as far as the step asks for it. `repeated`: the passages were shown before
     with other claims, so these verdicts on them do not count. `verdict`, `elements`, `score` and `reason` are those of
@@ -98,6 +99,7 @@ class JudgeStep(Frozen, frozen=True):
     score: int | None = None
     reason: str = ""
     judge: str = ""
+    coerced: tuple[str, ...] = ()
 
 
 # --- written --------------------------------------------------------------------------------------------------------
@@ -105,7 +107,12 @@ class JudgeStep(Frozen, frozen=True):
 
 def evidence(steps: Iterable[JudgeStep], /, rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The evidence of a score, as plain JSON data: `rest`, and the steps that it rests on."""
-    return {**(rest or {}), _KEY: [msgspec.to_builtins(step) for step in steps]}
+    return {**(rest or {}), _KEY: [_plain(step) for step in steps]}
+
+
+def _plain(step: JudgeStep) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(step)
+    return plain | {"coerced": [*step.coerced]} if step.coerced else plain
 
 
 def parted(score: Score) -> tuple[Score, list[Any]]:
