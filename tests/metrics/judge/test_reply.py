@@ -56,7 +56,7 @@ UNUSABLE = {
     "infinity": ('{"answer_claims": -Infinity, "reference_claims": []}', "-Infinity is not JSON"),
     "a verdict of 5": (TEXT.replace("true", "5"), "in_reference is not true or false"),
     "a verdict of 1": (TEXT.replace("true", "1"), "in_reference is not true or false"),
-    "a verdict in words": (TEXT.replace("true", '"yes"'), "in_reference is not true or false"),
+    "a verdict in words": (TEXT.replace("true", '"partly"'), "in_reference is not true or false"),
     "a verdict of null": (TEXT.replace("true", "null"), "in_reference is not true or false"),
     "an id in words": (TEXT.replace("1", '"one"'), "id is not a whole number"),
     "an id with a point": (TEXT.replace("1", "1.0"), "id is not a whole number"),

@@ -14,15 +14,18 @@ from ragstone.metrics.judge.problems import Problem, problem
 
 # An object or a list of objects begins here; a brace before anything else is prose. What begins like JavaScript's
 # `{key: …` is an object too, and broken.
-_BEGIN = re.compile(r"\{(?=\s*(?:[\"'“]|//|/\*|\w+\s*[:：]))|\[(?=\s*\{)")
+_BEGIN = re.compile(r"[{｛](?=\s*(?:[\"'“]|//|/\*|\w+\s*[:：]))|[\[［](?=\s*[{｛])")
 _TOKEN = re.compile(
     r"(?P<text>\"(?:[^\"\\]|\\.)*\")|(?P<single>'(?:[^'\\]|\\.)*')|(?P<curly>“[^“”]*”)|(?P<comment>//[^\n]*|/\*.*?\*/)"
-    r"|(?P<open>[{\[])|(?P<close>[}\]])|(?P<mark>[,:，：、])|(?P<word>[^\s\"'“”{}\[\],:，：、/]+)|(?P<space>\s+)",
+    r"|(?P<open>[{\[｛［])|(?P<close>[}\]｝］])|(?P<mark>[,:，：、])|(?P<word>[^\s\"'“”{}\[\]｛｝［］,:，：、/]+)|(?P<space>\s+)",
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\(.)|\"", re.DOTALL)
 _WORDS = {"True": "true", "False": "false", "None": "null"}
-_MARKS = {"，": ",", "：": ":", "、": ","}
+_MARKS = {"，": ",", "：": ":", "、": ",", "｛": "{", "｝": "}", "［": "[", "］": "]"}
+_NOT_ESCAPED = re.compile(
+    r"\\([\\\"/bfnrtu])|\\([_*#$%&'()<>|~`.!+-])"
+)  # what Markdown escapes, and JSON does not know
 
 
 class Found(NamedTuple):
@@ -66,9 +69,9 @@ def _read(text: str, start: int) -> Found:
         place = token.end()
         tokens.append((str(token.lastgroup), token[0]))
         if token.lastgroup == "open":
-            open_brackets.append(token[0])
+            open_brackets.append(_MARKS.get(token[0], token[0]))
         elif token.lastgroup == "close":
-            if open_brackets.pop() + token[0] not in ("{}", "[]"):
+            if open_brackets.pop() + _MARKS.get(token[0], token[0]) not in ("{}", "[]"):
                 break
             if not open_brackets:
                 return _value(text, start, place, tokens)
@@ -110,10 +113,12 @@ def _repaired(tokens: list[tuple[str, str]]) -> tuple[str, list[str]]:
     shown = [(kind, token) for kind, token in tokens if kind not in ("comment", "space")]
     if any(kind == "comment" for kind, _ in tokens):
         repairs.append("comments")
+    if any(kind == "space" and token.strip(" \t\r\n") for kind, token in tokens):
+        repairs.append("punctuation")
     for number, (kind, token) in enumerate(shown):
         following = shown[number + 1][0] if number + 1 < len(shown) else ""
         spelled = token
-        if kind == "mark":
+        if kind in ("mark", "open", "close"):
             spelled = _MARKS.get(token, token)
             if spelled != token:
                 repairs.append("punctuation")
@@ -126,9 +131,15 @@ def _repaired(tokens: list[tuple[str, str]]) -> tuple[str, list[str]]:
         elif kind == "curly":
             spelled = '"' + token[1:-1].replace('"', '\\"') + '"'
             repairs.append("quotes")
+        elif kind == "word" and following == "mark" and _MARKS.get(shown[number + 1][1], shown[number + 1][1]) == ":":
+            spelled = f'"{token}"' if token.isidentifier() else token
+            repairs.append("quotes")
         elif kind == "word" and token in _WORDS:
             spelled = _WORDS[token]
             repairs.append("python_words")
+        elif kind == "text":
+            spelled = _NOT_ESCAPED.sub(lambda match: match[2] or match[0], token)
+            repairs += ["escapes"] * (spelled != token)
         parts.append(spelled)
     return " ".join(parts), repairs
 

@@ -20,6 +20,9 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"\b(?:quot\w+|original|schema|input|material|instructions?)\b|引用|原文|输入", re.IGNORECASE)
+_MARKED = re.compile(
+    r"\b(?:quot(?:e|ed|es|ation)|string|copied|forged|verbatim)\b|引文|引用|引述|字符串|抄自|复制|伪造", re.IGNORECASE
+)
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|correction|corrected|on (?:second|further|closer) (?:thought|look)|on reflection|mistaken?"
     r"|i (?:was|am|made) (?:an? )?(?:wrong|error)|scratch that|let me (?:revise|reconsider|correct|redo|fix|re-?check)"
@@ -55,6 +58,12 @@ def spoken_of_by(key: str) -> bool:
     """Whether a key says that its object is a draft, an example or a quotation."""
     words = re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", key)
     return bool(_ABOUT.search(words) or _TAKEN_BACK.search(words) or _QUOTED.search(words))
+
+
+def marks_quotations(prose: str) -> bool:
+    """Whether what a reply says beside its objects calls one of them somebody else's."""
+    words = prose.replace("_", " ")
+    return bool(_ABOUT.search(words) or _MARKED.search(words))
 
 
 def taken_back(after: str) -> bool:

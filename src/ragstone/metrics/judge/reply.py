@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from ragstone.metrics.judge.objects import Found, NotPlain, objects_in, parsed
 from ragstone.metrics.judge.problems import Problem, problem
-from ragstone.metrics.judge.quoted import occurs_in, spoken_of, spoken_of_by, taken_back
+from ragstone.metrics.judge.quoted import marks_quotations, occurs_in, spoken_of, spoken_of_by, taken_back
 from ragstone.metrics.judge.schemas import conformed, keys_within, problem_with
 
 COERCIONS = (
     "prose", "fence", "reasoning", "wrapper", "list_of_one", "repeated", "extra_keys", "left_out", "number_text",
     "boolean_text", "null_text", "spelling", "trailing_commas", "comments", "quotes", "punctuation", "python_words",
-    "line_breaks",
+    "line_breaks", "escapes",
 )  # fmt: skip
 """What may be done to a reply to read it, by the names of `JudgeStep.coerced`."""
 
@@ -31,7 +31,6 @@ _BEGIN = rf"<{_THINKING}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
 _END = rf"</{_THINKING}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>"
 _THOUGHT = re.compile(rf"(?:{_BEGIN})(?:(?!{_BEGIN}).)*?(?:{_END})", re.DOTALL | re.IGNORECASE)
 _THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(_BEGIN, re.IGNORECASE), re.compile(_END, re.IGNORECASE)
-_CALLED = ({"name", "arguments"}, {"name", "parameters"})  # how models write a call of a tool as text
 _WRAPPERS = 3  # objects around the object, at most
 
 
@@ -101,22 +100,25 @@ def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any], er
         value = conformed(value, schema, coerced)
         candidate = _Candidate(found, value, problem_with(value, schema), (*found.repairs, *coerced))
         candidates.append(candidate)
-    own = [one for one in candidates if not (isinstance(one.value, dict) and occurs_in(one.value, shown))]
+    copied = [one for one in candidates if isinstance(one.value, dict) and occurs_in(one.value, shown)]
+    own = [one for one in candidates if one not in copied]
     fitting = [one for one in own if not one.problem]
     if not fitting:
         if candidates and not own:
             return Read({}, problem("quoted"))
         return Read({}, own[-1].problem if own else _no_object(spoken, error))
     last = fitting[-1]
-    if any(one.value != last.value for one in fitting) or any(_rivals(one, schema) for one in own if one.problem):
+    ends = (0, *(one.found.end for one in candidates))
+    starts = (*(one.found.start for one in candidates), len(spoken))
+    around = "\n".join(spoken[end:start] for end, start in zip(ends, starts, strict=True))
+    if copied and not marks_quotations(around):  # it may be meant as well
+        return Read({}, problem("several"))
+    if any(one.value != last.value if not one.problem else _rivals(one, schema) for one in own):
         return Read({}, problem("several"))
     if spoken_of(spoken, last.found.start, last.found.end):
         return Read({}, problem("spoken_of"))
     if taken_back(spoken[last.found.end :]):
         return Read({}, problem("taken_back", text=repr(spoken[last.found.end :].strip("` \n")[:_SHOWN])))
-    ends = (0, *(one.found.end for one in candidates))
-    starts = (*(one.found.start for one in candidates), len(spoken))
-    around = "".join(spoken[end:start] for end, start in zip(ends, starts, strict=True))
     done += ["fence"] if "```" in around else []
     done += ["prose"] if re.sub(r"```\w*", "", around).strip() else []
     done += ["repeated"] if len(fitting) > 1 else []
@@ -146,22 +148,28 @@ def _unwrapped(value: Any, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
             done.append("list_of_one")
             continue
         inner = None
-        if not isinstance(value, dict) or value.keys() & schema["properties"].keys():
-            return value, done
-        if len(value) == 1 and not spoken_of_by(next(iter(value))):
-            inner = next(iter(value.values()))
-        elif {*value} in _CALLED:
-            inner = value.get("arguments", value.get("parameters"))
-            if isinstance(inner, str):
-                try:
-                    inner = parsed(inner)
-                except (ValueError, RecursionError):
-                    return value, done
-        if not isinstance(inner, dict | list):
+        if isinstance(value, dict) and not value.keys() & schema["properties"].keys():
+            inner = _wrapped(value)
+        if inner is None:
             return value, done
         value = inner
         done.append("wrapper")
     return value, done
+
+
+def _wrapped(value: Mapping[str, Any]) -> Any:
+    """The only object within an object that says nothing else of it: {"status": "ok", "result": {…}}, or a call of a
+    tool, whose arguments may be a text."""
+    inner = {key: item for key, item in value.items() if isinstance(item, dict | list)}
+    if not inner and "name" in value and isinstance(text := value.get("arguments"), str):
+        try:
+            inner = {"arguments": parsed(text)}
+        except (ValueError, RecursionError):
+            return None
+    others = [f"{key} {item}" for key, item in value.items() if key not in inner]
+    if len(inner) != 1 or any(map(spoken_of_by, (*inner, *others))):
+        return None
+    return next(iter(inner.values()))
 
 
 def _rivals(one: _Candidate, schema: Mapping[str, Any]) -> bool:

@@ -12,6 +12,12 @@ from typing import Any
 from ragstone.metrics.judge.problems import problem
 
 Schema = dict[str, Any]
+_NUMBERED_ITEM = re.compile(
+    r"(?:(?:answer|reference|ref)?[ _]?claim|passage|(?:答案|参考|参考答案)?(?:论断|主张)|段落|第)"
+    r"\s*#?\s*(\d{1,6})\s*(?:条|段|个)?"
+)  # "claim 1", "段落 2"
+_TRUTHS = {"true": True, "false": False, "yes": True, "no": False, "是": True, "否": False}
+_NOTHING = frozenset({"", "null", "none", "无", "没有"})
 _DIGITS = re.compile(r"\s*\d{1,6}\s*")
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
@@ -143,11 +149,14 @@ def with_reasons(schema: Schema) -> Schema:
 def conformed(value: Any, schema: Schema, coerced: list[str] | None = None) -> Any:
     """A reply as it is meant; what is changed is added to `coerced`, and everything else is left as it stands.
 
-    "2" is 2 where a whole number is expected, "true" is true, "null" is null where it may be, "Not stated" is
-    "not_stated" where that is one of the values, `answerClaims` is `answer_claims`. What may be null may be left out,
-    and a key that nobody asked for is dropped where it can say nothing about those that are asked for."""
+    "2" and "passage 2" are 2 where a whole number is expected, "true" and "yes" are true, "null" is null where it may
+    be, "Not stated" is "not_stated" where that is one of the values, `answerClaims` is `answer_claims`. A number by
+    itself is a list of one where numbers are expected. What may be null may be left out, and a key that nobody asked
+    for is dropped where it can say nothing about those that are asked for."""
     changes = [] if coerced is None else coerced
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if "items" in schema and not isinstance(value, list):
+        value = _listed(value, schema["items"]["type"], changes)
     if isinstance(value, str):
         return _conformed_text(value, schema, kinds, changes)
     if isinstance(value, list) and "items" in schema:
@@ -157,15 +166,30 @@ def conformed(value: Any, schema: Schema, coerced: list[str] | None = None) -> A
     return value
 
 
+def _listed(value: Any, of: object, changes: list[str]) -> Any:
+    """A number or an object by itself as a list of one, and nothing as no number, where a list of those is expected."""
+    if of == "integer" and (value is None or (isinstance(value, str) and value.strip().casefold() in _NOTHING)):
+        changes.append("null_text")
+        return []
+    is_number = isinstance(value, int | str) and not isinstance(value, bool)
+    if (of == "integer" and is_number) or (of == "object" and isinstance(value, dict) and value):
+        changes.append("list_of_one")
+        return [value]
+    return value
+
+
 def _conformed_text(value: str, schema: Schema, kinds: list[str], changes: list[str]) -> Any:
     if "string" not in kinds:
         word = value.strip().casefold()
         if "integer" in kinds and _DIGITS.fullmatch(value):
             changes.append("number_text")
             return int(value)
-        if "boolean" in kinds and word in ("true", "false"):
+        if "integer" in kinds and (numbered := _NUMBERED_ITEM.fullmatch(word)):
+            changes.append("number_text")
+            return int(numbered[1])
+        if "boolean" in kinds and word in _TRUTHS:
             changes.append("boolean_text")
-            return word == "true"
+            return _TRUTHS[word]
         if "null" in kinds and word in ("null", "none"):
             changes.append("null_text")
             return None
