@@ -130,7 +130,7 @@ VERIFY = OUTPUTS["verify"]
 CLAIM = {
     "id": 1, "quote": "was cut", "supported_by": [2], "together": False, "contradicted_by": [], "in_reference": None,
 }  # fmt: skip
-VERIFIED = {
+VERIFIED: dict[str, Any] = {
     "answer_claims": [CLAIM], "reference_claims": [], "passages": [{"id": 1, "relevant": True, "useful": None}],
 }  # fmt: skip
 INSIDE = {
