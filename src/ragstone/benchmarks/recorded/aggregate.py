@@ -63,6 +63,7 @@ class ScoreTally:
     replies: int = 0
     coerced: Counter[str] = field(default_factory=Counter)  # what was done to read replies, each counted once a reply
     read_so: int = 0  # replies to which something was done
+    partial: int = 0  # scores of several judges without one that failed
     # What several judges scored, by metric: (sample, {judge: value}).
     by_judge: dict[str, list[tuple[str, dict[str, float]]]] = field(default_factory=dict)
     quotes: int = 0  # that the judge gives for support
@@ -154,6 +155,8 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         for scores in places:
             scores.unsupported_quotes += bool(details.get("unsupported_quotes"))
             scores.read += "read" in details
+        tally.partial += "judges_missing" in details and score.value is not None
+        for scores in places:
             if score.status == "scored" and score.value is not None:
                 scores.add(score.value, place)
                 continue
