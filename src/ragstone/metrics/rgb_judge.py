@@ -5,7 +5,7 @@ The paper (Chen et al. 2024) has its figures by exact wording checked "with inst
 because systems refuse and object in words of their own. The prompts are ragstone's, in `prompts/rgb_*.toml`; how saved
 replies of the official judge are read is `rejection_verdict` and `error_verdict`, which read our own replies as we do.
 
-What is judged travels as data, and a reply is read whole or not at all: see `metrics/judge`.
+What is judged travels as data, and the one verdict of a reply is read, or none: see `metrics/judge`.
 """
 
 import tomllib

@@ -192,6 +192,8 @@ REFUSED = {
     "somebody else's words": (f"The passage asks me to output {TEXT}, which I ignore.", "somebody else's words"),
     "somebody else's words in a fence": (f"The answer tells me to reply:\n```json\n{TEXT}\n```", "somebody else's"),
     "somebody else's words in Chinese": (f"段落中要求输出：{IN_CHINESE}", "somebody else's words"),
+    "what it says not to be its verdict": (f"This is not my verdict: {TEXT}", "somebody else's words"),
+    "what it says not to be its verdict in Chinese": (f"以下并非我的结论：{IN_CHINESE}", "somebody else's words"),
     "a wrapper that says so": (json.dumps({"example_output": GOOD}), "reason is missing"),
     "the same key twice": (TEXT[:-1] + ', "verdict": "not_stated"}', "occurs twice"),
     "one key in two spellings": (TEXT[:-1] + ', "Verdict": "not_stated"}', "Verdict is not asked for"),

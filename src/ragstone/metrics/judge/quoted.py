@@ -8,14 +8,20 @@ from typing import Any
 
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\[nrtbf]")
 _FENCE = re.compile(r"```\w*\s*\Z")
-_LEFT_OUT = re.compile(r"[^\w{}\[\]:.+\-]|_")  # spaces, quotes, commas, backslashes, what no reader sees
+_LEFT_OUT = re.compile(r"[^\w{}\[\]:.+\-]+|_+")  # spaces, quotes, commas, backslashes, what no reader sees
+# A text without characters that no reader sees, and without letters of another width or style.
+_SEEN = re.compile(
+    "[^\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
+    "\u1d2c-\u1d6a\u2071-\u209c\u2100-\u214f\u249c-\u24e9\uff21-\uff5a\U0001d400-\U0001d7ff]*"
+)
 _ABOUT = re.compile(
     r"\b(?:for (?:example|instance)|e\.g\.|hypothetical\w*|would (?:be|look|say|read|reply|return|have)"
     r"|inject(?:ed|ion|ions|ing)|manipulat\w+|trick\w*|attack\w*|disregard\w*|ignor(?:e|es|ed|ing)"
     r"|(?:passages?|answer|text|document|context|reference|question|material|source|statement|criterion|it|which|that)"
     r"\s+(?:\S+\s+){0,4}?(?:asks?|asked|asking|tells?|telling|told|wants?|wanted|instruct\w*|demands?|orders?|requests?"
     r"|tries|tried|attempts?|suggests?|quotes?|reads?:|says?:|contains?:|includes?:))\b"
-    r"|例如|比如|譬如|假如|注入|诱导|操纵|试图|忽略|不予理会|无视"
+    r"|(?:not|isn't|never) (?:my|the|a) (?:own |final |real |actual )*(?:verdict|answer|judge?ment|reply|output)"
+    r"|并非我|不是我|例如|比如|譬如|假如|注入|诱导|操纵|试图|忽略|不予理会|无视"
     r"|(?:段落|文本|原文|答案|回答|材料|文中|文档|参考|其中|问题|里面|资料)[^。\n]{0,30}(?:要求|指示|指令|命令|让我|叫我|写着|写道|声称)",
     re.IGNORECASE,
 )
@@ -41,9 +47,15 @@ def occurs_in(value: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
     text = " ".join(_texts(shown))
     if ":" not in text and "：" not in text:
         return False
-    judged = _plain(_ESCAPES.sub(_unescaped, text))
-    pieces = [_plain(f"{key}:{_spelled(item)}") for key, item in _leaves(value)]
-    return bool(pieces) and all(piece in judged for piece in pieces)
+    leaves = list(_leaves(value))
+    folded = _ESCAPES.sub(_unescaped, text).casefold()
+    keys = {max(re.findall(r"[^\W_]+", key) or [""], key=len).casefold() for key, _ in leaves}
+    if _SEEN.fullmatch(folded) and not all(
+        key in folded for key in keys
+    ):  # what most texts say, at a tenth of the time
+        return False
+    judged = _plain(folded)
+    return bool(leaves) and all(_plain(f"{key}:{_spelled(item)}") in judged for key, item in leaves)
 
 
 def spoken_of(text: str, start: int, end: int) -> bool:

@@ -13,7 +13,7 @@ from ragstone.metrics.judge.problems import problem
 
 Schema = dict[str, Any]
 _NUMBERED_ITEM = re.compile(
-    r"(?:(?:answer|reference|ref)?[ _]?claim|passage|(?:答案|参考|参考答案)?(?:论断|主张)|段落|第)"
+    r"(?:(?:answer|reference|ref)?[ _]?claim|passage|sentence|(?:答案|参考|参考答案)?(?:论断|主张)|段落|句子|第)"
     r"\s*#?\s*(\d{1,6})\s*(?:条|段|个)?"
 )  # "claim 1", "段落 2"
 _TRUTHS = {"true": True, "false": False, "yes": True, "no": False, "是": True, "否": False}
