@@ -13,6 +13,7 @@ RagstoneError
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
 │   ├── AlwaysFailed           the first questions of a system all failed in the same way (exit 2)
+│   ├── JudgeUnusable          so many replies of a judge in a row could not be used (exit 3)
 │   ├── AllowanceSpent         the limit on requests or cost is reached (exit 3)
 │   └── Postponed              the request waits for a provider's batch (exit 3)
 ├── SystemFailed               the user's system gave no usable answer to one question
@@ -47,6 +48,7 @@ __all__ = [
     "EndpointRefused",
     "FileDamaged",
     "FileLost",
+    "JudgeUnusable",
     "MissingExtra",
     "MissingKey",
     "ModelError",
@@ -238,6 +240,21 @@ class AlwaysFailed(EndpointRefused):
         message = f"{system}: the first {count} questions all failed, so no more are asked ({reason})."
         RagstoneError.__init__(self, message)
         self.answered, self.sent = False, True
+
+
+class JudgeUnusable(EndpointRefused):
+    """The last `count` replies of a judge could not be used. `reply`: the last one; `expected`: the keys of the object
+    that was asked for; `problem`: what is wrong with it."""
+
+    exit_code = 3
+
+    def __init__(self, judge: str, count: int, reply: str, expected: str, problem: str) -> None:
+        RagstoneError.__init__(
+            self,
+            f"{judge}: the last {count} replies could not be used, so no more are asked for. It wrote {reply}, "
+            f"expected one JSON object with {expected} ({problem}). Use another model as judge.",
+        )
+        self.answered, self.sent = True, True
 
 
 class AllowanceSpent(EndpointRefused):

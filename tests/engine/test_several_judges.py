@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.evaluation.estimate import estimate_evaluation
 from ragstone.evaluation.evaluate import plan_evaluation
+from ragstone.metrics.judge.panel import paneled
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
-from ragstone.types import Request
+from ragstone.types import Case, Need, Query, Request, Response, Sample, Score
 
 PLAIN = ModelOptions(cache=None)
 
@@ -53,6 +55,75 @@ def test_scores_are_combined(combine: Any, value: float, tmp_path: Path) -> None
     result = run(tmp_path, judges, combine=combine)
     assert of_tower(result) == {"faithfulness": pytest.approx(value)}
     assert [len(judge.requests) for judge in judges] == [2 * len(rows())] * 3
+
+
+class Fixed:
+    """A metric of one judge, with a score that is given."""
+
+    name, version, needs, better, uses, steps = "m", 1, frozenset[Need](), "higher", ("judge",), frozenset[str]()
+
+    def __init__(self, given: float | None) -> None:
+        failed = Score.failed("no reply")
+        self.given = failed if given is None else Score.of(given)
+
+    async def score(self, case: Case, response: Response, /) -> Score:
+        return self.given
+
+
+async def of_panel(values: Sequence[float | None], combine: Any) -> Score:
+    judges = {f"j{number}": (Fixed(value),) for number, value in enumerate(values, start=1)}
+    (metric,) = paneled(judges, combine)
+    result: Any = metric.score(Case("c", Sample("s", "q"), {}, Query("q")), Response("a"))
+    score: Score = await result
+    return score
+
+
+@pytest.mark.parametrize(
+    ("values", "value"),
+    [
+        ((1, 1, 1, None, 1), 1),
+        ((0, 0, None), 0),
+        ((1, 0, 0, None), 0),
+        ((1, None), 1),
+        ((0.2, 0.4, 0.9, None), 0.4),
+        ((0.2, 0.4), 0.3),
+        ((1, 0), None),
+        ((1, 1, 0, 0, None), None),
+        ((1, None, None), None),
+        ((None, None), None),
+    ],
+)
+async def test_the_majority_is_of_the_judges_that_replied_if_they_are_half_and_not_split(
+    values: tuple[float | None, ...], value: float | None
+) -> None:
+    score = await of_panel(values, "majority")
+    assert score.value == (value if value is None else pytest.approx(value))
+    assert score.status == ("failed" if value is None else "scored")
+    if None in values and value is not None:
+        assert score.reason.startswith(f"{len(values) - values.count(None)} of {len(values)} judges replied; j")
+        assert "no reply" in score.reason
+        assert score.evidence["judges_missing"] == [f"j{at}" for at, one in enumerate(values, 1) if one is None]
+    elif value is not None:
+        assert score.reason == ""
+    elif None not in values:
+        assert score.reason == "The judges are split: 1 say 1 and 1 say 0."
+
+
+async def test_a_mean_needs_every_judge() -> None:
+    assert (await of_panel((1, 1, None), "mean")).status == "failed"
+    assert (await of_panel((1, 0), "mean")).value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "of the scores are those of the judges that replied"), ("zh", "不含评判失败的")]
+)
+def test_the_table_says_how_many_scores_lack_a_judge(language: str, words: str, tmp_path: Path) -> None:
+    mute = Scripted(lambda request: "No." if "tower" in request.messages[-1].content else verdict(request), id="d/mute")
+    result = run(tmp_path, [*two(), Scripted(verdict, id="c/mild"), mute], combine="majority")
+    assert of_tower(result) == {"faithfulness": 1.0}
+    tables = {table.id: table for table in result.tables(language=language)}
+    (note,) = (note for note in tables["eval-scores"].notes if words in note)
+    assert "1" in note
 
 
 def test_scores_are_kept_apart(tmp_path: Path) -> None:

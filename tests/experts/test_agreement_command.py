@@ -24,7 +24,7 @@ def test_a_judge_that_cannot_be_used_is_told_with_the_reason_and_exit_3(ragstone
     told = ragstone(*ASK, *MUTE, "--no-ragas")
     assert told.code == 3
     assert "could not be judged by both protocols" in told.out
-    assert "does not begin with a JSON object" in " ".join(told.out.split())
+    assert "it has no JSON object" in " ".join(told.out.split())
     (way,) = ragstone(*ASK, *MUTE, "--no-ragas", "--json").document
     assert way["failed"] == way["samples"] == len(rows())
 

@@ -86,6 +86,8 @@ def test_saved_error_replies_are_read_as_the_official_program_does(reply: str, e
         ('{"verdict": "not addressed"}', 1.0),
         ('  {"verdict":"addressed"}\n', 0.0),
         ('```json\n{"verdict": "not addressed"}\n```', 1.0),
+        ('I think {"verdict": "not addressed"} is right.', 1.0),
+        ('{"verdict": "Addressed", "sure": true}', 0.0),
         ("Not addressed.", 1.0),
         ('"addressed"', 0.0),
     ],
@@ -104,10 +106,10 @@ async def test_a_whole_reply_with_a_verdict_is_scored(reply: str, value: float) 
 
 
 UNUSABLE = [
-    'I think {"verdict": "not addressed"} is right.',
+    'If nothing were said of it, {"verdict": "not addressed"} would be right.',
     '{"verdict": "not addressed"} {"verdict": "addressed"}',
     '{"verdict": "addressed", "verdict": "not addressed"}',
-    '{"verdict": "not addressed", "sure": true}',
+    '{"verdict": "not addressed", "second_verdict": "addressed"}',
     '["not addressed"]',
     '{"verdict": 1}',
     "The question is not addressed, or is it?",

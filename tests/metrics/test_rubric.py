@@ -226,8 +226,8 @@ BAD: list[tuple[str, str]] = [
     (reply([("maybe", ""), *PRESENT[1:]], 5), "elements[1].status is 'maybe', not present or missing or unknown"),
     (reply(PRESENT, 6), "score is 6, expected a whole number from 1 to 5"),
     (reply(PRESENT, None), "score is None, expected a whole number from 1 to 5"),
-    (reply(PRESENT, 5)[:-1] + ', "order": true}', "order is not asked for"),
-    ("Five of five.", "it does not begin with a JSON object"),
+    (reply(PRESENT, 5)[:-1] + ', "new_score": 4}', "new_score is not asked for"),
+    ("Five of five.", "it has no JSON object"),
 ]
 
 

@@ -6,6 +6,7 @@ import os
 import random
 import select
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from ragstone.errors import Rejected, Unreachable, UsageError
 from ragstone.models import ModelOptions, open_model
-from ragstone.models.local import LocalServer, _ServerSettings, file_identity, smollm2_path
+from ragstone.models.local import LocalServer, _check_template, _ServerSettings, file_identity, smollm2_path
 from ragstone.types import Request, Sampling, Turn
 
 pytestmark = pytest.mark.skipif(
@@ -201,6 +202,30 @@ async def test_a_file_that_cannot_be_loaded_is_told_in_one_line(tmp_path: Path) 
             pass
     assert "\n" not in str(caught.value)
     assert {*children(os.getpid())} <= before
+
+
+def described(*keys: str) -> bytes:
+    """The beginning of a GGUF file with these texts in its description."""
+    pairs = [struct.pack("<Q", len(key)) + key.encode() + struct.pack("<IQ", 8, 3) + b"abc" for key in keys]
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs)
+
+
+async def test_a_file_without_a_chat_template_is_refused_with_the_reason_and_starts_nothing(tmp_path: Path) -> None:
+    file, before = tmp_path / "base.gguf", {*children(os.getpid())}
+    file.write_bytes(described("general.name", "tokenizer.ggml.model"))
+    with pytest.raises(UsageError, match="has no chat template, so it is a model that continues texts") as caught:
+        async with open_model(f"local/{file}", ModelOptions()):
+            pass
+    assert str(file) in str(caught.value)
+    assert {*children(os.getpid())} <= before
+    file.write_bytes(described("general.name", "tokenizer.ggml.model", "tokenizer.chat_template"))
+    with pytest.raises(UsageError, match="could not be loaded"):  # it has no weights
+        async with open_model(f"local/{file}", ModelOptions()):
+            pass
+
+
+def test_the_model_that_is_installed_has_one() -> None:
+    _check_template(smollm2_path())
 
 
 # Prints the server's process, then ends as it is told or waits to be ended.

@@ -275,7 +275,8 @@ def _example(plan: TuningPlan, item: str, request: Request, completion: Completi
         shown = taken_out(request.messages[-1].content)
     except ValueError:  # a request that says what was wrong with the reply before
         return None
-    reply, problem = read_reply(completion.text, dict(request.schema or {}), finish_reason=completion.finish_reason)
+    form, ended = dict(request.schema or {}), completion.finish_reason
+    reply, problem, _ = read_reply(completion.text, form, finish_reason=ended, shown=shown)
     if problem:
         return None
     return corrected(

@@ -5,11 +5,11 @@ The paper (Chen et al. 2024) has its figures by exact wording checked "with inst
 because systems refuse and object in words of their own. The prompts are ragstone's, in `prompts/rgb_*.toml`; how saved
 replies of the official judge are read is `rejection_verdict` and `error_verdict`, which read our own replies as we do.
 
-What is judged travels as data, and a reply is read whole or not at all: see `metrics/judge`.
+What is judged travels as data, and the one verdict of a reply is read, or none: see `metrics/judge`.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -23,7 +23,7 @@ from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.prompts import Example, Prompt
 from ragstone.metrics.judge.record import JudgeStep, evidence
-from ragstone.metrics.judge.reply import CUT_OFF, read_reply
+from ragstone.metrics.judge.reply import CUT_OFF, Read, read_reply
 from ragstone.metrics.judge.request import ask, turns_of
 from ragstone.metrics.refusal import Refusal
 from ragstone.metrics.rgb_binding import RgbBinding, outcome_of
@@ -60,15 +60,15 @@ class _VerdictPrompt(Frozen, frozen=True):
     def schema(self) -> dict[str, Any]:
         return {**_FORM, "properties": {"verdict": {"type": "string", "enum": [self.positive, self.negative]}}}
 
-    def read(self, reply: Completion) -> tuple[dict[str, Any], str]:
-        """The verdict of a whole reply, as JSON or by itself, or what is wrong with it."""
-        parsed, problem = read_reply(reply.text, _FORM, finish_reason=reply.finish_reason)
+    def read(self, reply: Completion, shown: Mapping[str, Any]) -> Read:
+        """The verdict of a reply, as JSON or as the whole of it, or what is wrong with it."""
+        parsed, problem, coerced = read_reply(reply.text, _FORM, finish_reason=reply.finish_reason, shown=shown)
         if reply.finish_reason in CUT_OFF or not reply.text.strip():
-            return {}, problem
+            return Read({}, problem)
         verdict_text = str(parsed["verdict"] if parsed else reply.text).strip("\"'“”.。 \t\r\n").lower()
         if verdict_text in (self.positive, self.negative):
-            return {"verdict": verdict_text}, ""
-        return {}, f"it is not one of the two verdicts: {reply.text.strip()[:_SHOWN]!r}"
+            return Read({"verdict": verdict_text}, "", coerced)
+        return Read({}, f"it is not one of the two verdicts: {reply.text.strip()[:_SHOWN]!r}")
 
 
 @cache

@@ -22,6 +22,7 @@ import json
 import logging
 import os
 import secrets
+import struct
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,8 @@ SETUP = "run: ragstone setup local"
 # Tokens of an answer if the request sets no limit: a small model that repeats itself never stops.
 LONGEST_ANSWER = 512
 _STOP_SECONDS = 5.0
+_DESCRIPTION = 64 << 20  # bytes from the beginning, in which the description of a GGUF file ends
+_TEXT = struct.pack("<I", 8)  # the type of a text in it
 # A prompt that fills the context takes most of a minute on a slow machine.
 _DEADLINE = 900.0
 
@@ -74,6 +77,23 @@ def _model_file(name: str) -> Path:
         if file.read(4) != b"GGUF":
             raise UsageError(f"{path} is not a GGUF file.")
     return path.resolve()
+
+
+def _check_template(path: Path) -> None:
+    """Raises UsageError if the file describes a language model without a chat template: it continues texts, and the
+    server would tell it its task in a form that it has never seen."""
+    with path.open("rb") as file:
+        described = file.read(_DESCRIPTION)
+    if _key("tokenizer.ggml.model") in described and _key("tokenizer.chat_template") not in described:
+        raise UsageError(
+            f"{path} has no chat template, so it is a model that continues texts and follows no instructions. Name the "
+            "file of an instruct model (its metadata have 'tokenizer.chat_template')."
+        )
+
+
+def _key(name: str) -> bytes:
+    """A key of the description of a GGUF file, as it stands there: after its length, before the type of its value."""
+    return struct.pack("<Q", len(name)) + name.encode() + _TEXT
 
 
 def file_identity(path: Path) -> dict[str, Any]:
@@ -213,6 +233,7 @@ async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Mo
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingExtra(f"local/{name} needs the llama.cpp server, which is not installed; {SETUP}")
     path = await asyncio.to_thread(_model_file, name)
+    await asyncio.to_thread(_check_template, path)
     from ragstone.models.client import Client  # noqa: PLC0415  (heavy, and this module is scanned for plug-ins)
     from ragstone.models.endpoint import compose, reply_cache  # noqa: PLC0415
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ragstone.display import own_name
 from ragstone.errors import EndpointRefused, FileDamaged, FileLost, ModelError, StorageError, SystemFailed, UsageError
+from ragstone.metrics.judge.unusable import UnusableReplies
 from ragstone.models.work import Work, begin_work
 from ragstone.runs.commits import Commits, Done
 from ragstone.runs.entries import CaseResult, ScoreRow
@@ -119,6 +120,7 @@ class _Engine:
     ) -> None:
         self.file, self.cases, self.systems, self.metrics = run_file, cases, systems, metrics
         self.concurrency, self.progress = concurrency, progress
+        self.unusable = UnusableReplies()
         self.halt = Halt(stop, [system.id for system in systems])
         self.versions = frozenset((key_of(metric.name), metric.version) for metric in metrics)
         self.jobs = JobQueue(
@@ -343,6 +345,8 @@ class _Engine:
             except EndpointRefused as error:  # the answer is kept; the same command scores it later
                 self.halt.refuse_scoring(error)
                 return
+            if unusable := self.unusable.add(_record(job, response, scores=scores)):
+                self.halt.refuse_scoring(unusable)
             if writing is not None and not writing.done():
                 self.file.hurry()
             if writing is None or all(await writing):

@@ -8,6 +8,7 @@ from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.display import Table
 from ragstone.messages import messages
+from ragstone.metrics.judge.reply import COERCIONS
 from ragstone.stats import mean_interval, wilson
 from ragstone.types import Record, Score
 
@@ -230,7 +231,18 @@ def test_who_judged_is_told_with_what_is_known_of_it() -> None:
     assert "reported the judge openai/gpt-4o-mini as gpt-4o-mini-2024-07-18" in alone
     assert "reported the judge" not in notes("openai/gpt-4o-mini", step(model="gpt-4o-mini"))
     assert "1 of the judge's 2 replies" in notes("openai/gpt-4o-mini", step(problem="not JSON"), step())
+    read = notes("openai/gpt-4o-mini", step(coerced=["prose", "extra_keys: a", "extra_keys: b"]), step("decompose"))
+    assert "1 of the judge's 2 replies were read" in read
+    assert "prose around it (1), extra keys (1)." in read
+    assert "were read" not in notes("openai/gpt-4o-mini", step())
     assert "measured" not in " ".join(tables([record("q", {"token_f1": 1.0})])["eval-scores"].notes)
+
+
+def test_everything_that_is_done_to_read_a_reply_has_a_name_in_both_languages() -> None:
+    for language in ("en", "zh"):
+        held = [record("q", {"faithfulness": scored(1, step(coerced=list(COERCIONS)))})]
+        (note,) = (one for one in tables(held, language=language)["eval-scores"].notes if "(1)" in one)
+        assert note.count("(1)") == len(COERCIONS)
 
 
 def test_several_systems_are_told_apart() -> None:

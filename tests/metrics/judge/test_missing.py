@@ -218,7 +218,7 @@ async def test_the_judge_is_told_in_the_language_of_its_prompt() -> None:
     assert "answer_claims 的编号 1：引文 'Ferries are slow' 不在任何支持该论断的段落中" in told
     judge, model = judge_by(spoiling("decompose", lambda reply: "Sure!", times=1), language="zh")
     await judge.verify(CASE, GIVEN)
-    assert "开头不是 JSON 对象：'Sure!'" in model.requests[1].messages[-1].content
+    assert "其中没有 JSON 对象：'Sure!'" in model.requests[1].messages[-1].content
 
 
 def test_each_problem_is_written_in_both_languages() -> None:

@@ -72,6 +72,22 @@ def test_a_step_that_several_metrics_rest_on_is_one_object_and_one_request() -> 
     assert list(judged_scores(found)) == ["a", "b"]
 
 
+def test_requests_of_a_score_that_are_the_same_in_everything_count_each() -> None:
+    no = JudgeStep("verify", reply="no", problem="not JSON", usage=Usage(10, 2, requests=1))
+    found = record(
+        a=Score.failed("no", evidence=evidence([DECOMPOSE, no, no])), b=Score.of(1.0, evidence=evidence([no]))
+    )
+    assert [step.again for step in steps_by_metric(found)["a"]] == [0, 0, 1]
+    assert [step.reply for step in requests_of(found)] == ["{}", "no", "no"]
+
+
+def test_of_one_request_that_a_cache_answered_for_another_metric_the_sent_one_counts() -> None:
+    sent = JudgeStep("ragas_statements", reply="{}", usage=Usage(10, 2, requests=1))
+    cached = JudgeStep("ragas_statements", reply="{}", usage=Usage(10, 2), cached=True)
+    found = record(a=Score.of(1.0, evidence=evidence([cached])), b=Score.of(1.0, evidence=evidence([sent])))
+    assert requests_of(found) == [sent]
+
+
 def test_of_a_damaged_step_what_has_its_form_is_kept() -> None:
     claims = [{"id": 1, "text": "a"}, {"id": True, "text": "b"}, {"id": 10_000}, "no claim", {"id": 2, "quote": 5}]
     held = {

@@ -13,6 +13,7 @@ from ragstone.metrics.judge.schemas import OUTPUTS, one_line
 FORM = OUTPUTS["verify_reference"]
 GOOD = {"answer_claims": [{"id": 1, "in_reference": True}], "reference_claims": []}
 TEXT = json.dumps(GOOD)
+OTHER = TEXT.replace("true", "false")
 
 
 @pytest.mark.parametrize(
@@ -28,22 +29,21 @@ TEXT = json.dumps(GOOD)
     ],
 )
 def test_one_whole_object_is_read_and_a_fence_around_it_is_form(text: str) -> None:
-    assert read_reply(text, FORM, finish_reason="stop") == (GOOD, "")
+    found, problem, coerced = read_reply(text, FORM, finish_reason="stop")
+    assert (found, problem) == (GOOD, "")
+    assert coerced == (("fence",) if "```" in text else ())
 
 
 UNUSABLE = {
     "empty": ("", "empty"),
     "blank": (" \n\t", "empty"),
     "an empty fence": ("```json\n```", "empty"),
-    "two objects": (f"{TEXT}\n{TEXT}", "more after the first JSON value"),
-    "two fences": (f"```json\n{TEXT}\n```\n```json\n{TEXT}\n```", "more after the first JSON value"),
-    "prose before": (f"Here you are: {TEXT}", "does not begin with a JSON object"),
-    "prose after": (f"{TEXT} I hope this helps.", "more after the first JSON value"),
-    "prose before a fence": (f"Sure!\n```json\n{TEXT}\n```", "does not begin with a JSON object"),
-    "prose alone": ("I cannot help with that.", "does not begin with a JSON object"),
-    "a refusal in Chinese": ("抱歉，我无法评判这段内容。", "does not begin with a JSON object"),
-    "half an object": (TEXT[:-5], "not JSON"),
-    "a list": (f"[{TEXT}]", "is not an object"),
+    "two objects": (f"{TEXT}\n{OTHER}", "several objects that differ"),
+    "two fences": (f"```json\n{TEXT}\n```\n```json\n{OTHER}\n```", "several objects that differ"),
+    "prose alone": ("I cannot help with that.", "has no JSON object"),
+    "a refusal in Chinese": ("抱歉，我无法评判这段内容。", "has no JSON object"),
+    "half an object": (TEXT[:-5], "has no end"),
+    "a list of two": (f"[{TEXT}, {TEXT}]", "is not an object"),
     "a text": ('"supported"', "is not an object"),
     "null": ("null", "is not an object"),
     "a key that occurs twice": ('{"answer_claims": [], "answer_claims": [], "reference_claims": []}', "occurs twice"),
@@ -52,12 +52,11 @@ UNUSABLE = {
         "'in_reference' occurs twice",
     ),
     "a key that is missing": ('{"answer_claims": []}', "reference_claims is missing"),
-    "a key too many": (json.dumps(GOOD | {"score": 1}), "score is not asked for"),
     "NaN": ('{"answer_claims": [{"id": NaN, "in_reference": true}], "reference_claims": []}', "NaN is not JSON"),
     "infinity": ('{"answer_claims": -Infinity, "reference_claims": []}', "-Infinity is not JSON"),
     "a verdict of 5": (TEXT.replace("true", "5"), "in_reference is not true or false"),
     "a verdict of 1": (TEXT.replace("true", "1"), "in_reference is not true or false"),
-    "a verdict in words": (TEXT.replace("true", '"yes"'), "in_reference is not true or false"),
+    "a verdict in words": (TEXT.replace("true", '"partly"'), "in_reference is not true or false"),
     "a verdict of null": (TEXT.replace("true", "null"), "in_reference is not true or false"),
     "an id in words": (TEXT.replace("1", '"one"'), "id is not a whole number"),
     "an id with a point": (TEXT.replace("1", "1.0"), "id is not a whole number"),
@@ -66,13 +65,14 @@ UNUSABLE = {
     "a number without end": (TEXT.replace("1", "1" * 5000), "number without end"),
     "an object for a list": ('{"answer_claims": {}, "reference_claims": []}', "answer_claims is not a list"),
     "brackets without end": ("[" * 100_000, "nested too deeply"),
-    "a line break in a text": ('{"answer_claims": "a\nb"}', "not JSON"),
+    "a text without an end": ('{"answer_claims": "a\nb}', "has no end"),
+    "a quote within a text": ('{"answer_claims": [], "reference_claims": ["he said "no""]}', "not JSON"),
 }
 
 
 @pytest.mark.parametrize(("text", "told"), UNUSABLE.values(), ids=UNUSABLE)
 def test_any_other_reply_is_not_read_and_its_problem_is_named_in_one_line(text: str, told: str) -> None:
-    found, problem = read_reply(text, FORM)
+    found, problem, _ = read_reply(text, FORM)
     assert found == {}
     assert told in problem
     assert len(problem) < 250
@@ -81,18 +81,18 @@ def test_any_other_reply_is_not_read_and_its_problem_is_named_in_one_line(text: 
 
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_a_reply_that_was_cut_off_is_not_read_even_where_it_looks_whole(reason: str) -> None:
-    assert read_reply(TEXT, FORM, finish_reason=reason) == ({}, "it was cut off before its end")
+    assert read_reply(TEXT, FORM, finish_reason=reason) == ({}, "it was cut off before its end", ())
 
 
 def test_a_reply_of_which_a_filter_withheld_a_part_is_not_read() -> None:
-    found, problem = read_reply(TEXT, FORM, finish_reason="content_filter")
+    found, problem, _ = read_reply(TEXT, FORM, finish_reason="content_filter")
     assert found == {}
     assert "content filter" in problem
 
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reading(text: str) -> None:
-    found, problem = read_reply(text, FORM)
+    found, problem, _ = read_reply(text, FORM)
     assert bool(found) != bool(problem)
     assert problem.isprintable()
 
@@ -107,7 +107,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(VALUES)
 def test_no_json_breaks_the_reading_and_what_is_read_has_the_form(value: Any) -> None:
-    found, problem = read_reply(json.dumps(value), FORM)
+    found, problem, _ = read_reply(json.dumps(value), FORM)
     if problem:
         assert found == {}
         assert problem.isprintable()

@@ -122,8 +122,8 @@ async def test_a_reply_without_end_is_not_sent_back_whole_but_is_kept_whole() ->
 
 
 async def test_a_problem_with_braces_comes_through_as_it_is() -> None:
-    _, _, (_, second) = await asked('{"statements": [], "{problem}{0}": 1}', GOOD)
-    assert second.messages[-1].content == "No: {problem}{0} is not asked for. Again."
+    _, _, (_, second) = await asked('{"statements": [], "new {problem}{0}": 1}', GOOD)
+    assert second.messages[-1].content == "No: new {problem}{0} is not asked for. Again."
 
 
 def test_the_judge_is_asked_again_in_the_language_of_the_prompt() -> None:

@@ -61,6 +61,9 @@ class ScoreTally:
     group_errors: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)  # the same: column → value → kind
     problems: int = 0  # replies of the judge that could not be used
     replies: int = 0
+    coerced: Counter[str] = field(default_factory=Counter)  # what was done to read replies, each counted once a reply
+    read_so: int = 0  # replies to which something was done
+    partial: int = 0  # scores of several judges without one that failed
     # What several judges scored, by metric: (sample, {judge: value}).
     by_judge: dict[str, list[tuple[str, dict[str, float]]]] = field(default_factory=dict)
     quotes: int = 0  # that the judge gives for support
@@ -152,6 +155,8 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         for scores in places:
             scores.unsupported_quotes += bool(details.get("unsupported_quotes"))
             scores.read += "read" in details
+        tally.partial += "judges_missing" in details and score.value is not None
+        for scores in places:
             if score.status == "scored" and score.value is not None:
                 scores.add(score.value, place)
                 continue
@@ -198,6 +203,8 @@ def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -
                 counted.add(id(step))
                 tally.replies += 1
                 tally.problems += bool(step.problem)
+                tally.read_so += bool(step.coerced)
+                tally.coerced.update({name.partition(":")[0] for name in step.coerced})
                 if step.model:
                     tally.judges[step.model] += 1
                 for claim in () if step.problem else (*step.answer_claims, *step.reference_claims):

@@ -1,6 +1,7 @@
 """The tables of scored answers: means with intervals and coverage, groups, judge cost, advice; and their chart."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import variance
@@ -13,6 +14,7 @@ from ragstone.benchmarks.recorded.stages import stages_table
 from ragstone.display import Cell, Chart, Row, Series, Table
 from ragstone.messages import messages
 from ragstone.metrics.catalogue import in_language
+from ragstone.metrics.judge.reply import COERCIONS
 from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate, cohen_kappa
 from ragstone.types import Run
@@ -260,6 +262,12 @@ class _ScoreTables:
         )
         if unsupported:
             yield self.words["unsupported_quotes"].format(unsupported=unsupported, quotes=quotes)
+        if partial := sum(tally.partial for tally in self.tallies.values()):
+            yield self.words["partial"].format(n=partial)
+        if read_so := sum(tally.read_so for tally in self.tallies.values()):
+            coerced = sum((tally.coerced for tally in self.tallies.values()), Counter())
+            counts = (f"{self.words[f'coerced_{name}']} ({coerced[name]:,})" for name in COERCIONS if coerced[name])
+            yield self.words["coerced"].format(coerced=read_so, replies=replies, kinds=self.words["comma"].join(counts))
         if problems:
             yield self.words["problems"].format(problems=problems, replies=replies)
 

@@ -19,8 +19,8 @@ _KEY = "judges"
 
 @dataclass(frozen=True)
 class Panel:
-    """The same metric by several judges, named by their models. `combine`: "mean", or "majority", which is the median:
-    of scores of 0 and 1 what most judges say, and 0.5 where they are split."""
+    """The same metric by several judges, named by their models. `combine`: "mean" of all, or "majority" of those that
+    replied, at least half of them, which is the median: of scores of 0 and 1 what most of them say."""
 
     metrics: Mapping[str, Metric]
     combine: Combine
@@ -31,18 +31,30 @@ class Panel:
     steps: frozenset[str]
 
     async def score(self, case: Case, response: Response, /) -> Score:
-        """The combined score, with those of the judges and all their requests as evidence; failed where a judge
-        failed, and not applicable where none of them has a score."""
+        """The combined score, with those of the judges and all their requests as evidence, and not applicable where
+        none of them has a score. Failed where a judge failed; of a majority, where more than half of them did or those
+        that replied are split."""
         scores = await gather_all(*(_scored(metric, case, response) for metric in self.metrics.values()))
         judges = dict(zip(self.metrics, scores, strict=True))
         told = {judge: {"value": score.value, "reason": score.reason} for judge, score in judges.items()}
-        evidence = united(judges, {_KEY: told})
-        if failed := [f"{judge}: {score.reason}" for judge, score in judges.items() if score.status == "failed"]:
+        missing = [judge for judge, score in judges.items() if score.status == "failed"]
+        evidence = united(judges, {_KEY: told} | ({"judges_missing": missing} if missing else {}))
+        failed = [f"{judge}: {judges[judge].reason}" for judge in missing]
+        if failed and (self.combine == "mean" or 2 * len(failed) > len(scores)):
             return Score.failed("; ".join(failed), evidence=evidence)
         values = [score.value for score in scores if score.value is not None]
         if not values:
-            return replace(scores[0], evidence=evidence)
-        return Score.of(fmean(values) if self.combine == "mean" else median(values), evidence=evidence)
+            without = next(score for score in scores if score.status != "failed")
+            return replace(without, evidence=evidence)
+        without_all = (
+            f"{len(scores) - len(failed)} of {len(scores)} judges replied; {'; '.join(failed)}" if failed else ""
+        )
+        if self.combine == "mean":
+            return Score.of(fmean(values), evidence=evidence)
+        if {*values} == {0.0, 1.0} and 2 * sum(values) == len(values):
+            tie = f"The judges are split: {len(values) // 2} say 1 and {len(values) // 2} say 0."
+            return Score.failed(" ".join(filter(None, (tie, without_all))), evidence=evidence)
+        return Score.of(median(values), evidence=evidence, reason=without_all)
 
     def estimate(self, case: Case, response: Response, /) -> Usage:
         """What the judges' own requests are likely to take together; those for claims are counted elsewhere."""

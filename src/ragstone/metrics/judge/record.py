@@ -6,6 +6,7 @@ is left out, and no reader raises. Claims, sentences and passages are numbered f
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -71,8 +72,10 @@ class ElementVerdict(Frozen, frozen=True):
 
 class JudgeStep(Frozen, frozen=True):
     """One request to a judge. `prompt` names the prompt, its language and hash; `model` is as the endpoint named it;
-    `reply` is raw (None: none came); `problem` says why it could not be used, and then nothing was made of it. `copy`
-    numbers requests that are the same but for their sampling.
+    `reply` is raw (None: none came); `problem` says why it could not be used, and then nothing was made of it.
+    `coerced`: what was done to read a reply that is not the object alone as it was asked for (`reply.COERCIONS`).
+    `copy` numbers requests that are the same but for their sampling, `again` those of a score whose steps are the same
+    in everything, as after the same reply to a retry: each was sent and counts.
 
     The rest is what was made of the reply, as far as the step asks for it. `repeated`: the passages were shown before
     with other claims, so these verdicts on them do not count. `verdict`, `elements`, `score` and `reason` are those of
@@ -98,6 +101,8 @@ class JudgeStep(Frozen, frozen=True):
     score: int | None = None
     reason: str = ""
     judge: str = ""
+    coerced: tuple[str, ...] = ()
+    again: int = 0
 
 
 # --- written --------------------------------------------------------------------------------------------------------
@@ -105,7 +110,17 @@ class JudgeStep(Frozen, frozen=True):
 
 def evidence(steps: Iterable[JudgeStep], /, rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The evidence of a score, as plain JSON data: `rest`, and the steps that it rests on."""
-    return {**(rest or {}), _KEY: [msgspec.to_builtins(step) for step in steps]}
+    known: Counter[JudgeStep] = Counter()
+    numbered = []
+    for step in steps:
+        numbered.append(replace(step, again=known[step]))
+        known[step] += 1
+    return {**(rest or {}), _KEY: [_plain(step) for step in numbered]}
+
+
+def _plain(step: JudgeStep) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(step)
+    return plain | {"coerced": [*step.coerced]} if step.coerced else plain
 
 
 def parted(score: Score) -> tuple[Score, list[Any]]:
@@ -164,10 +179,12 @@ def judged_scores(record: Record) -> dict[str, Score]:
 def requests_of(record: Record) -> list[JudgeStep]:
     """What a judge was asked about a record: each request once, however many metrics rest on it."""
     steps = steps_by_metric(record)
-    requests: dict[tuple[Any, ...], JudgeStep] = {}
+    requests: dict[JudgeStep, JudgeStep] = {}
     for metric in sorted(steps):
         for step in steps[metric]:
-            requests.setdefault((step.judge, step.name, step.prompt, step.model, step.reply, step.problem), step)
+            request = replace(step, cached=False, usage=None)
+            if request not in requests or (requests[request].cached and not step.cached):
+                requests[request] = step
     return list(requests.values())
 
 

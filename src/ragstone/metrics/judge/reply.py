@@ -1,47 +1,186 @@
-"""Reading a judge's reply: the whole of it, as one JSON object of the form that was asked for, or not at all.
+"""Reading a judge's reply: the one JSON object of the form that was asked for, wherever it stands in it.
 
-Nothing is searched for inside a reply. A text that quotes a verdict, two objects, prose around one: all of it is a
-reply that could not be used, and the judge is told so once.
+Models write remarks, fences and thoughts around the object, and spell it in their ways. What leaves no choice is read,
+and `coerced` says what was done (a closed list: `COERCIONS`). Whatever leaves one is a reply that could not be used,
+and the judge is told so once: two objects that differ, one that is not closed, one that the judged text holds or the
+reply only speaks of, one that the reply takes back. A wrongly read object is worse than none.
 """
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
+from ragstone.metrics.judge.objects import Found, NotPlain, objects_in, parsed
 from ragstone.metrics.judge.problems import Problem, problem
-from ragstone.metrics.judge.schemas import conformed, problem_with
+from ragstone.metrics.judge.quoted import marks_quotations, occurs_in, spoken_of, spoken_of_by, taken_back
+from ragstone.metrics.judge.schemas import conformed, keys_within, problem_with
+
+COERCIONS = (
+    "prose", "fence", "reasoning", "wrapper", "list_of_one", "repeated", "extra_keys", "left_out", "number_text",
+    "boolean_text", "null_text", "spelling", "trailing_commas", "comments", "quotes", "punctuation", "python_words",
+    "line_breaks", "escapes",
+)  # fmt: skip
+"""What may be done to a reply to read it, by the names of `JudgeStep.coerced`."""
 
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})  # reasons to finish that mean an unfinished reply
 _FENCED = re.compile(r"```(?:json)?(?P<inside>.*)```", re.DOTALL | re.IGNORECASE)
 _SHOWN = 80  # characters of an unusable reply that the problem quotes
+_THINKING = r"(?:think|thinking|thought|thoughts|reason|reasoning|analysis|reflection|scratchpad)"
+_BEGIN = rf"<{_THINKING}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
+_END = rf"</{_THINKING}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>"
+_THOUGHT = re.compile(rf"(?:{_BEGIN})(?:(?!{_BEGIN}).)*?(?:{_END})", re.DOTALL | re.IGNORECASE)
+_THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(_BEGIN, re.IGNORECASE), re.compile(_END, re.IGNORECASE)
+_WRAPPERS = 3  # objects around the object, at most
 
 
-def read_reply(text: str, schema: Mapping[str, Any], *, finish_reason: str = "") -> tuple[dict[str, Any], str]:
-    """(the object, "") of a usable reply, ({}, what is wrong with it) of any other.
+class Read(NamedTuple):
+    """The object of a reply, or what is wrong with it; and what was done to read it, each of `COERCIONS`, with the
+    name of a key that was dropped."""
 
-    A code fence around all of it is form and taken off. true for 1, NaN, a key that occurs twice, and anything beside
-    the one object are problems, and so is a reply that the endpoint cut off or withheld a part of."""
+    value: dict[str, Any]
+    problem: str = ""
+    coerced: tuple[str, ...] = ()
+
+
+def read_reply(
+    text: str, schema: Mapping[str, Any], *, finish_reason: str = "", shown: Mapping[str, Any] | None = None
+) -> Read:
+    """What a reply says in the form of `schema`. `shown` is what was judged: an object that stands there is not the
+    judge's. A reply that the endpoint cut off or withheld a part of is a problem, whatever it holds, and so are NaN and
+    a key that occurs twice."""
     if finish_reason in CUT_OFF:
-        return {}, problem("cut_off")
+        return Read({}, problem("cut_off"))
     if finish_reason.startswith("content_filter"):
-        return {}, problem("filtered")
-    stripped = text.strip().removeprefix("\ufeff")
+        return Read({}, problem("filtered"))
+    stripped, done = text.strip().removeprefix("\ufeff").strip(), list[str]()
     if fenced := _FENCED.fullmatch(stripped):
         stripped = fenced["inside"].strip()
+        done.append("fence")
     if not stripped:
-        return {}, problem("empty")
+        return Read({}, problem("empty"))
     try:
-        parsed = json.loads(stripped, object_pairs_hook=_object, parse_constant=_constant)
+        value = parsed(stripped)
     except json.JSONDecodeError as error:
-        return {}, _not_json(stripped, error)
-    except _NotPlain as error:
-        return {}, error.problem
+        return _read_within(text.strip(), dict(schema), shown or {}, error)
+    except NotPlain as error:
+        return Read({}, error.problem)
     except (ValueError, RecursionError) as error:
-        return {}, problem("nested" if isinstance(error, RecursionError) else "endless")
-    parsed = conformed(parsed, dict(schema))
-    found = problem_with(parsed, dict(schema))
-    return ({}, found) if found else (parsed, "")
+        return Read({}, problem("nested" if isinstance(error, RecursionError) else "endless"))
+    if isinstance(value, str) and value.lstrip().startswith("{"):  # the object as the text of a text
+        return _and(read_reply(value, schema, shown=shown), "wrapper")
+    value, wrapped = _unwrapped(value, schema)
+    value = conformed(value, dict(schema), wrapped)
+    if found := problem_with(value, dict(schema)):
+        return Read({}, found)
+    if occurs_in(value, shown or {}):
+        return Read({}, problem("quoted"))
+    return Read(value, "", tuple(dict.fromkeys([*done, *wrapped])))
+
+
+class _Candidate(NamedTuple):
+    """An object in a reply with more than that: as it stands, as it is meant, and what is wrong with it."""
+
+    found: Found
+    value: Any
+    problem: str
+    coerced: tuple[str, ...]
+
+
+def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any], error: json.JSONDecodeError) -> Read:
+    """The one object of the form in a text that is not JSON as a whole."""
+    spoken, done = _without_thoughts(text)
+    if spoken is None:
+        return Read({}, problem("thoughts"))
+    candidates = []
+    for found in objects_in(spoken):
+        if found.problem is not None:
+            return Read({}, found.problem)
+        value, coerced = _unwrapped(found.value, schema)
+        value = conformed(value, schema, coerced)
+        candidate = _Candidate(found, value, problem_with(value, schema), (*found.repairs, *coerced))
+        candidates.append(candidate)
+    copied = [one for one in candidates if isinstance(one.value, dict) and occurs_in(one.value, shown)]
+    own = [one for one in candidates if one not in copied]
+    fitting = [one for one in own if not one.problem]
+    if not fitting:
+        if candidates and not own:
+            return Read({}, problem("quoted"))
+        return Read({}, own[-1].problem if own else _no_object(spoken, error))
+    last = fitting[-1]
+    ends = (0, *(one.found.end for one in candidates))
+    starts = (*(one.found.start for one in candidates), len(spoken))
+    around = "\n".join(spoken[end:start] for end, start in zip(ends, starts, strict=True))
+    if copied and not marks_quotations(around):  # it may be meant as well
+        return Read({}, problem("several"))
+    if any(one.value != last.value if not one.problem else _rivals(one, schema) for one in own):
+        return Read({}, problem("several"))
+    if spoken_of(spoken, last.found.start, last.found.end):
+        return Read({}, problem("spoken_of"))
+    if taken_back(spoken[last.found.end :]):
+        return Read({}, problem("taken_back", text=repr(spoken[last.found.end :].strip("` \n")[:_SHOWN])))
+    done += ["fence"] if "```" in around else []
+    done += ["prose"] if re.sub(r"```\w*", "", around).strip() else []
+    done += ["repeated"] if len(fitting) > 1 else []
+    return Read(last.value, "", tuple(dict.fromkeys([*done, *last.coerced])))
+
+
+def _and(read: Read, coercion: str) -> Read:
+    return read if read.problem else read._replace(coerced=(coercion, *read.coerced))
+
+
+def _without_thoughts(text: str) -> tuple[str | None, list[str]]:
+    """The reply without what its model thought before it; None where that has no end."""
+    spoken = _THOUGHT.sub("", text)
+    if ends := list(_THOUGHT_ENDS.finditer(spoken)):  # where the chat template has the beginning
+        spoken = spoken[ends[-1].end() :]
+    if _THOUGHT_BEGINS.search(spoken):
+        return None, []
+    return spoken, ["reasoning"] if spoken != text else []
+
+
+def _unwrapped(value: Any, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """The object within lists of one, objects of one key that the form does not have, and calls of a tool."""
+    done: list[str] = []
+    for _ in range(_WRAPPERS):
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            value = value[0]
+            done.append("list_of_one")
+            continue
+        inner = None
+        if isinstance(value, dict) and not value.keys() & schema["properties"].keys():
+            inner = _wrapped(value)
+        if inner is None:
+            return value, done
+        value = inner
+        done.append("wrapper")
+    return value, done
+
+
+def _wrapped(value: Mapping[str, Any]) -> Any:
+    """The only object within an object that says nothing else of it: {"status": "ok", "result": {…}}, or a call of a
+    tool, whose arguments may be a text."""
+    inner = {key: item for key, item in value.items() if isinstance(item, dict | list)}
+    if not inner and "name" in value and isinstance(text := value.get("arguments"), str):
+        try:
+            inner = {"arguments": parsed(text)}
+        except (ValueError, RecursionError):
+            return None
+    others = [f"{key} {item}" for key, item in value.items() if key not in inner]
+    if len(inner) != 1 or any(map(spoken_of_by, (*inner, *others))):
+        return None
+    return next(iter(inner.values()))
+
+
+def _rivals(one: _Candidate, schema: Mapping[str, Any]) -> bool:
+    """Whether an object that has not the form speaks of what the form asks for: a draft, or a correction."""
+    return bool(keys_within(one.value) & schema["properties"].keys())
+
+
+def _no_object(text: str, error: json.JSONDecodeError) -> Problem:
+    if text.startswith(("{", "[")):
+        return problem("not_json", reason=error.msg, place=error.pos + 1, length=len(text))
+    return problem("no_object", text=repr(text[:_SHOWN]))
 
 
 def ids_problem(items: Sequence[Mapping[str, Any]], count: int, at: str) -> str:
@@ -56,14 +195,6 @@ def ids_problem(items: Sequence[Mapping[str, Any]], count: int, at: str) -> str:
     return ""
 
 
-class _NotPlain(ValueError):
-    """What Python reads as JSON and is none, or means two things."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-
 def _named(ids: Sequence[int]) -> str:
     return ", ".join(map(str, ids[:10])) + ("…" if len(ids) > 10 else "")
 
@@ -75,23 +206,3 @@ def _first_twice(ids: Iterable[int]) -> int | None:
             return number
         ids_seen.add(number)
     return None
-
-
-def _not_json(text: str, error: json.JSONDecodeError) -> Problem:
-    if error.msg == "Extra data":
-        return problem("trailing", text=repr(text[error.pos : error.pos + _SHOWN]))
-    if not text.startswith("{"):
-        return problem("no_object", text=repr(text[:_SHOWN]))
-    return problem("not_json", reason=error.msg, place=error.pos + 1, length=len(text))
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        twice = next(key for number, (key, _) in enumerate(pairs) if key in {name for name, _ in pairs[:number]})
-        raise _NotPlain(problem("key_twice", key=repr(twice[:60])))
-    return result
-
-
-def _constant(name: str) -> NoReturn:
-    raise _NotPlain(problem("constant", name=name))

@@ -11,11 +11,11 @@ from ragstone.metrics.judge.envelope import enclosed
 from ragstone.metrics.judge.problems import Problem
 from ragstone.metrics.judge.prompts import Prompt
 from ragstone.metrics.judge.record import JudgeStep
-from ragstone.metrics.judge.reply import read_reply
+from ragstone.metrics.judge.reply import Read, read_reply
 from ragstone.types import Completion, Model, Request, Sampling, Turn
 
 Check: TypeAlias = Callable[[dict[str, Any]], str]  # what else is wrong with a reply of the right form; "" for nothing
-Reader: TypeAlias = Callable[[Completion], tuple[dict[str, Any], str]]  # what is in a reply, or what is wrong with it
+Reader: TypeAlias = Callable[[Completion, Mapping[str, Any]], Read]  # what a reply says about what was shown
 
 _SAID_AGAIN = 4_000  # characters of an unusable reply that the judge is reminded of: one may repeat itself for ever
 
@@ -62,9 +62,11 @@ async def ask(
                 return _restored(steps, doubtful)
             raise JudgeFailed(f"{error.kind}: {error}", tuple(steps)) from None
         if read is not None:
-            parsed, problem = read(completion)
+            parsed, problem, coerced = read(completion, shown)
         else:
-            parsed, problem = read_reply(completion.text, form, finish_reason=completion.finish_reason)
+            parsed, problem, coerced = read_reply(
+                completion.text, form, finish_reason=completion.finish_reason, shown=shown
+            )
         if not problem and check is not None:
             problem = check(parsed)
         if not problem and doubt is not None and attempt == 0 and (problem := doubt(parsed)):
@@ -72,7 +74,7 @@ async def ask(
         steps.append(
             replace(
                 judge_step, model=completion.model or model.id, reply=completion.text, usage=completion.usage,
-                cached=completion.cached, problem=str(problem),
+                cached=completion.cached, problem=str(problem), coerced=coerced,
             )
         )  # fmt: skip
         if not problem:

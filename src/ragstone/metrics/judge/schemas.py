@@ -12,7 +12,26 @@ from typing import Any
 from ragstone.metrics.judge.problems import problem
 
 Schema = dict[str, Any]
+_NUMBERED_ITEM = re.compile(
+    r"(?:(?:answer|reference|ref)?[ _]?claim|passage|sentence|(?:答案|参考|参考答案)?(?:论断|主张)|段落|句子|第)"
+    r"\s*#?\s*(\d{1,6})\s*(?:条|段|个)?"
+)  # "claim 1", "段落 2"
+_TRUTHS = {"true": True, "false": False, "yes": True, "no": False, "是": True, "否": False}
+_NOTHING = frozenset({"", "null", "none", "无", "没有"})
 _DIGITS = re.compile(r"\s*\d{1,6}\s*")
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
+# Words of a key beside the name of one that was asked for: a remark about it (`verdict_reason`), or another value.
+_REMARKS = frozenset({
+    "analysis", "comment", "comments", "confidence", "count", "detail", "details", "explanation", "explanations",
+    "justification", "note", "notes", "rationale", "reason", "reasoning", "reasons", "summary", "text", "total",
+})  # fmt: skip
+_CORRECTING = frozenset({
+    "actual", "actually", "alternative", "amended", "corrected", "correction", "corrections", "correct", "draft",
+    "final", "first", "initial", "new", "old", "override", "overridden", "previous", "real", "revised", "revision",
+    "second", "true", "updated",
+})  # fmt: skip
+_CORRECTING_ZH = ("更正", "修正", "修改", "改", "最终", "正确", "草稿", "初步", "实际")
 
 _TEXT: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "integer"}
@@ -127,18 +146,109 @@ def with_reasons(schema: Schema) -> Schema:
     return _object(**properties)
 
 
-def conformed(value: Any, schema: Schema) -> Any:
-    """A reply as it is meant: "2" is 2 where a whole number is expected, and what may be null may be left out."""
-    kind = schema["type"]
-    if isinstance(value, str) and kind in ("integer", ["integer", "null"]) and _DIGITS.fullmatch(value):
-        return int(value)
+def conformed(value: Any, schema: Schema, coerced: list[str] | None = None) -> Any:
+    """A reply as it is meant; what is changed is added to `coerced`, and everything else is left as it stands.
+
+    "2" and "passage 2" are 2 where a whole number is expected, "true" and "yes" are true, "null" is null where it may
+    be, "Not stated" is "not_stated" where that is one of the values, `answerClaims` is `answer_claims`. A number by
+    itself is a list of one where numbers are expected. What may be null may be left out, and a key that nobody asked
+    for is dropped where it can say nothing about those that are asked for."""
+    changes = [] if coerced is None else coerced
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if "items" in schema and not isinstance(value, list):
+        value = _listed(value, schema["items"]["type"], changes)
+    if isinstance(value, str):
+        return _conformed_text(value, schema, kinds, changes)
     if isinstance(value, list) and "items" in schema:
-        return [conformed(item, schema["items"]) for item in value]
+        return [conformed(item, schema["items"], changes) for item in value]
     if isinstance(value, dict) and (properties := schema.get("properties")):
-        optional = {key: None for key, inner in properties.items() if isinstance(inner["type"], list)}
-        known = {key: conformed(item, properties[key]) if key in properties else item for key, item in value.items()}
-        return optional | known
+        return _conformed_object(value, properties, changes)
     return value
+
+
+def _listed(value: Any, of: object, changes: list[str]) -> Any:
+    """A number or an object by itself as a list of one, and nothing as no number, where a list of those is expected."""
+    if of == "integer" and (value is None or (isinstance(value, str) and value.strip().casefold() in _NOTHING)):
+        changes.append("null_text")
+        return []
+    is_number = isinstance(value, int | str) and not isinstance(value, bool)
+    if (of == "integer" and is_number) or (of == "object" and isinstance(value, dict) and value):
+        changes.append("list_of_one")
+        return [value]
+    return value
+
+
+def _conformed_text(value: str, schema: Schema, kinds: list[str], changes: list[str]) -> Any:
+    if "string" not in kinds:
+        word = value.strip().casefold()
+        if "integer" in kinds and _DIGITS.fullmatch(value):
+            changes.append("number_text")
+            return int(value)
+        if "integer" in kinds and (numbered := _NUMBERED_ITEM.fullmatch(word)):
+            changes.append("number_text")
+            return int(numbered[1])
+        if "boolean" in kinds and word in _TRUTHS:
+            changes.append("boolean_text")
+            return _TRUTHS[word]
+        if "null" in kinds and word in ("null", "none"):
+            changes.append("null_text")
+            return None
+    elif value not in (choices := schema.get("enum", (value,))):
+        meant = [choice for choice in choices if _folded(choice) == _folded(value)]
+        if len(meant) == 1:
+            changes.append("spelling")
+            return meant[0]
+    return value
+
+
+def _conformed_object(value: dict[str, Any], properties: Mapping[str, Schema], changes: list[str]) -> dict[str, Any]:
+    names = {_folded(key): key for key in properties}
+    spelled: dict[str, Any] = {}
+    for written, item in value.items():
+        key = names.get(_folded(written), written)
+        if key != written:
+            key = written if key in value or key in spelled else key
+            changes += ["spelling"] * (key != written)
+        spelled[key] = conformed(item, properties[key], changes) if key in properties else item
+    for key in [key for key in spelled if key not in properties]:
+        if _says_nothing(key, spelled[key], spelled, properties):
+            changes.append(f"extra_keys: {one_line(key[:40])}")
+            del spelled[key]
+    optional = {key: None for key, inner in properties.items() if isinstance(inner["type"], list)}
+    if optional.keys() - spelled.keys():
+        changes.append("left_out")
+    return optional | spelled
+
+
+def _says_nothing(key: str, item: Any, value: Mapping[str, Any], properties: Mapping[str, Schema]) -> bool:
+    """Whether a key that nobody asked for is a remark: it neither corrects nor repeats otherwise what was asked for."""
+    deciding = {name: inner for name, inner in properties.items() if inner["type"] != "string" or "enum" in inner}
+    words = _words(key)
+    if words & _CORRECTING or any(sign in key for sign in _CORRECTING_ZH) or keys_within(item) & properties.keys():
+        return False
+    for name, inner in deciding.items():
+        is_equal = name in value and conformed(item, inner) == value[name]
+        if _words(name) <= words and not words - _words(name) <= _REMARKS and not is_equal:
+            return False
+        choices = {_folded(str(choice)) for choice in inner.get("enum", ()) if isinstance(choice, str)}
+        if isinstance(item, str) and _folded(item) in choices and not is_equal:
+            return False
+    return True
+
+
+def keys_within(value: Any) -> set[str]:
+    """Every key of every object within a value, itself too."""
+    if isinstance(value, dict):
+        return {*value}.union(*map(keys_within, value.values()))
+    return set().union(*map(keys_within, value)) if isinstance(value, list) else set()
+
+
+def _folded(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def _words(key: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(key)}
 
 
 def problem_with(value: object, schema: Schema, *, at: str = "") -> str:
