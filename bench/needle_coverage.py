@@ -16,7 +16,7 @@ import numpy as np
 
 from ragstone.benchmarks.niah.aggregate import CellScores
 from ragstone.benchmarks.niah.effective import effective, ruler_bar
-from ragstone.stats import Array, mcnemar_exact, paired_test, share_interval
+from ragstone.stats import Array, mcnemar_exact, paired_test, score_interval
 
 CELLS, REPEATS, ALIKE = (6, 10, 15, 30), (1, 2, 3, 5, 10), (0.0, 0.1, 0.3, 0.5)
 MEANS = np.linspace(0.5, 0.98, 25)
@@ -46,7 +46,8 @@ def means(replicates: int, seed: int = 1) -> Iterator[tuple[int, int, float, flo
         found = []
         for mean in MEANS:
             sums: Array = rng.binomial(repeats, chances(rng, mean, (replicates, cells), alike)).astype(np.float64)
-            low, high = share_interval(sums, np.full_like(sums, repeats), trials=float(cells * repeats))
+            sizes, trials = np.full(cells, float(repeats)), float(cells * repeats)
+            low, high = np.array([score_interval(row, sizes, trials=trials) for row in sums]).T
             found.append((np.mean((low <= mean + 1e-12) & (mean - 1e-12 <= high)), np.mean(high - low)))
         shares, widths = np.array(found).T
         yield cells, repeats, alike, float(shares.mean()), float(widths.mean()), float(shares.min())

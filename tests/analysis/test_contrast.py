@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from ragstone.analysis.contrast import Answers, contrast, exact_greater, excess
-from ragstone.stats import apart, wilson
+from ragstone.stats import apart, count_interval
 
 counts = st.integers(0, 60)
 
@@ -78,7 +78,7 @@ def test_the_interval_of_single_answers_is_newcombes() -> None:
     inside = np.arange(60) < 20
     made = contrast(rows, inside, ~inside)
     wrong = round(rows.wrong[inside].sum()), round(rows.wrong[~inside].sum())
-    expected = apart((wrong[0] / 20, *wilson(wrong[0], 20)), (wrong[1] / 40, *wilson(wrong[1], 40)))
+    expected = apart((wrong[0] / 20, *count_interval(wrong[0], 20)), (wrong[1] / 40, *count_interval(wrong[1], 40)))
     assert (made.low, made.high) == pytest.approx((float(expected[0]), float(expected[1])))
     assert made.difference == pytest.approx(wrong[0] / 20 - wrong[1] / 40)
 

@@ -46,7 +46,7 @@ def test_an_interval_that_holds_the_threshold_only_warns(
 
 
 def test_lower_is_better_gates_are_set_on_the_other_side() -> None:
-    held = run(*[0.1] * 20, metric="ragchecker.hallucination")
+    held = run(*[0.1] * 40, metric="ragchecker.hallucination")
     assert verdict(held, Gate("ragchecker.hallucination", 0.2, "over")) == "passed"
     assert verdict(held, Gate("ragchecker.hallucination", 0.05, "over")) == "failed"
     with pytest.raises(UsageError, match=r"--fail-over ragchecker\.hallucination=0\.2"):
@@ -62,7 +62,7 @@ def test_the_direction_of_the_users_own_metrics_is_what_the_run_says() -> None:
     assert gates_of({}, {"rubric.rude": 0.2}, meta) == [Gate("rubric.rude", 0.2, "over")]
     with pytest.raises(UsageError, match=r"--fail-over rubric\.rude"):
         gates_of({"rubric.rude": 0.2}, {}, meta)
-    held = MemoryRun([record(f"q{at}", {"rubric.rude": 0.1}) for at in range(20)], **meta)
+    held = MemoryRun([record(f"q{at}", {"rubric.rude": 0.1}) for at in range(40)], **meta)
     (result,) = from_python(held, {"rubric.rude": 0.2})
     assert (result.gate.side, result.verdict) == ("over", "passed")
 
@@ -78,7 +78,7 @@ def test_too_little_coverage_is_no_answer_whatever_the_mean() -> None:
     assert verdict(run(*[0.1] * 10, failed=2), Gate("faithfulness", 0.8)) == "unknown"
     assert verdict(run(*[0.1] * 10, failed=2), Gate("faithfulness", 0.8), min_coverage=0.8) == "failed"
     # What cannot apply is not lacking.
-    assert verdict(run(*[0.9] * 10, not_applicable=20), Gate("faithfulness", 0.8)) == "passed"
+    assert verdict(run(*[0.9] * 40, not_applicable=80), Gate("faithfulness", 0.8)) == "passed"
     assert verdict(run(failed=1), Gate("faithfulness", 0.8)) == "unknown"
 
 

@@ -50,12 +50,12 @@ def test_a_trend_says_what_fell_and_when(ragstone: Callable[..., Told], nights: 
     told = ragstone("trend", *reversed(nights))
     assert told.code == 0, told.err
     first, curve, *rest = told.out.splitlines()
-    assert first == "answer_match fell on 4 Nov: 0.90 [0.75, 0.96] → 0.35 [0.19, 0.56]."
+    assert first == "answer_match fell on 4 Nov: 0.90 [0.75, 0.97] → 0.35 [0.18, 0.56]."
     assert curve == "  answer_match  ███│▁▁▁  0.90 → 0.35"
     assert rest[0].startswith("6 runs from 1 Nov to 6 Nov, 20 answers each. Quantities tested together: 1")
     assert rest[-1] == "4 Nov: see which answers changed with: ragstone compare n3.run n4.run"
     chinese = ragstone("trend", *nights, "--language", "zh").out.splitlines()
-    assert chinese[0] == "answer_match 自 11月4日起下降：0.90 [0.75, 0.96] → 0.35 [0.19, 0.56]。"
+    assert chinese[0] == "answer_match 自 11月4日起下降：0.90 [0.75, 0.97] → 0.35 [0.18, 0.56]。"
     tables = ragstone("trend", *nights, "--all").out
     for words in ("Changes", "Quantities", "Runs", "n5.run", "Δ -0.55"):
         assert words in tables

@@ -15,7 +15,7 @@ from ragstone.analysis.sides import Side
 from ragstone.comparison.trend_figures import Curve, Trend, trend_of
 from ragstone.comparison.trend_runs import moment_of, read_by_time, read_whole
 from ragstone.errors import UsageError
-from ragstone.stats import Estimate, wilson
+from ragstone.stats import Estimate, count_interval
 from ragstone.types import Record, Response, Score
 
 
@@ -70,7 +70,7 @@ def test_neighbouring_runs_have_an_unpaired_difference() -> None:
     assert step.value == pytest.approx(-0.25)
     assert step.low is not None
     assert step.high is not None
-    (low_1, high_1), (low_2, high_2) = wilson(30, 40), wilson(20, 40)
+    (low_1, high_1), (low_2, high_2) = count_interval(30, 40), count_interval(20, 40)
     reach = (math.hypot(0.5 - low_2, high_1 - 0.75), math.hypot(high_2 - 0.5, 0.75 - low_1))  # Newcombe 1998, method 10
     assert (step.low, step.high) == pytest.approx((-0.25 - reach[0], -0.25 + reach[1]))
 

@@ -13,6 +13,8 @@ from tests.examples import examples
 from ragstone.display import Cell
 from ragstone.stats import (
     Estimate,
+    count_interval,
+    decisive_interval,
     difference_interval,
     effective,
     exact_interval,
@@ -77,30 +79,79 @@ def clustered(counts: list[tuple[int, int]]) -> tuple[float | None, float | None
 
 
 @given(st.integers(2, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_a_mean_of_independent_zeros_and_ones_has_wilsons_interval(pair: tuple[int, int]) -> None:
+def test_a_mean_of_independent_zeros_and_ones_has_wilsons_interval_as_far_as_the_exact_one(
+    pair: tuple[int, int],
+) -> None:
     won, n = pair
-    assert mean_interval([1.0] * won + [0.0] * (n - won)) == pytest.approx(wilson(won, n), abs=1e-12)
-    assert clustered([(1, 1)] * won + [(0, 1)] * (n - won)) == pytest.approx(wilson(won, n), abs=1e-12)
+    exact = scipy.stats.binomtest(won, n).proportion_ci(confidence_level=0.93, method="exact")
+    low, high = wilson(won, n)
+    expected = pytest.approx((min(low, exact.low), max(high, exact.high)), abs=1e-9)
+    assert mean_interval([1.0] * won + [0.0] * (n - won)) == expected
+    assert clustered([(1, 1)] * won + [(0, 1)] * (n - won)) == expected
+    assert count_interval(won, n) == expected
+
+
+@given(st.integers(2, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_to_decide_by_is_exact_for_zeros_and_ones(pair: tuple[int, int]) -> None:
+    won, n = pair
+    exact = scipy.stats.binomtest(won, n).proportion_ci(method="exact")
+    values = [1.0] * won + [0.0] * (n - won)
+    assert decisive_interval(values) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert decisive_interval(values * 3, groups=[*range(n)] * 3) == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=8), st.integers(0, 9))
+@settings(max_examples=examples(20))
+def test_the_bounded_interval_is_gaffkes(values: list[float], seed: int) -> None:
+    """Its upper end, by drawing the weights."""
+    found = decisive_interval(values)
+    assert found is not None
+    weights = np.random.default_rng(seed).dirichlet(np.ones(len(values) + 1), 40_000)
+    drawn = np.quantile(weights @ np.array([*values, 1.0]), 0.975)
+    assert found[1] == pytest.approx(drawn, abs=0.03)
+    mirrored = decisive_interval([1.0 - value for value in values])
+    assert mirrored is not None
+    assert 1.0 - mirrored[1] == pytest.approx(found[0], abs=1e-6)
+
+
+def test_what_no_score_showed_may_still_be_rare_and_large() -> None:
+    # One question in fifty is wrong: of a hundred, none is in 13% of samples. The interval must reach so far.
+    found = mean_interval([0.99] * 100)
+    assert found is not None
+    assert found[0] < 0.98 - 0.01
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=60), st.integers(2, 5))
 def test_repeats_that_always_agree_tell_no_more_than_one_answer(answers: list[bool], repeats: int) -> None:
     repeated = clustered([(repeats * right, repeats) for right in answers])
-    assert repeated == pytest.approx(wilson(sum(answers), len(answers)), abs=1e-9)
+    assert repeated == pytest.approx(count_interval(sum(answers), len(answers)), abs=1e-9)
     values, groups = [float(right) for right in answers] * repeats, [*range(len(answers))] * repeats
     assert mean_interval(values, groups=groups) == pytest.approx(repeated)
 
 
 def test_repeats_that_vary_freely_count_in_full_and_no_more() -> None:
     # Every question is right once in two: the trials differ as much within a question as between questions.
-    assert clustered([(1, 2)] * 50) == pytest.approx(wilson(50, 100), abs=1e-12)
+    low, high = clustered([(1, 2)] * 50)
+    assert low is not None
+    assert high is not None
+    # A little more than Wilson's: one more question, unseen, has two answers.
+    assert (low, high) == pytest.approx(wilson(50, 100), abs=0.005)
+    assert low < wilson(50, 100)[0]
 
 
 def test_clusters_between_the_two_by_hand() -> None:
     # Clusters 2/2, 1/2, 0/2, 1/2: deviations 1, 0, -1, 0 of 8 trials, each against the other three clusters, times
     # 4 clusters: (4 * 1 / 6)² twice. r = (8 / 9 + 0.15) / (4 / 4 + 0.15), and the effective number is 4 / r.
     trials = 4 / ((8 / 9 + 0.15) / 1.15)
-    assert clustered([(2, 2), (1, 2), (0, 2), (1, 2)]) == pytest.approx(by_formula(1 / 2, trials), abs=1e-12)
+    # With an unseen fifth, as large as what is worth one trial, all of which is right.
+    unseen = 8 / trials
+    middle = (4 + unseen) / (8 + unseen)
+    against = (8 + unseen) * 4 / 5 / (6 + unseen)
+    squares = sum(((won - 2 * middle) * against) ** 2 for won in (2, 1, 0, 1)) + ((1 - middle) * unseen) ** 2
+    size = min(middle * (1 - middle) / (squares / (8 + unseen) ** 2 * 5 / 6) - 1, 8 + 1)
+    reach = scipy.stats.beta.ppf(0.965, middle * size, (1 - middle) * size)
+    high = max(by_formula(1 / 2, trials)[1], reach)
+    assert clustered([(2, 2), (1, 2), (0, 2), (1, 2)]) == pytest.approx((1 - high, high), abs=1e-9)
     mean, found = effective(np.array([2.0, 1, 0, 1]), np.full(4, 2.0))
     assert (float(mean), float(found)) == pytest.approx((0.5, trials))
 
@@ -108,9 +159,15 @@ def test_clusters_between_the_two_by_hand() -> None:
 def test_a_mean_of_scores_by_hand() -> None:
     # 0.2, 0.4, 0.9: mean 0.5; deviations -0.3, -0.1, 0.4 against the two others, times 3 of 2: 2.25 * 0.26 = 0.585.
     trials = 3 / ((0.585 + 0.15) / (3 / 4 + 0.15))
-    assert mean_interval([0.2, 0.4, 0.9]) == pytest.approx(by_formula(0.5, trials), abs=1e-12)
-    # Equal scores are no certainty: only the unseen deviations count.
-    assert mean_interval([0.5] * 10) == pytest.approx(by_formula(0.5, 10 / (0.15 / 2.65)), abs=1e-12)
+    found = mean_interval([0.2, 0.4, 0.9])
+    assert found is not None
+    # With an unseen 1: mean 0.625; deviations -0.425, -0.225, 0.275, 0.375; from 0.2, the least, to 1.
+    place = 0.425 * 0.375 / ((0.180625 + 0.050625 + 0.075625 + 0.140625) / 16 * 4 / 5) - 1
+    reach = 0.2 + 0.8 * scipy.stats.beta.ppf(0.965, 0.425 / 0.8 * place, 0.375 / 0.8 * place)
+    assert found[1] == pytest.approx(max(by_formula(0.5, trials)[1], reach), abs=1e-9)
+    # Equal scores are no certainty: what was not seen may be 0 or 1.
+    high = 0.5 + 0.5 * (1 - 0.035**0.1)
+    assert mean_interval([0.5] * 10) == pytest.approx((1 - high, high), abs=1e-9)
 
 
 def by_formula(share: float, n: float) -> tuple[float, float]:
@@ -162,7 +219,7 @@ def test_scores_beyond_the_unit_interval_have_students_interval() -> None:
 
 
 def test_a_score_beyond_1_by_rounding_is_one_of_the_unit_interval() -> None:
-    assert mean_interval([1.0 + 1e-12, 1.0, 1.0]) == pytest.approx(wilson(3, 3), abs=1e-6)
+    assert mean_interval([1.0 + 1e-12, 1.0, 1.0]) == pytest.approx(count_interval(3, 3), abs=1e-6)
 
 
 @given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -345,12 +402,18 @@ def test_holm_refuses_what_is_no_p_value() -> None:
 
 def test_an_estimate_says_of_how_many_it_is_wherever_it_is_printed() -> None:
     share = Estimate.of_share([(1, 1), (0, 1), (1, 1)], total=5)
-    assert share == Estimate(2 / 3, *wilson(2, 3), 3, 5) == Estimate.of_count(2, 3, total=5)
+    assert share == Estimate(2 / 3, *count_interval(2, 3), 3, 5) == Estimate.of_count(2, 3, total=5)
     assert share.count == 2
     cell = share.cell("%")
-    assert (cell.value, cell.low, cell.high, cell.scored, cell.total, cell.unit) == (2 / 3, *wilson(2, 3), 3, 5, "%")
+    assert (cell.value, cell.low, cell.high, cell.scored, cell.total, cell.unit) == (
+        2 / 3,
+        *count_interval(2, 3),
+        3,
+        5,
+        "%",
+    )
     (point,) = share.points(4.0)
-    assert (point.x, point.y, point.low, point.high) == (4.0, 2 / 3, *wilson(2, 3))
+    assert (point.x, point.y, point.low, point.high) == (4.0, 2 / 3, *count_interval(2, 3))
 
 
 def test_questions_that_were_asked_twice_are_clusters_of_an_estimate() -> None:

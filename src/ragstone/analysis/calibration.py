@@ -9,7 +9,8 @@ question has the same chance of a label, and weighting by 1 / chance is the same
 
 The interval is Wilson's with an effective number of trials, as that of every score here (docs/decisions/0021).
 Student's would cover 92% with a perfect judge and 50 labels of which 80% are right, and 88% where 90% are
-(`bench/calibration.py`).
+(`bench/calibration.py`). Of right and wrong it reaches at least as far as one more label that contradicts the judge can
+move the mean: where a judge agrees with all of few labels, they do not show how often it errs (docs/decisions/0050).
 """
 
 import math
@@ -19,8 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragstone.errors import UsageError
-from ragstone.stats import UNSEEN, Array, most_trials, wilson
+from ragstone.stats import UNSEEN, Array, mean_interval, most_trials, wilson
+from ragstone.stats.intervals import ROUNDING, UpperEnd, Z
 
+_UNSEEN_LEVEL = 0.12  # of the ends that unseen disagreements give (bench/calibration)
 LEAST_LABELS = 50
 """With fewer labels the interval is not known to be valid."""
 
@@ -96,10 +99,17 @@ def calibrated_mean(
         label_variance = sum(part.share * part.spread(label_mean) for part in parts) / (n - 1)
     relative = min(1.0, variance / label_variance) if label_variance > 0 else 1.0
     low, high = _interval(mean, variance, n, relative**0.25, total if trials < math.inf else math.inf)
+    alone = _interval(label_mean, label_variance, n, 1.0, trials)
+    if len(parts) == 1:
+        alone = mean_interval(y) or alone
+    if trials < math.inf:
+        # As far as a disagreement that no label showed can move the mean, but no farther than the labels alone allow.
+        low = min(low, max(mean - _reach(parts, weight, -1), alone[0]))
+        high = max(high, min(mean + _reach(parts, weight, 1), alone[1]))
     saved = max(0, round(n * (label_variance / variance - 1))) if variance > 0 else 0
     return Calibrated(
         mean, low, high, float(np.concatenate([f, rest]).mean()),
-        (label_mean, *_interval(label_mean, label_variance, n, 1.0, trials)), weight, n, total, saved,
+        (label_mean, *alone), weight, n, total, saved,
         math.sqrt(variance),
     )  # fmt: skip
 
@@ -144,6 +154,29 @@ def _sum(parts: Sequence[_Part], weight: float) -> tuple[float, float]:
     between = sum(share * (value - mean) ** 2 for share, value, _ in found)
     total = sum(len(part.y) + len(part.rest) for part in parts)
     return mean, sum(share**2 * variance for share, _, variance in found) + between / total
+
+
+def _reach(parts: Sequence[_Part], weight: float, side: int) -> float:
+    """How far from the mean its upper (`side` 1) or lower (-1) end is if in each stratum one more label, unseen, says
+    the opposite of the judge: the ends of the residuals' means (`UpperEnd`), and what the judge's mean and the strata's
+    shares vary, put together (Zou and Donner 2008)."""
+    squares, means = 0.0, []
+    for part in parts:
+        used = weight if len(part.rest) else 0.0
+        residual = side * (part.y - used * part.f)
+        judged = np.concatenate([part.f, part.rest])
+        most = 1.0 - used * float(judged.min()) if side > 0 else used * float(judged.max())
+        least = min(float(residual.min()), most)
+        if most - least > ROUNDING:
+            place = np.clip((residual - least) / (most - least), 0.0, 1.0)
+            end = UpperEnd.of(place, np.ones(len(place)), math.inf).quantile(_UNSEEN_LEVEL)
+            squares += (part.share * (most - least) * (end - float(place.mean()))) ** 2
+        if len(part.rest) > 1:
+            squares += (Z * used * part.share) ** 2 * float(part.rest.var(ddof=1)) / len(part.rest)
+        means.append(part.combined(weight)[0])
+    mean = sum(part.share * value for part, value in zip(parts, means, strict=True))
+    between = sum(part.share * (value - mean) ** 2 for part, value in zip(parts, means, strict=True))
+    return math.sqrt(squares + Z**2 * between / sum(len(part.y) + len(part.rest) for part in parts))
 
 
 def _interval(mean: float, variance: float, n: int, unseen: float, most: float) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ragstone.stats import Array, Estimate, apart, most_trials, share_interval
+from ragstone.stats import Array, Estimate, apart, most_trials, score_interval
 
 Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 Counts: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
@@ -123,10 +123,9 @@ def contrast(answers: Answers, inside: Mask, outside: Mask) -> Contrast:
 
 def _estimate(sums: Array, sizes: Array, trials: float) -> Estimate:
     n = int(sizes.sum())
-    if len(sums) < 2:
-        return Estimate(float(sums.sum() / n) if n else None, n=n, total=n)
-    low, high = share_interval(sums, sizes, trials=min(trials, n) if trials < math.inf else math.inf)
-    return Estimate(float(sums.sum() / n), float(low), float(high), n, n)
+    ends = score_interval(sums, sizes, trials=min(trials, n) if trials < math.inf else math.inf)
+    low, high = ends or (None, None)
+    return Estimate(float(sums.sum() / n) if n else None, low, high, n, n)
 
 
 def _correlation(sides: _Sides, known: list[Estimate]) -> float:

@@ -15,6 +15,8 @@ from ragstone.stats.intervals import (
     Values,
     all_differ,
     apart,
+    bounded_interval,
+    count_interval,
     decisive_interval,
     difference_interval,
     effective,
@@ -22,7 +24,7 @@ from ragstone.stats.intervals import (
     gain_interval,
     mean_interval,
     most_trials,
-    share_interval,
+    score_interval,
     student_quantile,
     units_of,
     wilson,
@@ -32,8 +34,8 @@ from ragstone.stats.samples import Indices, Samples
 
 __all__ = [
     "LEVEL", "UNSEEN", "Array", "Decision", "DecisionKind", "Estimate", "Groups", "Indices", "Interval", "Samples",
-    "Values", "all_differ", "apart", "at_most", "bad_interval", "cohen_kappa", "decide", "decisive_interval",
-    "difference_interval", "effective", "exact_interval", "family", "gain_interval", "holm", "mcnemar_exact",
-    "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed", "share_interval",
-    "student_quantile", "units_of", "wilson",
+    "Values", "all_differ", "apart", "at_most", "bad_interval", "bounded_interval", "cohen_kappa", "count_interval",
+    "decide", "decisive_interval", "difference_interval", "effective", "exact_interval", "family", "gain_interval",
+    "holm", "mcnemar_exact", "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed",
+    "score_interval", "student_quantile", "units_of", "wilson",
 ]  # fmt: skip

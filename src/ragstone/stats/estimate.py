@@ -12,6 +12,7 @@ from ragstone.stats.intervals import (
     Groups,
     Interval,
     Z,
+    count_interval,
     decisive_interval,
     difference_interval,
     finite,
@@ -19,7 +20,6 @@ from ragstone.stats.intervals import (
     score_interval,
     student_interval,
     units_of,
-    wilson,
 )
 
 
@@ -36,11 +36,11 @@ class Estimate:
 
     @classmethod
     def of_count(cls, won: int, n: int, *, total: int | None = None) -> "Estimate":
-        """The proportion of `won` among `n` independent trials, with its `wilson` interval."""
+        """The proportion of `won` among `n` independent trials, with its `count_interval`."""
         return (
             cls.of_share([(won, n)], total=total)
             if n < 2
-            else cls(won / n, *wilson(won, n), n, n if total is None else total)
+            else cls(won / n, *count_interval(won, n), n, n if total is None else total)
         )
 
     @classmethod

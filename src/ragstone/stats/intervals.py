@@ -17,7 +17,9 @@ Groups: TypeAlias = Sequence[Hashable] | np.ndarray[Any, np.dtype[np.int64]]
 Z = NormalDist().inv_cdf(0.975)
 UNSEEN = 0.15  # squared deviations that every sample is taken to have beyond those seen (docs/decisions/0021)
 ROUNDING = 1e-9
+_TINY = 1e-300
 _LEVEL = 0.05
+FAR_LEVEL = 0.07  # of the ends that Wilson's must reach at least (docs/decisions/0050)
 
 
 def wilson(successes: float, n: float) -> tuple[float, float]:
@@ -64,23 +66,76 @@ def effective(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[A
     return mean, np.minimum(n / np.clip(ratio, 1e-9, unequal), trials)
 
 
+def count_interval(won: float, n: float) -> tuple[float, float]:
+    """The 95% interval of a proportion of independent trials: `wilson`, and as far as the `exact_interval` of 93%."""
+    low, high = wilson(won, n)
+    over = UpperEnd(0.0, won + 1, n - won).beyond(high, FAR_LEVEL)
+    return 1.0 - UpperEnd(0.0, n - won + 1, won).beyond(1.0 - low, FAR_LEVEL), over
+
+
 def score_interval(sums: Array, sizes: Array, *, trials: float) -> Interval:
-    """The `share_interval` of one sample; None for fewer than two units."""
+    """The 95% interval of the mean of clustered scores in [0, 1]: Wilson's with the `effective` number of trials, and
+    as far as the `bounded_interval` of 93%, because few scores may not show the rare ones. Arguments as of
+    `effective`; None for fewer than two units."""
     if len(sums) < 2:
         return None
-    low, high = share_interval(sums, sizes, trials=trials)
-    return (float(low), float(high))
+    low, high = _wilson(*effective(sums, sizes, trials=trials))
+    over, under = (UpperEnd.of(part, sizes, trials) for part in (sums, sizes - sums))
+    return 1.0 - under.beyond(1.0 - float(low), FAR_LEVEL), over.beyond(float(high), FAR_LEVEL)
 
 
-def share_interval(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
-    """Wilson's interval with the `effective` number of trials; shapes as there."""
-    return _wilson(*effective(sums, sizes, trials=trials))
+def bounded_interval(sums: Array, sizes: Array, *, trials: float, level: float = _LEVEL) -> tuple[float, float]:
+    """The interval of the mean of clustered scores in [0, 1] that misses it in about half of `level` at most on either
+    side, however rare and large what was not seen. Of independent scores of 0 and 1 it is `exact_interval`'s.
+
+    Each end is a quantile of the mean of the scores and one more, unseen, at that end of the range, under uniform
+    Dirichlet weights (Gaffke 2005; Learned-Miller and Thomas 2019): by a beta distribution of the same mean and
+    variance from the last seen score to the unseen one, which for 0 and 1 is Clopper and Pearson's."""
+    over, under = (UpperEnd.of(part, sizes, trials) for part in (sums, sizes - sums))
+    return 1.0 - under.quantile(level), over.quantile(level)
 
 
-def mean_interval(values: Sequence[float], *, groups: Groups | None = None) -> Interval:
+@dataclass(frozen=True)
+class UpperEnd:
+    """The distribution of what the mean is at most: beta(`a`, `b`) from `least` to 1."""
+
+    least: float
+    a: float
+    b: float
+
+    @classmethod
+    def of(cls, sums: Array, sizes: Array, trials: float) -> "UpperEnd":
+        n, seen = len(sums), float(sizes.sum())
+        # One more, unseen: a cluster as large as those that are worth one trial, of which all scores are 1.
+        unseen = max(1.0, seen / float(effective(sums, sizes, trials=trials)[1]))
+        total = seen + unseen
+        mean = (float(sums.sum()) + unseen) / total
+        least = 0.0 if trials < math.inf else max(0.0, float((sums / sizes).min()))
+        if mean >= 1.0 - ROUNDING or least >= 1.0 - ROUNDING:
+            return cls(1.0, 1.0, 1.0)
+        against = (total - total / (n + 1)) / (total - sizes)  # the other clusters, as in `effective`
+        squares = float(np.square((sums - mean * sizes) * against).sum()) + ((1.0 - mean) * unseen) ** 2
+        variance = squares / total**2 * (n + 1) / (n + 2)
+        place = (mean - least) / (1.0 - least)
+        size = min(place * (1.0 - place) * (1.0 - least) ** 2 / variance - 1.0, trials + 1.0)
+        return cls(least, place * size, (1.0 - place) * size)
+
+    def quantile(self, level: float) -> float:
+        return self.least + (1.0 - self.least) * beta_quantile(1.0 - level / 2, self.a, self.b)
+
+    def beyond(self, end: float, level: float) -> float:
+        """The quantile, or `end` if that is farther."""
+        if end >= 1.0 or self.least >= 1.0:
+            return 1.0
+        place = (end - self.least) / (1.0 - self.least)
+        enough = place > 0.0 and _beta_share(place, self.a, self.b) >= 1.0 - level / 2
+        return end if enough else self.quantile(level)
+
+
+def mean_interval(values: Values, *, groups: Groups | None = None) -> Interval:
     """The 95% interval of a mean of scores; None for fewer than two units. ValueError for values that are not finite.
 
-    Scores in [0, 1] have Wilson's interval with the `effective` number of trials, others Student's. With `groups` (one
+    Scores in [0, 1] have the `score_interval`, others Student's. With `groups` (one
     per value) the values of a group, such as the repeats of a question, are one unit.
     """
     numbers = finite(values)
@@ -175,31 +230,39 @@ def student_beyond(quantile: float, degrees: float) -> float:
 
 
 def exact_interval(share: float, trials: float, level: float = _LEVEL) -> tuple[float, float]:
-    """The interval of a proportion that misses it in at most half of `level` on either side (Clopper and Pearson 1934).
-    With an `effective` number of trials it is that of Korn and Graubard (1998)."""
+    """The interval of a proportion that misses it in at most half of `level` on either side (Clopper and
+    Pearson 1934)."""
     won, lost = share * trials, (1 - share) * trials
     low = 0.0 if won <= 0.0 else beta_quantile(level / 2, won, lost + 1)
     return (low, 1.0 if lost <= 0.0 else beta_quantile(1 - level / 2, won + 1, lost))
 
 
 def decisive_interval(values: Sequence[float], *, groups: Groups | None = None) -> Interval:
-    """The `exact_interval` of a mean of scores in [0, 1], to decide by; of other values the `mean_interval`. None for
+    """The `bounded_interval` of a mean of scores in [0, 1], to decide by; of other values the `mean_interval`. None for
     fewer than two units."""
     numbers = finite(values)
     sums, sizes = units_of(numbers, groups=groups)
     if len(sums) < 2 or not _is_share(numbers):
         return student_interval(sums, sizes)
-    share, trials = effective(sums, sizes, trials=most_trials(numbers))
-    return exact_interval(float(share), float(trials))
+    return bounded_interval(sums, sizes, trials=most_trials(numbers))
 
 
+@lru_cache(maxsize=4096)
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The value below which a share `p` of the beta distribution lies, by bisection."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _beta_share(middle, a, b) < p else (low, middle)
-    return (low + high) / 2
+    """The value below which a share `p` of the beta distribution lies: Newton's steps, halved where they lead away."""
+    low, high, x = _TINY, 1.0, max(a / (a + b), _TINY)
+    log_scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    for _ in range(100):
+        excess = _beta_share(x, a, b) - p
+        low, high = (low, x) if excess > 0.0 else (x, high)
+        log_density = log_scale + (a - 1) * math.log(x) + (b - 1) * math.log1p(-x)
+        following = x - excess * math.exp(min(-log_density, 700.0))
+        if not low < following < high:
+            following = (low + high) / 2
+        if abs(following - x) <= 1e-15 * x or x <= _TINY:
+            break
+        x = following
+    return x
 
 
 def _beta_share(x: float, a: float, b: float) -> float:
@@ -213,7 +276,7 @@ def _beta_share(x: float, a: float, b: float) -> float:
     for step in range(60 + int(8 * math.sqrt(max(a, b))), 0, -1):
         m = step // 2
         over = -(a + m) * (a + b + m) if step % 2 else m * (b - m)
-        value = 1 + over * x / ((a + step - 1) * (a + step)) / value
+        value = 1 + over * x / ((a + (step - 1)) * (a + step)) / value
     return math.exp(log_scale) / value
 
 

@@ -15,7 +15,7 @@ from ragstone.benchmarks.mirage.aggregate import BASE, MIXED, OFFICIAL, ORACLE, 
 from ragstone.benchmarks.mirage.charts import charts
 from ragstone.benchmarks.mirage.diagnosis import explain
 from ragstone.benchmarks.mirage.tables import tables
-from ragstone.stats import wilson
+from ragstone.stats import count_interval
 
 SWEEP = [
     *everything(),
@@ -60,7 +60,7 @@ def test_the_interval_of_a_macro_average_adds_the_errors_of_its_sources() -> Non
     found = macro(crosstab, lambda kind: kind.code == 0b011).known
     assert found is not None
     value, low, high = found
-    ends = [(9 / 12, *wilson(9, 12)), (2 / 6, *wilson(2, 6))]
+    ends = [(9 / 12, *count_interval(9, 12)), (2 / 6, *count_interval(2, 6))]
     assert value == pytest.approx((9 / 12 + 2 / 6) / 2)
     assert low == pytest.approx(value - math.sqrt(sum((share - end) ** 2 for share, end, _ in ends)) / 2)
     assert high == pytest.approx(value + math.sqrt(sum((end - share) ** 2 for share, _, end in ends)) / 2)
