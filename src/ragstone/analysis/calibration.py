@@ -10,7 +10,7 @@ question has the same chance of a label, and weighting by 1 / chance is the same
 The interval is Wilson's with an effective number of trials, as that of every score here (docs/decisions/0021).
 Student's would cover 92% with a perfect judge and 50 labels of which 80% are right, and 88% where 90% are
 (`bench/calibration.py`). Of right and wrong it reaches at least as far as one more label that contradicts the judge can
-move the mean: where a judge agrees with all of few labels, they do not show how often it errs (docs/decisions/0050).
+move the mean: where a judge agrees with all of few labels, they do not show how often it errs (docs/decisions/0051).
 """
 
 import math

@@ -19,7 +19,7 @@ UNSEEN = 0.15  # squared deviations that every sample is taken to have beyond th
 ROUNDING = 1e-9
 _TINY = 1e-300
 _LEVEL = 0.05
-FAR_LEVEL = 0.07  # of the ends that Wilson's must reach at least (docs/decisions/0050)
+FAR_LEVEL = 0.07  # of the ends that Wilson's must reach at least (docs/decisions/0051)
 
 
 def wilson(successes: float, n: float) -> tuple[float, float]:
