@@ -418,15 +418,58 @@ def places(text: str) -> Counter[str]:
 
 
 def test_every_kind_of_name_has_a_chinese_word() -> None:
+    passing = {"UnknownName", "check_name"}  # and functions that pass their first argument on as the kind
+    for tree in TREES.values():
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and function.args.args:
+                first = function.args.args[0].arg
+                calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+                if any(name_of(call) in passing and call.args and ast.unparse(call.args[0]) == first for call in calls):
+                    passing.add(function.name)
     kinds = {
         str(node.args[0].value)
         for tree in TREES.values()
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("UnknownName", "check_name")
+        if isinstance(node, ast.Call) and name_of(node) in passing
         and node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value
     }  # fmt: skip
-    assert {"difficulty", "sheet", "metric"} <= kinds
+    assert {"difficulty", "sheet", "metric", "ability"} <= kinds
     assert sorted(kinds - {*error_texts("zh")["words"]}) == []
+
+
+def name_of(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def test_every_hint_beside_an_unknown_name_is_told_in_chinese() -> None:
+    hints = {}
+    for tree in TREES.values():
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            given = {
+                ast.unparse(keyword.value)
+                for node in ast.walk(function)
+                if isinstance(node, ast.Call) and name_of(node) in ("UnknownName", "check_name")
+                for keyword in node.keywords if keyword.arg == "hint"
+            }  # fmt: skip
+            texts = [node.value for node in ast.walk(function) if isinstance(node, ast.Assign)
+                     if ast.unparse(node.targets[0]) in given]  # fmt: skip
+            texts += [ast.parse(text, mode="eval").body for text in given]
+            parts = [part for whole in texts for part in ast.walk(whole)]
+            within = {piece for part in parts if isinstance(part, ast.JoinedStr) for piece in part.values}
+            for text in (part for part in parts if part not in within):
+                if isinstance(text, ast.Constant | ast.JoinedStr) and (shown := example_of(text)).endswith("."):
+                    hints[shown] = function.name
+    assert len(hints) >= 5
+    assert {hint: untranslated(hint, "zh") for hint in hints if untranslated(hint, "zh")} == {}
+
+
+def example_of(text: ast.expr) -> str:
+    """A text with "x" for each of its values."""
+    if isinstance(text, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in text.values)
+    return str(text.value) if isinstance(text, ast.Constant) else ""
 
 
 @pytest.mark.parametrize(

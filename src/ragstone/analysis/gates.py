@@ -8,11 +8,12 @@ too few scores is `unknown`.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from ragstone.analysis.fields import fields_of
 from ragstone.analysis.selection import check_selection, matches, spelled
+from ragstone.display import own_name
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.metrics import better, installed_metric
@@ -50,7 +51,7 @@ class GateResult:
     """The result of a gate for one system. Of the planned scores (`total`), `scored` have a value, `not_applicable`
     cannot have one, `unsure` are of a rule that cannot tell, `failed` have none because of an error, and the rest is
     not yet asked or scored. `coverage`: the share of the first two. `worst`: the deciding samples as (sample id,
-    value), worst first. `only_system`: the run has no other system."""
+    value), worst first; `worst_names`: what people know them by. `only_system`: the run has no other system."""
 
     gate: Gate
     system: str
@@ -67,6 +68,11 @@ class GateResult:
     reason_key: GateReason
     only_system: bool = True
     unsure: int = 0
+    worst_names: tuple[str, ...] = ()
+
+    def decided_by(self) -> list[str]:
+        """The deciding samples with their values: "hr-7 (0.20)"."""
+        return [f"{name} ({value:.2f})" for name, (_, value) in zip(self.worst_names, self.worst, strict=True)]
 
     @property
     def reason(self) -> str:
@@ -143,10 +149,26 @@ def check_gates(
     for (name, number), counts in counts_by_gate.items():
         if gates[number].where and not counts.total:
             check_selection(name, gates[number].where, (), values_by_name, empty=True)
-    return [
+    results = [
         _result(gates[number], name, counts, mode, min_coverage, only_system=len(systems) == 1)
         for (name, number), counts in counts_by_gate.items()
     ]
+    names = _names(run, {sample for result in results for sample, _ in result.worst}, system)
+    return [replace(result, worst_names=tuple(names[sample] for sample, _ in result.worst)) for result in results]
+
+
+def _names(run: Run, samples: set[str], system: str | None) -> Mapping[str, str]:
+    """What people know these samples by; the run is read for those whose id they did not give."""
+    names = {sample: sample for sample in samples}
+    unnamed = {sample for sample in samples if sample.startswith("q-")}
+    for record in run.records(system=system, texts=False) if unnamed else ():
+        sample = record.case.sample
+        if sample.id in unnamed:
+            names[sample.id] = own_name(sample.id, sample.question)
+            unnamed.discard(sample.id)
+            if not unnamed:
+                break
+    return names
 
 
 @dataclass

@@ -147,7 +147,7 @@ def report_gates(
         for result in results:
             say(texts["gate"].format(line=result.line_in(language)))
             if result.verdict != "passed" and result.worst:
-                samples = ", ".join(f"{sample} ({value:.2f})" for sample, value in result.worst)
+                samples = ", ".join(result.decided_by())
                 say("     " + texts["decided"].format(samples=samples))
                 if place := _place([sample for sample, _ in result.worst], values.get("report_file"), run_file):
                     say("     " + texts["open"].format(place=place))

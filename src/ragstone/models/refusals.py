@@ -52,11 +52,11 @@ class Refusals:
         `error` where it is not to be. Raises `EndpointRefused` if the first `ATTEMPTS` found nobody, or three times as
         many had no usable reply. A fault (500) may be about one question: that the first `ATTEMPTS` had one keeps the
         others from being repeated, and what then fails is counted by the run (`runs/halt.py`). An endpoint that says
-        when to come back, or that it has too much to do, is there."""
+        when to come back is there."""
         self.check()
         if self._heard:
             return float("inf")
-        if isinstance(error, RateLimited) or (isinstance(error, ServerFault) and error.retry_after is not None):
+        if isinstance(error, RateLimited | ServerFault) and error.retry_after is not None:
             return FIRST_PAUSE
         self._attempts += 1
         self._last = str(error)

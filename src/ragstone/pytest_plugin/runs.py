@@ -60,7 +60,7 @@ class LiveRun:
         lines = []
         for gate in self.gates(mode, min_coverage):
             if gate.verdict in ("failed", "unknown"):
-                worst = ", ".join(f"{sample} ({value:.2f})" for sample, value in gate.worst)
+                worst = ", ".join(gate.decided_by())
                 lines += [gate.line_in("en"), *([f"  decided by: {worst}"] if worst else [])]
         if lines:
             with open_run(self.result.run) as run:

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.display import Diagnosis, Span, own_name
+from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked, score_entries
@@ -41,12 +41,6 @@ class Card:
     group: str
     order: tuple[float, str, str]
     html: Markup
-
-
-def case_name(record: Record, *, user_ids: bool = True) -> str:
-    """The user's own id of a sample, or the beginning of the question that has another one."""
-    sample = record.case.sample
-    return one_line(own_name(sample.id, sample.question) if user_ids else sample.question, _NAME)
 
 
 def linked_question(record: Record) -> str:
