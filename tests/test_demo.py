@@ -3,6 +3,7 @@
 import html
 import os
 import re
+import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,11 +48,15 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME") if name in os.environ
     }
     environment = {**kept, "LANG": "C.UTF-8", "PYTHONPATH": str(Path(ragstone.__file__).parents[1])}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         ["sh", str(ROOT / "scripts" / "demo.sh"), str(program.parent)], cwd=folder, env=environment,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=1_500,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2_000:]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    (folder / "demo" / "processor.txt").write_text(f"{spent:.1f}")
     return folder / "demo"
 
 
@@ -87,6 +92,11 @@ def test_every_page_of_the_demo_opens_with_a_decided_sentence(
         assert not UNDECIDED.search(first.lower()), (name, first)
         assert [line for line in others if TOO_FEW.search(line.lower())] == [], name
         assert bool(re.search("[一-鿿]", first)) == (language == "zh"), (name, first)
+
+
+def test_the_demo_takes_at_most_90_seconds_of_a_processor(demo: Path) -> None:
+    """It had taken 169; processor time does not grow with what else the machine does."""
+    assert 1 < float((demo / "processor.txt").read_text()) <= 90
 
 
 def test_the_demo_is_a_small_bounded_amount_of_work(demo: Path) -> None:

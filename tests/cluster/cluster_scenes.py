@@ -402,8 +402,10 @@ class Scenes:
                     until(lambda: [*self.folder.glob("killed.run-shards-*/*.run")], "the run has begun")
                     for child in psutil.Process(head.pid).children(recursive=True):
                         child.kill()
+                started = time.monotonic()
                 seen[name] = process.communicate(timeout=2 * GIVE_UP)[1], process.returncode
                 seen[name] = seen[name][::-1]
+                seen[f"seconds {name}"] = time.monotonic() - started
         finally:
             for child in psutil.Process(head.pid).children(recursive=True):
                 child.kill()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.web.rounds import LABELLING, labels_file
 
 import ragstone
 from ragstone import bench, diagnose, evaluate, run
@@ -167,6 +168,17 @@ def test_no_page_shows_a_name_of_the_program(kind: str, tmp_path: Path, monkeypa
     assert compared == {"en": [], "zh": []}
     viewed = visited(tmp_path, monkeypatch)
     assert {place: found for place, page in viewed.items() if (found := internal(page, own))} == {}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_page_of_labelling_shows_a_name_of_the_program(language: str, tmp_path: Path) -> None:
+    app = create_app(Library([tmp_path], labels_file(tmp_path / "labels.sqlite")), language=language)
+    with TestClient(app, base_url="http://127.0.0.1:8720") as client:
+        pages = {address: client.get(address) for address in LABELLING}
+    assert {page.status_code for page in pages.values()} == {200}
+    assert all(len(page.text) > 1_000 for page in pages.values())
+    found = {address: internal(page.text, OWN | {"labels.sqlite"}) for address, page in pages.items()}
+    assert {address: names for address, names in found.items() if names} == {}
 
 
 def kinds() -> list[str]:

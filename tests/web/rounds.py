@@ -9,10 +9,17 @@ from ragstone.datasets.tabular.items import Item
 from ragstone.labels import LabelStore, Origin
 from ragstone.types import Passage, Sample
 
-__all__ = ["OURS", "SAMPLES", "labels_file", "standing"]
+__all__ = ["LABELLING", "OURS", "SAMPLES", "labels_file", "standing"]
 
 OURS = {"sec-fetch-site": "same-origin"}
 """What a browser sends with a form of our own page."""
+
+LABELLING = (
+    "/annotate", "/annotate?expert=Ida&done=1", "/annotate/item?expert=Ida&task=correct&item=i-1",
+    "/annotate/item?expert=Ida&task=better&item=i-2", "/annotate/item?expert=Cy&task=correct&item=i-1&settles=1",
+    "/disputes?expert=Cy", "/gold", "/gold/question?id=q1",
+)  # fmt: skip
+"""The pages of labelling, of a `labels_file`."""
 
 SAMPLES = (
     Sample(

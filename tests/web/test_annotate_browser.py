@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.report.labelled import secret_work, work
 from tests.web.live import live
-from tests.web.rounds import labels_file, standing
+from tests.web.rounds import LABELLING, labels_file, standing
 
 from ragstone.labels import Edit, Label, LabelStore, Marked
 from ragstone.report.offline_form import offline_form
@@ -17,12 +17,6 @@ from ragstone.web.library import Library
 pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / ".venv" / "axe" / "axe.min.js"
-PAGES = (
-    "/annotate", "/annotate?expert=Ida&done=1", "/annotate/item?expert=Ida&task=correct&item=i-1",
-    "/annotate/item?expert=Ida&task=better&item=i-2", "/annotate/item?expert=Cy&task=correct&item=i-1&settles=1",
-    "/disputes?expert=Cy", "/gold", "/gold/question?id=q1",
-)  # fmt: skip
-
 Start = Callable[..., Any]
 
 
@@ -161,7 +155,7 @@ def test_axe_finds_nothing_serious(chromium: Any, tmp_path: Path, labels: Path, 
     context = chromium.new_context(locale=language, color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     with live(create_app(Library([tmp_path], labels))) as address:
-        for url in (*(f"{address}{path}" for path in PAGES), form.as_uri()):
+        for url in (*(f"{address}{path}" for path in LABELLING), form.as_uri()):
             page.goto(url)
             page.evaluate(AXE.read_text(encoding="utf-8"))
             found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
