@@ -435,6 +435,7 @@ def test_a_cluster_with_a_token_is_used_by_ray_client_and_its_death_is_told(
     assert (seen["without"][0], seen["right"][0]) == (2, 0), seen
     assert "the cluster wants a token. Set RAY_AUTH_MODE=token" in seen["without"][1]
     code, line = seen["killed"]
+    assert seen["seconds killed"] < 25  # 15 until it gives up, on a machine that does other things, too
     assert code == 3
     assert "its head does not answer any more" in line
     assert len(line.splitlines()) == 1
