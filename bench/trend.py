@@ -1,11 +1,12 @@
 """How often `ragstone trend` raises a false alarm where nothing has changed, and how often it finds changes.
 
-    python bench/trend.py [--series 400]
+    python bench/trend.py [--series 400] [--reruns 200]
 
 A series is of 2 to 30 runs; a run has 20 to 80 questions, the same in every run or its own. Scores are 0 and 1 or
 between them (`between`). Questions differ in difficulty; an answer is drawn anew in every run. `persistent`: nothing
 varies from run to run but that some questions change for good, at a random run and in a random direction. In the
-changes, the chance of a right answer falls for every question from some run on.
+changes, the chance of a right answer falls for every question from some run on. `reruns`: pairs of runs of one system
+that is asked three times, of which each time raises or lowers the chance of every question alike.
 
 One line for each cell: the share of series with an alarm at 5%, and its interval; with several quantities, any alarm.
 """
@@ -18,12 +19,13 @@ from itertools import chain, product
 import numpy as np
 
 from ragstone.comparison.change_points import LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
-from ragstone.stats import Array, holm, wilson
+from ragstone.stats import Array, RepeatVariance, holm, wilson
 
 KINDS, MEANS, SHAPES = ("same", "own", "between"), (0.6, 0.86, 0.97), ((2, 80), (10, 20), (14, 80), (30, 30))
 FALLS = ((0.07, 14, 9), (0.07, 30, 25), (0.15, 14, 9), (0.15, 14, 13))  # size, runs, first run after
 _CONCENTRATION = 1.5  # of the difficulties: most questions are answered nearly always or nearly never
 _QUANTITIES = 4
+SHIFTS, REPEATS, DROP = (0.0, 0.03, 0.06, 0.1), 3, 0.1  # standard deviation of a repeat's shift; the real change
 
 
 @dataclass(frozen=True)
@@ -107,11 +109,41 @@ def found_changes(count: int, seed: int = 2) -> Iterator[tuple[Cell, Cell, Cell]
         yield (Cell(name, found, count), Cell("  within one run", near, count), Cell("  another one", second, count))
 
 
+def rerun_pair(rng: np.random.Generator, shift: float, *, drop: float = 0.0, size: int = 100) -> tuple[float, float]:
+    """The p-values of two runs of one system, with and without the variance of its repeats. `drop`: by how much the
+    second is worse."""
+    ease = rng.beta(0.7 * _CONCENTRATION, 0.3 * _CONCENTRATION, size)
+    questions, repeats = np.tile(np.arange(size), REPEATS), np.repeat(np.arange(REPEATS), size)
+    runs = []
+    for fall in (0.0, drop):
+        chances = np.clip(ease[questions] + rng.normal(0, shift, REPEATS)[repeats] - fall, 0, 1)
+        values: Array = (rng.random(len(questions)) < chances).astype(np.float64)
+        runs.append(RunScores(questions, values, REPEATS))
+    variance = RepeatVariance.of((questions, repeats, run.values) for run in runs)
+    return scan_scores(runs, variance=variance).p, scan_scores(runs).p
+
+
+def reruns(count: int, seed: int = 3) -> Iterator[Cell]:
+    """For each shift the alarms without a change, and with a real one, with and without the variance of repeats."""
+    rng = np.random.default_rng(seed)
+    for shift in SHIFTS:
+        same = np.array([rerun_pair(rng, shift) for _ in range(count)]) <= LEVEL
+        worse = np.array([rerun_pair(rng, shift, drop=DROP) for _ in range(count)]) <= LEVEL
+        yield Cell(f"reruns, shift {shift}, no change", int(same[:, 0].sum()), count)
+        yield Cell("  repeats not counted", int(same[:, 1].sum()), count)
+        yield Cell(f"  fall of {DROP}", int(worse[:, 0].sum()), count)
+        yield Cell(f"  fall of {DROP}, repeats not counted", int(worse[:, 1].sum()), count)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--series", type=int, default=400)
-    count = parser.parse_args().series
+    parser.add_argument("--reruns", type=int, default=200)
+    options = parser.parse_args()
+    count = options.series
     for cell in chain(false_alarms(count), [family_alarms(count)]):
+        print(cell.line(), flush=True)
+    for cell in reruns(options.reruns):
         print(cell.line(), flush=True)
     for cells in found_changes(max(1, count // 4)):
         for cell in cells:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bench.trend import Cell, series
+from bench.trend import DROP, Cell, rerun_pair, series
 
 from ragstone.comparison.change_points import LEVEL, scan_scores
 from ragstone.stats import wilson
@@ -27,3 +27,13 @@ def test_a_fall_is_found_more_often_in_runs_of_the_same_questions() -> None:
     }
     assert found["same"] >= 0.6 * count
     assert 0.2 * count <= found["own"] <= found["same"]
+
+
+def test_reruns_of_a_noisy_system_are_no_change_and_a_real_one_is_found() -> None:
+    rng, count = np.random.default_rng(13), 40
+    ps = np.array([rerun_pair(rng, 0.06, size=60) for _ in range(count)])
+    counted, ignored = (int((column <= LEVEL).sum()) for column in ps.T)
+    assert wilson(counted, count)[0] <= LEVEL, Cell("reruns", counted, count).line()
+    assert ignored > counted
+    found = sum(rerun_pair(rng, 0.0, drop=2 * DROP, size=60)[0] <= LEVEL for _ in range(15))
+    assert found >= 9

@@ -7,6 +7,7 @@ import pytest
 from tests.examples import naming
 
 from ragstone.comparison.change_points import LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
+from ragstone.stats import RepeatVariance
 
 
 def same(*runs: list[float]) -> list[RunScores]:
@@ -39,6 +40,22 @@ def test_identical_runs_of_a_deterministic_system_are_no_more_evidence_than_one(
     """Five questions changed for good, all for the worse: by the signs of five questions, however many nights it is."""
     before, after = [1.0] * 40, [0.0] * 5 + [1.0] * 35
     assert scan_scores(same(*[before] * 10, *[after] * 10)).p == pytest.approx(2 / 2**5, abs=0.01)
+
+
+def test_a_shift_of_a_whole_run_is_tested_by_what_its_repeats_vary() -> None:
+    """Means 0.7 and 0.5, of repeats that differ by 0.4: variance 0.08, Student's t of two degrees 0.2 / √0.08."""
+    questions, repeats = np.tile(np.arange(20), 2), np.repeat([0, 1], 20)
+    values = [np.repeat(means, 20) for means in ([0.9, 0.5], [0.7, 0.3])]
+    runs = [RunScores(questions, run, 2) for run in values]
+    assert scan_scores(runs).p < 0.001
+    variance = RepeatVariance.of((questions, repeats, run) for run in values)
+    assert scan_scores(runs, variance=variance).p == pytest.approx(1 - 0.7071 / np.sqrt(2.5), abs=0.02)
+
+
+def test_repeats_that_vary_no_more_than_chance_hide_no_change() -> None:
+    questions = np.tile(np.arange(20), 2)
+    runs = [RunScores(questions, np.repeat(right, 40).astype(float), 2) for right in (1, 0)]
+    assert scan_scores(runs, variance=RepeatVariance(0.0, 0.0, 2)).p == scan_scores(runs).p < 0.001
 
 
 def test_a_run_without_an_error_at_the_end_of_a_series_is_no_change() -> None:

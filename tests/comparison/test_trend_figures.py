@@ -14,6 +14,7 @@ from tests.comparison.trends import moved, night, nights, records, trend
 from ragstone.analysis.sides import Side
 from ragstone.comparison.trend_figures import Curve, Trend, trend_of
 from ragstone.comparison.trend_runs import moment_of, read_by_time, read_whole
+from ragstone.comparison.trend_verdict import trend_notes
 from ragstone.errors import UsageError
 from ragstone.stats import Estimate, count_interval
 from ragstone.types import Record, Response, Score
@@ -40,6 +41,52 @@ def test_a_fall_is_found_in_its_night_and_nothing_else_moves() -> None:
     assert change.before.high is not None
     assert change.before.low < sum(values) / len(values) < change.before.high
     assert [one.name for one in found.worse] == ["faithfulness"]
+
+
+def repeated(number: int, *means: float, kind: str = "repeat") -> Side:
+    """A run whose answers all have one score, another in each repeat."""
+    held = [
+        structs.replace(record, case=structs.replace(record.case, condition={kind: repeat} if repeat else {}))
+        for repeat, mean in enumerate(means)
+        for record in records([mean] * 20)
+    ]
+    return night(number, held)
+
+
+@pytest.mark.parametrize("kind", ["repeat", "judge_repeat"])
+def test_what_repeats_vary_by_is_in_the_test_and_in_the_steps(kind: str) -> None:
+    alone = trend([repeated(0, 0.7), repeated(1, 0.5)])
+    assert [change.kind for _, change in alone.moves] == ["regression"]
+    found = trend([repeated(0, 0.75, 0.65, kind=kind), repeated(1, 0.55, 0.45, kind=kind)])
+    assert found.moves == []
+    step = curve(found, "faithfulness").steps[1]
+    assert step.value == pytest.approx(-0.2)
+    assert step.low is not None
+    assert step.high is not None
+    reach = 4.30 * 0.005**0.5  # Student's of two degrees
+    assert -1 < step.low <= -0.2 - reach < -0.2 + reach <= step.high < 1
+    assert (alone.repeated, found.repeated) == (False, kind == "repeat")
+
+
+def test_repeats_that_agree_leave_a_change_to_be_found() -> None:
+    found = trend([repeated(0, 0.8, 0.8, 0.8), repeated(1, 0.6, 0.6, 0.6)])
+    assert [change.kind for _, change in found.moves] == ["regression"]
+
+
+def test_a_run_that_was_asked_once_varies_as_the_repeats_of_the_others() -> None:
+    found = trend([repeated(0, 0.9, 0.5), repeated(1, 0.5)])
+    assert found.moves == []
+    assert found.repeated
+
+
+def test_notes_say_what_is_left_out_where_no_run_was_repeated() -> None:
+    def said(sides: list[Side], **options: str) -> int:
+        return sum("--repeat" in note for note in trend_notes(trend(sides, **options), "en"))
+
+    assert said([repeated(0, 0.7), repeated(1, 0.5)]) == 1
+    assert said([repeated(0, 0.9, 0.5), repeated(1, 0.7, 0.3)]) == 0
+    assert said([repeated(0, 0.9, 0.5, kind="judge_repeat"), repeated(1, 0.7)]) == 1
+    assert said([repeated(0, 0.7), repeated(1, 0.5)], by="day") == 0
 
 
 def test_without_a_fall_nothing_is_found() -> None:

@@ -10,6 +10,9 @@ or changes its sign in all runs at once (questions may change for good, each in 
 its runs (answers vary from run to run). So runs of the same questions are compared question by question, runs of
 different questions as independent samples, and questions of some of the runs count as far as they recur.
 
+Where runs have repeats, all scores of a run are shifted besides, with the variance that the repeats show: a system that
+answers better in one run and worse in the next has not changed.
+
 Run figures (percentiles of latency) vary from run to run for reasons that no question shows, such as the load of a
 machine. Their test shuffles the order of the runs.
 """
@@ -21,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ragstone.stats import Array
+from ragstone.stats import Array, RepeatVariance
 
 LEVEL = 0.05
 LEAST_FIGURES = 8  # with fewer runs, almost no order of them is rarer than 5%
@@ -37,10 +40,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class RunScores:
-    """The scores of one run: `units` has the number of each score's question, the same in every run."""
+    """The scores of one run: `units` has the number of each score's question, the same in every run. `repeats`: how
+    often its questions were asked."""
 
     units: "np.ndarray[Any, np.dtype[np.int64]]"
     values: Array
+    repeats: int = 1
 
 
 @dataclass(frozen=True)
@@ -53,13 +58,22 @@ class Scan:
     visible: float | None = None
 
 
-def scan_scores(runs: Sequence[RunScores], *, level: float = LEVEL, seed: int = 0) -> Scan:
-    """Scans a series of at least two runs, each with at least one score."""
+def scan_scores(
+    runs: Sequence[RunScores], *, level: float = LEVEL, variance: RepeatVariance | None = None, seed: int = 0
+) -> Scan:
+    """Scans a series of at least two runs, each with at least one score. `variance`: of a repeat of these runs."""
     sizes = np.array([len(run.values) for run in runs], dtype=np.float64)
     contrasts = _contrasts(sizes)
     observed = np.abs(np.array([run.values.mean() for run in runs]) @ contrasts)
-    drawn = [np.abs(means @ contrasts) for means in _Units.of(runs).drawn(np.random.Generator(np.random.PCG64(seed)))]
-    errors = np.max([np.sqrt(np.square(part).mean(axis=0)) for part in drawn], axis=0)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    drawn = [means @ contrasts for means in _Units.of(runs).drawn(rng)]
+    squares = np.max([np.square(part).mean(axis=0) for part in drawn], axis=0)
+    if variance is not None:
+        shares = contrasts / np.sqrt([[run.repeats] for run in runs])
+        squares = squares + variance.shift * np.square(shares).sum(axis=0)
+        shifts = np.sqrt(variance.drawn(_DRAWS, rng))[:, None] * (rng.standard_normal((_DRAWS, len(runs))) @ shares)
+        drawn = [part + shifts for part in drawn]
+    drawn, errors = [np.abs(part) for part in drawn], np.sqrt(squares)
     certain = errors <= _ROUNDING * max(1.0, *(float(np.abs(run.values).max()) for run in runs))
     scale = np.where(certain, np.inf, errors)
     statistic = (observed / scale).max()

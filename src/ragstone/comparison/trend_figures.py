@@ -7,6 +7,9 @@ correction is over all of them, so that a series without a change raises a false
 Where the questions changed, or the ruler (the judge, its prompts, a metric's version), scores before and after are not
 comparable: the place is marked, and changes are looked for on either side of it only. If the questions change at most
 of the runs, each run is taken as a sample of one stream of questions. Unfinished runs are shown and not tested.
+
+Where a system or a judge was asked again, what a repeat adds to all questions alike (`RepeatVariance`, pooled over the
+runs of a stretch) is in the tests and in the intervals of the steps.
 """
 
 import itertools
@@ -24,7 +27,7 @@ from ragstone.comparison.trend_runs import Reading, Values, chosen, renumber
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.runs.config import differences
-from ragstone.stats import Estimate, Indices, apart, holm
+from ragstone.stats import Estimate, Indices, RepeatVariance, apart, holm, widened
 
 Kind = Literal["metric", "errors", "tokens", "cost", "latency_p50", "latency_p95"]
 _STREAM = 3  # runs, from which questions that change at most of them are a stream
@@ -100,7 +103,7 @@ class Mark:
 @dataclass(frozen=True)
 class Trend:
     """`runs` in order of time, `curves` by quantity, `marks`. `stream`: each run has its own questions. `by`: the runs
-    are the periods of one run, of whose records `undated` have no time."""
+    are the periods of one run, of whose records `undated` have no time. `repeated`: a finished run has repeats."""
 
     runs: tuple[TrendRun, ...]
     curves: tuple[Curve, ...]
@@ -108,6 +111,7 @@ class Trend:
     stream: bool = False
     by: str = ""
     undated: int = 0
+    repeated: bool = False
 
     @property
     def tested(self) -> list[Curve]:
@@ -151,7 +155,8 @@ def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: st
         )
         for reading in ordered
     ]  # fmt: skip
-    return Trend(tuple(runs), tuple(curves), tuple(marks), stream, by, undated)
+    repeated = any(ordered[place].repeated for place in finished)
+    return Trend(tuple(runs), tuple(curves), tuple(marks), stream, by, undated, repeated)
 
 
 def _data_marks(readings: Sequence[Reading], finished: list[int], *, streamed: bool) -> tuple[list[Mark], bool]:
@@ -249,7 +254,7 @@ def _tested(
     rulers: Sequence[Mark],
 ) -> list[Curve]:  # fmt: skip
     """The curves with their changes."""
-    stretches: list[tuple[int, list[int]]] = []  # column, runs
+    stretches: list[tuple[int, list[int], RepeatVariance | None]] = []  # column, runs
     steps = []
     for number, (curve, values, _) in enumerate(columns):
         breaks = {mark.at for mark in data} | {mark.at for mark in rulers if curve.name in mark.metrics}
@@ -259,16 +264,19 @@ def _tested(
                 parts.append([])
             if values[place].values:
                 parts[-1].append(place)
-        steps.append(_steps(curve, parts))
+        variances = [_variance(curve, [values[place] for place in part]) for part in parts]
+        steps.append(_steps(curve, values, parts, variances))
         least = LEAST_FIGURES if curve.kind.startswith("latency") else 2
         if curve.kind != "cost":  # it follows from the tokens
-            stretches += [(number, part) for part in parts if len(part) >= least]
-    scanners = [_scanner(columns[number], part, len(stretches)) for number, part in stretches]
-    scans = [scanner(0, len(part)) or Scan(0, 1.0) for scanner, (_, part) in zip(scanners, stretches, strict=True)]
+            stretches += [
+                (number, part, variance) for part, variance in zip(parts, variances, strict=True) if len(part) >= least
+            ]
+    scanners = [_scanner(columns[number], part, variance, len(stretches)) for number, part, variance in stretches]
+    scans = [scanner(0, len(part)) or Scan(0, 1.0) for scanner, (_, part, _) in zip(scanners, stretches, strict=True)]
     adjusted = holm([scan.p for scan in scans])
     curves = [replace(curve, steps=step) for (curve, _, _), step in zip(columns, steps, strict=True)]
     longest = [0] * len(curves)
-    for (number, part), scanner, scan, p in zip(stretches, scanners, scans, adjusted, strict=True):
+    for (number, part, _), scanner, scan, p in zip(stretches, scanners, scans, adjusted, strict=True):
         found = changes(scanner, scan, 0, len(part), level=LEVEL * scan.p / p) if p <= LEVEL else []
         curve = curves[number]
         new = _changes(columns[number], part, found)
@@ -279,7 +287,22 @@ def _tested(
     return curves
 
 
-def _scanner(column: _Column, part: Sequence[int], tests: int) -> Callable[[int, int], Scan | None]:
+def _variance(curve: Curve, runs: Sequence[Values]) -> RepeatVariance | None:
+    """Between the repeats of these runs; None if none has any, and for latency, whose runs are shuffled."""
+    if curve.kind.startswith("latency"):
+        return None
+    return RepeatVariance.of(
+        (np.asarray(run.units), np.asarray(run.repeats), np.asarray(run.values)) for run in runs if run.repeats
+    )
+
+
+def _repeats(values: Values) -> int:
+    return len(np.unique(np.asarray(values.repeats))) or 1
+
+
+def _scanner(
+    column: _Column, part: Sequence[int], variance: RepeatVariance | None, tests: int
+) -> Callable[[int, int], Scan | None]:
     """Scans the runs from one to before another of a stretch."""
     curve, values, estimate = column
 
@@ -288,8 +311,8 @@ def _scanner(column: _Column, part: Sequence[int], tests: int) -> Callable[[int,
         if curve.kind.startswith("latency"):
             figures = [max(estimate([run]).value or 0.0, 1e-9) for run in runs]
             return scan_figures([float(np.log(figure)) for figure in figures]) if len(runs) >= LEAST_FIGURES else None
-        scores = [RunScores(np.asarray(run.units), np.asarray(run.values)) for run in runs]
-        return scan_scores(scores, level=LEVEL / tests)
+        scores = [RunScores(np.asarray(run.units), np.asarray(run.values), _repeats(run)) for run in runs]
+        return scan_scores(scores, level=LEVEL / tests, variance=variance)
 
     return scan
 
@@ -304,18 +327,24 @@ def _changes(column: _Column, part: Sequence[int], found: Sequence[tuple[int, fl
     ]  # fmt: skip
 
 
-def _steps(curve: Curve, parts: Sequence[Sequence[int]]) -> tuple[Estimate, ...]:
+def _steps(
+    curve: Curve, values: Sequence[Values], parts: Sequence[Sequence[int]],
+    variances: Sequence[RepeatVariance | None],
+) -> tuple[Estimate, ...]:  # fmt: skip
     """The unpaired difference of each run from the one before in the same stretch, with its interval (Newcombe's method
-    10: Zou and Donner 2008 for means)."""
+    10: Zou and Donner 2008 for means), and the reach of what repeats vary by."""
     steps = [Estimate()] * len(curve.points)
-    for part in parts:
+    for part, variance in zip(parts, variances, strict=True):
         for before, after in itertools.pairwise(part):
             old, new = curve.points[before], curve.points[after]
             if old.value is None or new.value is None:
                 continue
             steps[after] = Estimate(new.value - old.value, n=new.n)
             if (first := new.known) is not None and (second := old.known) is not None:
-                shares = all(0 <= end <= 1 for end in (*first, *second))
-                low, high = apart(first, second, most=1.0 if shares else np.inf)
+                most = 1.0 if all(0 <= end <= 1 for end in (*first, *second)) else np.inf
+                low, high = apart(first, second, most=most)
+                if variance is not None:
+                    shift = variance.reach(1 / _repeats(values[before]) + 1 / _repeats(values[after]))
+                    low, high = widened(new.value - old.value, (float(low), float(high)), shift, most=most)
                 steps[after] = Estimate(new.value - old.value, float(low), float(high), new.n)
     return tuple(steps)

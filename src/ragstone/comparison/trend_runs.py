@@ -39,13 +39,19 @@ _LONGEST = 64  # characters of a time
 
 @dataclass
 class Values:
-    """The values of one quantity and a number for each value's question; `failed`: scores that failed."""
+    """The values of one quantity and a number for each value's question; `failed`: scores that failed. `repeats`: the
+    number of each value's repeat, nothing where there is one only."""
 
     units: "array[int]" = field(default_factory=lambda: array("q"))
     values: "array[float]" = field(default_factory=lambda: array("d"))
     failed: int = 0
+    repeats: "array[int]" = field(default_factory=lambda: array("q"))
 
-    def add(self, unit: int, value: float) -> None:
+    def add(self, unit: int, value: float, repeat: int = 0) -> None:
+        if repeat and not self.repeats:
+            self.repeats.extend([0] * len(self.values))
+        if repeat or self.repeats:
+            self.repeats.append(repeat)
         self.units.append(unit)
         self.values.append(value)
 
@@ -54,7 +60,8 @@ class Values:
 class Reading:
     """What one run, or one period of a run, has. `cases`: its records; `asked` of `planned` cases where it is
     unfinished. `data`: a hash of each record's question, with its references and given passages. `dated`: whether the
-    run says when it was started; otherwise `when` is the time of its file."""
+    run says when it was started; otherwise `when` is the time of its file. `repeated`: whether the system was asked a
+    question again."""
 
     name: str
     side: Side
@@ -70,6 +77,7 @@ class Reading:
     cost: Values = field(default_factory=Values)
     data: "array[int]" = field(default_factory=lambda: array("q"))
     judged: set[str] = field(default_factory=set)
+    repeated: bool = False
 
     @property
     def scores(self) -> SideScores:
@@ -89,29 +97,32 @@ class Reading:
     def add(self, record: Record, unit: int, price: Price | None) -> None:
         self.cases += 1
         self.data.append(int.from_bytes(case_digest(record.case)[:8], signed=True))
-        self.errors.add(unit, float(record.error is not None))
+        repeat, system = _repeat(record.case)
+        self.repeated |= system
+        self.errors.add(unit, float(record.error is not None), repeat)
         for name, score in record.scores.items():
             values = self.metrics.setdefault(name, Values())
             values.failed += score.status == "failed"
             if score.value is not None:
-                values.add(unit, score.value)
+                values.add(unit, score.value, repeat)
         self.judged.update(name for name, steps in steps_by_metric(record).items() if steps)
         if (response := record.response) is None:
             return
         columns = _columns(record.case)
         seconds = _amount(columns, _SECONDS) if response.seconds is None else response.seconds
         if seconds is not None:
-            self.seconds.add(unit, seconds)
+            self.seconds.add(unit, seconds, repeat)
         if (usage := response.usage) is not None:
             tokens = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.written_tokens)
-            self._spend(unit, tokens, price)
+            self._spend(unit, tokens, repeat, price)
         elif (sent := _amount(columns, _PROMPT)) is not None and (got := _amount(columns, _COMPLETION)) is not None:
-            self._spend(unit, (sent, got, *(_amount(columns, names) or 0.0 for names in (_CACHED, _WRITTEN))), price)
+            more = (_amount(columns, names) or 0.0 for names in (_CACHED, _WRITTEN))
+            self._spend(unit, (sent, got, *more), repeat, price)
 
-    def _spend(self, unit: int, tokens: Sequence[float], price: Price | None) -> None:
-        self.tokens.add(unit, sum(tokens[:2]))
+    def _spend(self, unit: int, tokens: Sequence[float], repeat: int, price: Price | None) -> None:
+        self.tokens.add(unit, sum(tokens[:2]), repeat)
         if price:
-            self.cost.add(unit, price.of_tokens(*tokens))
+            self.cost.add(unit, price.of_tokens(*tokens), repeat)
 
 
 def read_whole(side: Side, path: Path, where: Mapping[str, str], price: Price | None) -> Reading:
@@ -173,6 +184,13 @@ def renumber(readings: Iterable[Reading], numbers: Indices) -> None:
 def _hash(case: Case) -> int:
     """A number for what was asked, equal in every run."""
     return int.from_bytes(question_digest(case), signed=True)
+
+
+def _repeat(case: Case) -> tuple[int, bool]:
+    """The number of the repeat that a case is of, and whether it is one of the system; else it is one of the judge."""
+    system, judge = (case.condition.get(name, 0) for name in ("repeat", "judge_repeat"))
+    number = system or judge
+    return (number, bool(system)) if isinstance(number, int) else (0, False)
 
 
 def _columns(case: Case) -> Mapping[str, Any]:

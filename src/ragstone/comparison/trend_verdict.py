@@ -165,6 +165,8 @@ def trend_notes(trend: Trend, language: str) -> list[str]:
         notes.append(words["undated"].format(n=trend.undated))
     if trend.stream:
         notes.append(words["stream"])
+    if trend.tested and not trend.repeated and not trend.by:
+        notes.append(words["not_repeated"])
     if any(curve.kind == "latency_p50" and curve.p is None for curve in trend.curves):
         notes.append(words["latency_untested"].format(n=LEAST_FIGURES))
     return [*notes, words["method"]]

@@ -30,12 +30,14 @@ from ragstone.stats.intervals import (
     wilson,
 )
 from ragstone.stats.paired import cohen_kappa, holm, mcnemar_exact, paired_test, permutation_paired
+from ragstone.stats.repeats import RepeatVariance, widened
 from ragstone.stats.samples import Indices, Samples
 
 __all__ = [
-    "LEVEL", "UNSEEN", "Array", "Decision", "DecisionKind", "Estimate", "Groups", "Indices", "Interval", "Samples",
-    "Values", "all_differ", "apart", "at_most", "bad_interval", "bounded_interval", "cohen_kappa", "count_interval",
-    "decide", "decisive_interval", "difference_interval", "effective", "exact_interval", "family", "gain_interval",
-    "holm", "mcnemar_exact", "mean_interval", "most_trials", "paired_test", "permutation_paired", "sample_needed",
-    "score_interval", "student_quantile", "units_of", "wilson",
+    "LEVEL", "UNSEEN", "Array", "Decision", "DecisionKind", "Estimate", "Groups", "Indices", "Interval",
+    "RepeatVariance", "Samples", "Values", "all_differ", "apart", "at_most", "bad_interval", "bounded_interval",
+    "cohen_kappa", "count_interval", "decide", "decisive_interval", "difference_interval", "effective",
+    "exact_interval", "family", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials",
+    "paired_test", "permutation_paired", "sample_needed", "score_interval", "student_quantile", "units_of",
+    "widened", "wilson",
 ]  # fmt: skip
