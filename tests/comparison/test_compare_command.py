@@ -185,8 +185,8 @@ def test_no_difference_is_said_to_be_none_that_was_found(ragstone: Callable[...,
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", "answer_match of mine (bad.run) is worse on 16 of 20 questions"),
-        ("zh", "mine (bad.run) 在 20 题中有 16 题的 answer_match 更差"),
+        ("en", "answer_match of bad is worse on 16 of 20 questions"),
+        ("zh", "bad 在 20 题中有 16 题的 answer_match 更差"),
     ],
 )
 def test_a_comparison_is_one_page_that_fetches_nothing(
