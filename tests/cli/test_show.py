@@ -93,7 +93,7 @@ async def test_what_is_unfinished_is_said_first_and_once(ragstone: Callable[...,
     told = ragstone("show", "a.run")
     assert told.out.startswith("5 of 12, unfinished (1 of them failed)")
     assert told.out.count("unfinished") == 1
-    assert "failed: 1 × runtime_error: out of order" in told.err
+    assert "failed: 1 × runtime error: out of order" in told.err
     assert ragstone("show", "a.run", "--language", "zh").out.startswith("12 例中已提问 5 例，未完成（其中 1 例失败）")
     document = ragstone("show", "a.run", "--json").document
     held = document["unfinished"]["my/system"]

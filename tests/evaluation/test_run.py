@@ -66,7 +66,7 @@ def test_failures_are_named_and_exit_3(folder: Path) -> None:
     (folder / "q.csv").write_text(QUESTIONS + "c,crash,x\n", "utf-8")
     ended = process("run", "q.csv", "--system", "app.py:ask", "--quiet", folder=folder)
     assert ended.code == 3
-    assert "crashed: The system's process ended (exit code 7" in ended.err
+    assert "process ended: The system's process ended (exit code 7" in ended.err
     assert "2/3" in ended.out
     ended = process("run", "q.csv", "--system", "app.py:broken", "--quiet", folder=folder)
     assert ended.code == 3

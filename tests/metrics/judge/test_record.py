@@ -114,5 +114,5 @@ def test_nobody_else_reads_or_writes_the_steps_in_the_evidence() -> None:
     # Replies to one step of ragas have a list of this name, which corrections read; so has a table of the run file.
     assert found == {
         "metrics/judge/corrections.py", "metrics/judge/record.py",
-        "metrics/ragas_faithfulness.py", "runs/record_pages.py",
+        "metrics/ragas_faithfulness.py", "runs/record_pages.py", "runs/salvage.py",
     }  # fmt: skip
