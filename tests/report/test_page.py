@@ -40,7 +40,7 @@ def test_tables_carry_intervals_and_counts_and_mark_what_was_published() -> None
 def test_failures_are_counted_by_cause_and_errors_by_kind_with_examples() -> None:
     text = text_of(render(small_run(200), SmallBenchmark()))
     assert "took a misleading passage" in text
-    assert re.search(r"timed out 2 rejection/zh/0\.2/00013 no complete reply within 120 s \(case 13\)", text)
+    assert re.search(r"timed out 2 zh:0/rejection/zh/0\.2 no complete reply within 120 s \(case 13\)", text)
 
 
 def test_a_worst_answer_shows_question_answer_reason_expected_and_labelled_passages() -> None:
