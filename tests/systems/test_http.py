@@ -367,13 +367,26 @@ async def test_an_error_within_a_stream_is_no_answer(kind: str, lines: list[str]
 
 
 @pytest.mark.parametrize(
-    ("body", "words"), [(b"", "is empty"), (b'{"answer": "\xff"}', "is no valid JSON"), (b'{"answer"', "no valid JSON")]
-)
+    ("body", "words"),
+    [(b"", "is empty"), (b'{"answer": "\xff"}', "is no valid JSON"), (b'{"answer"', "no valid JSON"),
+     (b"\xff\xfe\x00garbage\x80", "is neither JSON nor text in UTF-8"), (b"Caf\xe9", "neither JSON nor text in UTF-8")],
+)  # fmt: skip
 async def test_a_damaged_reply_is_no_answer(body: bytes, words: str) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.Response(body=body, content_type="application/json")
 
     with pytest.raises(BadReply, match=words):
+        await ask(handler)
+
+
+async def test_a_stream_in_another_encoding_is_no_answer() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write("data: 茶\n\n".encode("gbk"))
+        return response
+
+    with pytest.raises(BadReply, match=r"is neither JSON nor text in UTF-8\."):
         await ask(handler)
 
 

@@ -263,4 +263,6 @@ def _parsed(body: bytes, where: str) -> Any:
             raise BadReply(f"{where}: the reply is a web page. Check the address.") from None
         if text.lstrip().startswith("{"):
             raise BadReply(f"{where}: the reply is no valid JSON ({one_line(str(error))}).") from None
+        if text.encode() != body:
+            raise BadReply(f"{where}: the reply is neither JSON nor text in UTF-8.") from None
         return text

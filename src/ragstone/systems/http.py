@@ -234,8 +234,15 @@ async def _lines(reply: "aiohttp.ClientResponse", where: str, limit: int) -> Asy
         halved = chunk.endswith(b"\r")
         *lines, buffer = _LINE_END.split(buffer + rest)
         for line in lines:
-            yield line.decode("utf-8", "replace")
-    yield buffer.decode("utf-8", "replace")
+            yield _decoded(line, where)
+    yield _decoded(buffer, where)
+
+
+def _decoded(line: bytes, where: str) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise BadReply(f"{where}: the reply is neither JSON nor text in UTF-8.") from None
 
 
 def _documents(data: list[str]) -> list[Any]:
