@@ -54,11 +54,7 @@ class HttpCall:
         self.where = shown_url(url)
         self._url, self._method, self._options, self._header_option = url, method, options, header_option
         self._field = re.compile(rf"\{{({'|'.join(names)})\}}")
-        try:
-            self._body = json.loads(body)
-        except ValueError as error:
-            example = '{"question": "{question}"}'.replace("question", names[0])
-            raise UsageError(f"{body_option} is not JSON ({error}). Write it like {example}.") from None
+        self._body = body_template(body, body_option, names[0])
         text = url + (body if method != "GET" else "")
         self.uses = frozenset(name for name in names if f"{{{name}}}" in text)
         self._headers = {name: _header(name, value, header_option) for name, value in headers.items()}
@@ -165,6 +161,16 @@ class HttpCall:
         if status in (301, 302, 303, 307, 308, 404, 405):
             error.refuses_all = True
         return error
+
+
+def body_template(body: str, option: str, name: str) -> Any:
+    """The value of a JSON template. `option`: how the user spells it, `name`: what it should contain. Raises UsageError
+    for a text that is not JSON."""
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        example = '{"question": "{question}"}'.replace("question", name)
+        raise UsageError(f"{option} is not JSON ({error}). Write it like {example}.") from None
 
 
 def _inserted(value: Any) -> str:
