@@ -11,6 +11,7 @@ import pytest
 from tests.servers.threaded import ThreadedServer, serving
 
 import ragstone
+from ragstone.error_text import untranslated
 from ragstone.errors import UnknownName, UsageError
 from ragstone.runs import open_run
 from ragstone.systems.http import HttpTarget
@@ -95,6 +96,16 @@ def test_rag_over_documents_is_a_system(tmp_path: Path) -> None:
     result = ragstone.run(rows, RagTarget(tmp_path / "docs"), metrics="answer_match")
     assert result.summary["answer_match"]["mean"] == 1.0
     assert result.system == "rag(retriever=bm25, model=local/extractive, k=5)"
+
+
+def test_the_baseline_without_documents_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        ragstone.run(QUESTIONS, "local/extractive", metrics="answer_match", run=tmp_path / "a.run")
+    assert str(caught.value) == (
+        "local/extractive has no retriever. Name your documents instead: --corpus FOLDER asks it about them."
+    )
+    assert untranslated(str(caught.value), "zh") == []
+    assert not (tmp_path / "a.run").exists()
 
 
 def test_changed_code_starts_another_run_file(tmp_path: Path) -> None:

@@ -137,9 +137,7 @@ def check_gates(
     unfinished = any(plan.unfinished for plan in plans.values())
     unknown = sorted({gate.metric for gate in gates} - metrics)
     if unknown and (metrics or not unfinished):
-        raise UsageError(
-            f"The run has no scores of {unknown[0]!r}, which has a gate; available: {', '.join(sorted(metrics))}."
-        )
+        raise _no_scores(unknown[0], metrics)
     for (name, number), counts in counts_by_gate.items():
         if gates[number].where and not counts.total:
             check_selection(name, gates[number].where, (), values_by_name, empty=True)
@@ -147,6 +145,12 @@ def check_gates(
         _result(gates[number], name, counts, mode, min_coverage, only_system=len(systems) == 1)
         for (name, number), counts in counts_by_gate.items()
     ]
+
+
+def _no_scores(name: str, metrics: Iterable[str]) -> UsageError:
+    if names := ", ".join(sorted(metrics)):
+        return UsageError(f"The run has no scores of {name!r}, which has a gate; available: {names}.")
+    return UsageError(f"The run has no scores of {name!r}, which has a gate: it has no scores at all.")
 
 
 @dataclass
