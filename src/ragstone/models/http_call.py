@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password|credential", re.IGNORECASE)
-_HEADER_OPTION = "--header 'Authorization=Bearer $NAME'"
+HEADER_OPTION = "--header 'Authorization=Bearer $NAME'"
 
 
 class HttpCall:
@@ -47,7 +47,7 @@ class HttpCall:
 
     def __init__(
         self, url: str, options: ModelOptions, *, method: str, headers: Mapping[str, str], body: str,
-        names: Sequence[str], body_option: str = "--body", header_option: str = _HEADER_OPTION,
+        names: Sequence[str], body_option: str = "--body", header_option: str = HEADER_OPTION,
     ) -> None:  # fmt: skip
         check_address(url, header_option)
         self.where = shown_url(url)
