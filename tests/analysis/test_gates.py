@@ -254,6 +254,36 @@ def test_what_is_wrong_in_a_projects_thresholds_is_named(tmp_path: Path, text: s
         project_gates(tmp_path)
 
 
+def test_a_gate_on_a_run_without_scores_says_so() -> None:
+    with pytest.raises(UsageError) as caught:
+        check_gates(MemoryRun([record("q", {})]), [Gate("mrr", 0.5)])
+    assert str(caught.value) == "The run has no scores of 'mrr', which has a gate: it has no scores at all."
+    assert told(str(caught.value), "zh") == "运行中没有“mrr”的得分，却为它设了门槛：这次运行没有任何得分。"
+
+
+@pytest.mark.parametrize(
+    ("gates", "limit", "numbers"),
+    [("token_f1 = [{ min = 0.9 }, { min = 0.1 }]", "min", "0.9 and 0.1"),
+     ("token_f1 = [0.9, { min = 0.1 }]", "min", "0.9 and 0.1"),
+     ('token_f1 = [{ max = 0.9, where = { a = "1", b = "2" } }, { max = 0.8, where = { b = "2", a = 1 } }]', "max",
+      "0.9 and 0.8")],
+)  # fmt: skip
+def test_two_thresholds_of_a_metric_for_the_same_cases_are_refused(
+    tmp_path: Path, gates: str, limit: str, numbers: str
+) -> None:
+    (tmp_path / "ragstone.toml").write_text(f"[gates]\n{gates}\n")
+    with pytest.raises(DataError) as caught:
+        project_gates(tmp_path)
+    problem = f"field 'gates.token_f1': names {limit} of the same cases twice: {numbers}. Keep one of them."
+    assert str(caught.value).endswith(problem)
+    assert f"对同一批用例两次给出 {limit}：" in told(str(caught.value), "zh")
+
+
+def test_the_same_threshold_twice_is_one_gate(tmp_path: Path) -> None:
+    (tmp_path / "ragstone.toml").write_text("[gates]\ntoken_f1 = [{ min = 0.9 }, { min = 0.9 }]\n")
+    assert project_gates(tmp_path)[0] == [Gate("token_f1", 0.9)]
+
+
 def test_a_gate_can_name_an_element_of_a_rubric() -> None:
     def judged(status: str) -> Score:
         return Score.of(0.9, evidence={"rubric": {}, "elements": [{"id": "date", "status": status}]})

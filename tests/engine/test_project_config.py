@@ -224,3 +224,20 @@ def test_an_expression_of_a_table_that_is_not_jmespath_is_named_with_its_file(
     assert str(caught.value).startswith(begin)
     assert str(caught.value).endswith("). Write a path such as data.answer.")
     assert "请写成 data.answer 这样的路径。" in told(str(caught.value), "zh")
+
+
+@pytest.mark.parametrize(
+    ("table", "field", "example"),
+    [("url = 'http://a/'\nbody = '{'\n", "body", "question"),
+     ("python = 'app.py:ask'\nretrieve = { url = 'http://a/', body = 'query' }\n", "retrieve.body", "query")],
+)  # fmt: skip
+def test_a_body_that_is_not_json_is_named_with_file_and_field(
+    tmp_path: Path, table: str, field: str, example: str
+) -> None:
+    written(tmp_path, f"[systems.prod]\n{table}")
+    with pytest.raises(DataError) as caught:
+        configured_system("prod", tmp_path)
+    message = str(caught.value)
+    assert f"ragstone.toml, field 'systems.prod.{field}': body is not JSON (" in message
+    assert message.endswith(f'Write it like {{"{example}": "{{{example}}}"}}.')
+    assert "body 不是 JSON（" in told(message, "zh")

@@ -11,7 +11,11 @@ import pytest
 from tests.servers.threaded import ThreadedServer, serving
 
 import ragstone
+from ragstone.datasets.tabular.eval_data import read_data
+from ragstone.engine.judge_tools import Judging
+from ragstone.error_text import untranslated
 from ragstone.errors import UnknownName, UsageError
+from ragstone.evaluation.questions import plan_questions
 from ragstone.runs import open_run
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
@@ -95,6 +99,26 @@ def test_rag_over_documents_is_a_system(tmp_path: Path) -> None:
     result = ragstone.run(rows, RagTarget(tmp_path / "docs"), metrics="answer_match")
     assert result.summary["answer_match"]["mean"] == 1.0
     assert result.system == "rag(retriever=bm25, model=local/extractive, k=5)"
+
+
+def test_the_baseline_without_documents_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        ragstone.run(QUESTIONS, "local/extractive", metrics="answer_match", run=tmp_path / "a.run")
+    assert str(caught.value) == (
+        "local/extractive has no retriever. Name your documents instead: --corpus FOLDER asks it about them."
+    )
+    assert untranslated(str(caught.value), "zh") == []
+    assert not (tmp_path / "a.run").exists()
+
+
+@pytest.mark.parametrize(
+    ("system", "words"),
+    [("http://127.0.0.1:99999/x", "is not an address"), (HttpTarget("http:///x"), "is not an address"),
+     (HttpTarget("http://127.0.0.1:1/x", body="{"), "--body is not JSON")],
+)  # fmt: skip
+def test_a_request_that_cannot_be_sent_is_refused_with_the_plan(system: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        plan_questions(read_data(QUESTIONS), system, ["answer_match"], Judging.of(None))
 
 
 def test_changed_code_starts_another_run_file(tmp_path: Path) -> None:

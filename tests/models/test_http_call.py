@@ -6,10 +6,13 @@ import pytest
 from aiohttp import web
 from tests.systems.test_http import serving
 
+from ragstone.error_text import told, untranslated
 from ragstone.errors import Rejected, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.http_call import HttpCall, named_call
 from ragstone.models.nested_names import parse
+from ragstone.systems import open_system
+from ragstone.systems.rag import RAG_TEMPLATE
 
 OPTIONS = ModelOptions(attempts=1, deadline=10, timeout=5)
 
@@ -39,6 +42,30 @@ async def test_the_value_of_a_variable_is_in_no_error(monkeypatch: pytest.Monkey
         with pytest.raises(Rejected, match="status 400") as caught:
             await asked.ask({"texts": [], "kind": ""})
     assert "s3cret-token" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999/x", "http://", "http:///x", "http://a:0/", "http://[::1/x", "ftp://127.0.0.1/x"]
+)
+async def test_what_is_no_address_is_refused_before_anything_is_asked(url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        async with open_system(url, template=RAG_TEMPLATE):
+            pass
+    assert str(caught.value) == f"{url!r} is not an address. Write it like http://127.0.0.1:8000/ask."
+    assert told(str(caught.value), "zh") == f"“{url}”不是地址。请写成 http://127.0.0.1:8000/ask 这样。"
+
+
+async def test_half_a_character_is_sent_in_a_body_and_refused_in_an_address() -> None:
+    async with serving(echo) as url:
+        async with call(url) as asked:
+            reply = await asked.ask({"texts": ["a\ud83d"], "kind": "茶"})
+        async with call(url + "/?t={kind}") as asked:
+            with pytest.raises(Rejected) as caught:
+                await asked.ask({"texts": [], "kind": "a\ud83d"})
+    assert reply["body"] == {"t": ["a\ud83d"], "as": "a 茶"}
+    words = "the question has half a character (a lone surrogate), which no address can hold. Correct it in the data."
+    assert str(caught.value).endswith(f": {words}")
+    assert untranslated(words, "zh") == []
 
 
 @pytest.mark.parametrize(

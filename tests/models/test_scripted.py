@@ -109,6 +109,7 @@ async def test_a_broken_line_is_named_with_cause_and_next_step(
         ("absent.jsonl", "no such file. Name a file of recorded answers: scripted/FILE.jsonl."),
         (".", "is a folder. Name a file of recorded answers in it: scripted/FILE.jsonl."),
         ("latin.jsonl", "is not UTF-8 (byte 0). Save it as UTF-8."),
+        ("empty.jsonl", "has no recorded answers. Add a line with `contains` and `text`, or a `default`."),
         ("latin.jsonl/x", "cannot be read (Not a directory). Check the path and its permissions."),
     ],
 )
@@ -117,11 +118,13 @@ async def test_a_file_that_cannot_be_read_is_named_with_cause_and_next_step(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "latin.jsonl").write_bytes(b"\xff\xfe")
+    (tmp_path / "empty.jsonl").touch()
     with pytest.raises(UsageError) as caught:
         async with open_model(f"scripted/{name}"):
             pass
     assert str(caught.value).startswith(f"scripted/{name}")
     assert str(caught.value).endswith(words)
+    assert untranslated(str(caught.value), "zh") == []
     assert "Errno" not in str(caught.value)
     assert [text for text in untranslated(str(caught.value), "zh") if "Not a directory" not in text] == []
 

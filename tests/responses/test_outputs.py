@@ -216,6 +216,44 @@ def test_contexts_beside_stages_are_the_passages() -> None:
     assert response_of({"answer": "5", "stages": "three"}).steps == ()
 
 
+@pytest.mark.parametrize(
+    ("stages", "name", "value"),
+    [([1], "stages", "list [1]"), ({"fetch": ["a"], "bogus": ["b"]}, "stages.bogus", "list ['b']")],
+)
+def test_stages_that_are_none_are_an_error_and_not_left_out(stages: Any, name: str, value: str) -> None:
+    with pytest.raises(SystemFailed) as caught:
+        response_of({"answer": "5", "stages": stages})
+    assert caught.value.kind == "no_passages"
+    advice = "Return a dict with rewrite, fetch, rerank or prompt."
+    assert str(caught.value) == f"The system returned `{name}` as {value}, which is no stage. {advice}"
+    assert told(str(caught.value), "zh") == (
+        f"系统返回的 `{name}` 是 {value}，不是阶段。请返回含 rewrite、fetch、rerank 或 prompt 的字典。"
+    )
+
+
+def test_measures_beside_the_stages_are_left_out() -> None:
+    response = response_of({"answer": "5", "stages": {"fetch": ["Tea."], "fetch_ms": 12, "note": "warm"}})
+    assert texts_at(response, "fetch") == ["Tea."]
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [({"answer": "", "error": "boom"}, "boom"), ({"answer": " \n", "error": {"code": 7}}, '{"code": 7}'),
+     ({"error": "no\nindex"}, "no index")],
+)  # fmt: skip
+def test_an_error_beside_an_empty_answer_is_a_failure(returned: Any, words: str) -> None:
+    with pytest.raises(SystemFailed) as caught:
+        response_of(returned)
+    assert (caught.value.kind, str(caught.value)) == ("raised", f"The system reported an error: {words}")
+    assert told(str(caught.value), "zh") == f"系统报告了错误：{words}"
+
+
+@pytest.mark.parametrize("returned", [{"answer": "5", "error": "late"}, {"answer": "5", "error": None}])
+def test_an_answer_beside_an_error_is_the_answer(returned: Any) -> None:
+    assert response_of(returned).answer == "5"
+    assert response_of({**returned, "answer": "", "error": None}).answer == ""
+
+
 @pytest.mark.parametrize("value", [3, "a text", {"seconds": 2}])
 def test_a_stage_without_passages_is_named(value: Any) -> None:
     with pytest.raises(SystemFailed) as caught:
@@ -290,7 +328,11 @@ def test_an_empty_list_of_passages_is_a_search_that_found_nothing(value: Any, em
     [
         (5, "`contexts` as int 5"), (True, "`contexts` as bool True"), (b"a", "`contexts` as bytes b'a'"),
         (["a", 7], "`contexts[1]` as int 7"), ([None, "a"], "`contexts[0]` as None"),
-        ((0.5,), "`contexts[0]` as float 0.5"),
+        ((0.5,), "`contexts[0]` as float 0.5"), ([["a", "b"], ["c"]], "`contexts[0]` as list ['a', 'b']"),
+        ({"a": "b"}, "`contexts` as dict {'a': 'b'}"), (["a", {"foo": 1}], "`contexts[1]` as dict {'foo': 1}"),
+        ([{"text": 5, "id": {"x": 1}}], "`contexts[0]` as dict {'text': 5, 'id': {'x': 1}}"),
+        ([{"document": {"page_content": "abc"}}], "`contexts[0]` as dict {'document': {'page_content': 'abc'}}"),
+        ([("a", "b")], "`contexts[0]` as tuple ('a', 'b')"), ([object()], "`contexts[0]` as object"),
     ],
 )  # fmt: skip
 def test_contexts_that_are_no_passages_are_an_error_and_not_left_out(contexts: Any, words: str) -> None:

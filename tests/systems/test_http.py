@@ -194,6 +194,21 @@ async def test_the_stages_of_a_reply_are_kept(paths: dict[str, Any]) -> None:
     assert [one.text for one in passages_at(given, "prompt") or ()] == ["b1"]
 
 
+@pytest.mark.parametrize("paths", [{}, {"answer": "answer", "contexts": "contexts"}])
+async def test_an_error_beside_an_empty_answer_is_not_a_wrong_answer(paths: dict[str, Any]) -> None:
+    with pytest.raises(SystemFailed, match=r"^The system reported an error: boom$") as caught:
+        await ask(replying({"answer": "", "error": "boom", "contexts": []}), **paths)
+    assert caught.value.kind == "raised"
+
+
+async def test_a_hit_without_a_text_is_no_passage() -> None:
+    reply = replying({"answer": "x", "hits": [{"text": "a"}, {"document": {"page_content": "b"}}]})
+    with pytest.raises(SystemFailed, match=r"`contexts\[1\]` as dict .*which is no passage"):
+        await ask(reply, contexts="hits")
+    response = await ask(replying({"answer": "x", "hit": {"text": "a"}}), contexts="hit")
+    assert [one.text for one in response.passages] == ["a"]
+
+
 async def test_a_reply_that_is_plain_text_is_the_answer() -> None:
     async def text(_: web.Request) -> web.Response:
         return web.Response(text="just text")
@@ -367,13 +382,26 @@ async def test_an_error_within_a_stream_is_no_answer(kind: str, lines: list[str]
 
 
 @pytest.mark.parametrize(
-    ("body", "words"), [(b"", "is empty"), (b'{"answer": "\xff"}', "is no valid JSON"), (b'{"answer"', "no valid JSON")]
-)
+    ("body", "words"),
+    [(b"", "is empty"), (b'{"answer": "\xff"}', "is no valid JSON"), (b'{"answer"', "no valid JSON"),
+     (b"\xff\xfe\x00garbage\x80", "is neither JSON nor text in UTF-8"), (b"Caf\xe9", "neither JSON nor text in UTF-8")],
+)  # fmt: skip
 async def test_a_damaged_reply_is_no_answer(body: bytes, words: str) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.Response(body=body, content_type="application/json")
 
     with pytest.raises(BadReply, match=words):
+        await ask(handler)
+
+
+async def test_a_stream_in_another_encoding_is_no_answer() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write("data: 茶\n\n".encode("gbk"))
+        return response
+
+    with pytest.raises(BadReply, match=r"is neither JSON nor text in UTF-8\."):
         await ask(handler)
 
 

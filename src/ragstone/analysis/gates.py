@@ -143,9 +143,7 @@ def check_gates(
     unfinished = any(plan.unfinished for plan in plans.values())
     unknown = sorted({gate.metric for gate in gates} - metrics)
     if unknown and (metrics or not unfinished):
-        raise UsageError(
-            f"The run has no scores of {unknown[0]!r}, which has a gate; available: {', '.join(sorted(metrics))}."
-        )
+        raise _no_scores(unknown[0], metrics)
     for (name, number), counts in counts_by_gate.items():
         if gates[number].where and not counts.total:
             check_selection(name, gates[number].where, (), values_by_name, empty=True)
@@ -169,6 +167,12 @@ def _names(run: Run, samples: set[str], system: str | None) -> Mapping[str, str]
             if not unnamed:
                 break
     return names
+
+
+def _no_scores(name: str, metrics: Iterable[str]) -> UsageError:
+    if names := ", ".join(sorted(metrics)):
+        return UsageError(f"The run has no scores of {name!r}, which has a gate; available: {names}.")
+    return UsageError(f"The run has no scores of {name!r}, which has a gate: it has no scores at all.")
 
 
 @dataclass

@@ -95,14 +95,21 @@ def _field(path: Path) -> str:
 def _read(path: Path, table: Any, meta: Mapping[str, Any] | None) -> tuple[list[Gate], dict[str, Any]]:
     if table != {}:
         check_value(path, _field(path), table, TABLE)
-    gates = [
-        gate
-        for name, value in table.items()
-        if name != "settings"
-        for limits in ((value or [{}]) if isinstance(value, list) else [value])
-        for gate in _gates_of_metric(path, name, limits, meta)
-    ]
-    return gates, _settings(path, table["settings"]) if "settings" in table else {}
+    gates: dict[tuple[Any, ...], Gate] = {}
+    for name, value in table.items():
+        if name == "settings":
+            continue
+        for limits in (value or [{}]) if isinstance(value, list) else [value]:
+            for gate in _gates_of_metric(path, name, limits, meta):
+                first = gates.setdefault((name, gate.side, *sorted(gate.where.items())), gate).threshold
+                if first != gate.threshold:
+                    limit = "min" if gate.side == "under" else "max"
+                    raise DataError(
+                        path,
+                        f"names {limit} of the same cases twice: {first} and {gate.threshold}. Keep one of them.",
+                        field=f"{_field(path)}.{name}",
+                    )
+    return [*gates.values()], _settings(path, table["settings"]) if "settings" in table else {}
 
 
 def _gates_of_metric(path: Path, name: str, limits: Any, meta: Mapping[str, Any] | None) -> Iterator[Gate]:

@@ -45,7 +45,7 @@ from typing import Any
 from ragstone.engine.config_values import TABLE, TEXT, TEXT_OR_TABLE, TEXTS, check_value
 from ragstone.engine.trust import TRUST, is_named, require_trust
 from ragstone.errors import DataError, UnknownName, UsageError
-from ragstone.models.http_call import compiled_path
+from ragstone.models.http_call import body_template, compiled_path
 from ragstone.models.nested_names import HTTP, Spec
 from ragstone.registry import is_place
 from ragstone.storage import FormatError, parse_toml
@@ -200,7 +200,7 @@ def _system(table: dict[str, Any], path: Path, field: str, name: str) -> str | H
 
 def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> HttpTarget:
     known = [item.name for item in dataclasses.fields(HttpTarget)]
-    _check_http(table, path, field, known, ("python", "corpus", "retrieve"))
+    _check_http(table, path, field, known, ("python", "corpus", "retrieve"), asked="question")
     if "url" not in table:
         raise DataError(path, "it names no system: add url = …, python = … or corpus = ….", field=field)
     for key in ("answer", "contexts", "ids", "usage"):
@@ -213,7 +213,7 @@ def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> Ht
 
 def _http_retriever(table: dict[str, Any], path: Path, field: str) -> str:
     """The name `http(…)` of a retriever behind an address."""
-    _check_http(table, path, field, _HTTP_RETRIEVER)
+    _check_http(table, path, field, _HTTP_RETRIEVER, asked="query")
     if "url" not in table:
         raise DataError(path, "it names no address: add url = ….", field=field)
     options = {key: value if isinstance(value, str) else json.dumps(value) for key, value in table.items()}
@@ -221,10 +221,11 @@ def _http_retriever(table: dict[str, Any], path: Path, field: str) -> str:
 
 
 def _check_http(
-    table: dict[str, Any], path: Path, field: str, known: Sequence[str], others: Sequence[str] = ()
+    table: dict[str, Any], path: Path, field: str, known: Sequence[str], others: Sequence[str] = (), *, asked: str
 ) -> None:
-    """Takes the list `variables` out of the table. Raises UsageError for an entry that is not `known` (`others` may
-    stand in such a table, too), a value of another type, and a header that names a variable that is not listed."""
+    """Takes the list `variables` out of the table. `asked`: the name of what is asked in a body. Raises UsageError for
+    an entry that is not `known` (`others` may stand in such a table, too), a value of another type, a body that is not
+    JSON, and a header that names a variable that is not listed."""
     listed = table.pop("variables", None)
     if listed is not None:
         check_value(path, f"{field}.variables", listed, TEXTS)
@@ -232,6 +233,11 @@ def _check_http(
         if key not in known:
             raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, [*known, *others])}")
         check_value(path, f"{field}.{key}", value, TABLE if key == "headers" else TEXT)
+    if "body" in table:
+        try:
+            body_template(table["body"], "body", asked)
+        except UsageError as error:
+            raise DataError(path, str(error), field=f"{field}.body") from None
     for header, value in table.get("headers", {}).items():
         check_value(path, f"{field}.headers.{header}", value, TEXT)
         _check_variables(path, field, listed, [value])

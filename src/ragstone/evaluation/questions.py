@@ -17,6 +17,7 @@ from ragstone.engine.judge_tools import Judging
 from ragstone.engine.project_config import asked_system
 from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_info import prices_and_gates
+from ragstone.errors import UsageError
 from ragstone.evaluation.evaluate import EvalResult, check_columns, default_metrics
 from ragstone.evaluation.extension import Extension, extension_of
 from ragstone.evaluation.gold_documents import with_gold_documents
@@ -27,6 +28,7 @@ from ragstone.prices import read_price
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.systems import check_system, system_settings
 from ragstone.systems.rag import RagTarget
+from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import NO_ANSWER, Embedder, Metric, Model
 
 
@@ -60,6 +62,10 @@ def plan_questions(
     """Checks everything that can be checked before the system is opened. Raises UsageError. `by_shape`: see
     `with_gold_documents`."""
     check_system(system)
+    if (system.system if isinstance(system, SystemTarget) else system) == "local/extractive":
+        raise UsageError(
+            "local/extractive has no retriever. Name your documents instead: --corpus FOLDER asks it about them."
+        )
     if data_language:
         checked_language(data_language)
     check_columns(data, group_by)

@@ -35,6 +35,10 @@ _EXAMPLES = {"model": "local/smollm2", "embedder": "local/e5-small"}
 def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str]:
     """The source and the name within it. Raises `UsageError`, with the nearest spelling if there is one."""
     provider, slash, model = name.partition("/")
+    if provider.endswith(":") and model.startswith("/") and not is_http(name):
+        from ragstone.models.http_call import no_address  # noqa: PLC0415
+
+        raise no_address(name)
     if slash and model:
         return PROVIDERS.get(provider), model
     if provider in PROVIDERS:

@@ -12,8 +12,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote, urlsplit
 
-import msgspec
-
 from ragstone.errors import BadReply, ModelError, RateLimited, Rejected, ServerFault, Unauthorized, UsageError
 from ragstone.models.endpoint import limiter_for, patience_for
 from ragstone.models.http_errors import one_line, out_of_credit, retry_after_seconds, transport_error
@@ -23,6 +21,7 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.refusals import Refusals
 from ragstone.models.reply_body import read_body
 from ragstone.models.retry import retrying
+from ragstone.models.wire import encode
 from ragstone.text.redaction import secrets_of, shown_url
 
 T = TypeVar("T")
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password|credential", re.IGNORECASE)
-_HEADER_OPTION = "--header 'Authorization=Bearer $NAME'"
+HEADER_OPTION = "--header 'Authorization=Bearer $NAME'"
 
 
 class HttpCall:
@@ -48,17 +47,13 @@ class HttpCall:
 
     def __init__(
         self, url: str, options: ModelOptions, *, method: str, headers: Mapping[str, str], body: str,
-        names: Sequence[str], body_option: str = "--body", header_option: str = _HEADER_OPTION,
+        names: Sequence[str], body_option: str = "--body", header_option: str = HEADER_OPTION,
     ) -> None:  # fmt: skip
         check_address(url, header_option)
         self.where = shown_url(url)
         self._url, self._method, self._options, self._header_option = url, method, options, header_option
         self._field = re.compile(rf"\{{({'|'.join(names)})\}}")
-        try:
-            self._body = json.loads(body)
-        except ValueError as error:
-            example = '{"question": "{question}"}'.replace("question", names[0])
-            raise UsageError(f"{body_option} is not JSON ({error}). Write it like {example}.") from None
+        self._body = body_template(body, body_option, names[0])
         text = url + (body if method != "GET" else "")
         self.uses = frozenset(name for name in names if f"{{{name}}}" in text)
         self._headers = {name: _header(name, value, header_option) for name, value in headers.items()}
@@ -113,7 +108,7 @@ class HttpCall:
         url = self._address(values)
         options = {**self._request_options, "headers": {**self._request_options.get("headers", {}), **self._headers}}
         if self._method != "GET":
-            options["data"] = msgspec.json.encode(self._filled(self._body, values))
+            options["data"] = encode(self._filled(self._body, values))
         started = time.perf_counter()
         try:
             async with self._session.request(self._method, url, **options) as reply:
@@ -121,6 +116,8 @@ class HttpCall:
                     return await read(reply, started)
                 body = await read_body(reply, self._options.reply_bytes, self.where)
                 raise self._status_error(reply.status, reply.headers, body)
+        except aiohttp.InvalidURL:
+            raise Rejected(f"{self.where}: this is not an address. Check the address.") from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise transport_error(self.where, error) from None
 
@@ -129,7 +126,13 @@ class HttpCall:
         start, mark, parameters = self._url.partition("?")
         kept = [part for part in parameters.split("&") if not self._is_missing(part.partition("=")[2], values)]
         template = start + (mark if kept else "") + "&".join(kept)
-        return self._field.sub(lambda match: quote(_inserted(values[match[1]]), safe=""), template)
+        try:
+            return self._field.sub(lambda match: quote(_inserted(values[match[1]]), safe=""), template)
+        except UnicodeEncodeError:
+            raise Rejected(
+                f"{self.where}: the question has half a character (a lone surrogate), which no address can hold. "
+                "Correct it in the data."
+            ) from None
 
     def _filled(self, template: Any, values: Mapping[str, Any]) -> Any:
         """The template with the values in place of their names, in one pass: a value that contains a name stays.
@@ -167,6 +170,16 @@ class HttpCall:
         return error
 
 
+def body_template(body: str, option: str, name: str) -> Any:
+    """The value of a JSON template. `option`: how the user spells it, `name`: what it should contain. Raises UsageError
+    for a text that is not JSON."""
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        example = '{"question": "{question}"}'.replace("question", name)
+        raise UsageError(f"{option} is not JSON ({error}). Write it like {example}.") from None
+
+
 def _inserted(value: Any) -> str:
     """A value as part of a longer text."""
     return "" if value is None else json.dumps(value) if isinstance(value, bool) else str(value)
@@ -193,13 +206,21 @@ def named_call(spec: Spec, options: ModelOptions, *, names: Sequence[str], body:
     )  # fmt: skip
 
 
+def no_address(url: str) -> UsageError:
+    """The error for a text in place of an address."""
+    return UsageError(f"{shown_url(url)!r} is not an address. Write it like http://127.0.0.1:8000/ask.")
+
+
 def check_address(url: str, advice: str) -> None:
-    """Raises UsageError for an address with a user name, password or key. `advice`: where a key belongs."""
+    """Raises UsageError for an address without a host or with an impossible port, and for one with a user name,
+    password or key. `advice`: where a key belongs."""
     try:
         parts = urlsplit(url)
+        if not parts.hostname or parts.port == 0:
+            raise ValueError
         secret = bool(parts.password or parts.username or secrets_of(url))
     except ValueError:
-        raise UsageError(f"{shown_url(url)!r} is not an address.") from None
+        raise no_address(url) from None
     if secret:
         raise UsageError(
             f"{shown_url(url)}: an address must not contain a password or key. Put it into an environment variable and "
@@ -263,4 +284,6 @@ def _parsed(body: bytes, where: str) -> Any:
             raise BadReply(f"{where}: the reply is a web page. Check the address.") from None
         if text.lstrip().startswith("{"):
             raise BadReply(f"{where}: the reply is no valid JSON ({one_line(str(error))}).") from None
+        if text.encode() != body:
+            raise BadReply(f"{where}: the reply is neither JSON nor text in UTF-8.") from None
         return text

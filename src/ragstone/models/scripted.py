@@ -111,6 +111,11 @@ def load_script(path: str | Path) -> Script:
                 )
                 raise DataError(path, problem, line=number, advice="Correct or delete the line.")
 
+    if not exact and not contains and default is None:
+        raise UsageError(
+            f"scripted/{path} has no recorded answers. Add a line with `contains` and `text`, or a `default`."
+        )
+
     def script(request: Request) -> ScriptedReply:
         if (reply := exact.get(to_json(request))) is not None:
             return reply

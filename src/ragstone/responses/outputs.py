@@ -8,6 +8,7 @@ and DSPy need no import for this, because their objects have fields of these nam
 
 import dataclasses
 import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,6 +44,7 @@ _STAGES = {
     "prompt": ("prompt", "prompted"),
 }
 _LONGEST_PROBE = 200  # characters of a passage that are looked for in the prompt
+_LONGEST_ERROR = 1000  # characters
 _INPUT_TOKENS = ("prompt_tokens", "input_tokens")
 _OUTPUT_TOKENS = ("completion_tokens", "output_tokens")
 
@@ -114,6 +116,7 @@ def _read(value: Any, asked: str) -> Response:
             answer, source = _answer(inner), inner
             if answer is not None:
                 break
+    check_error(answer, fields)
     if answer is None:
         known = ", ".join(map(str, list(fields)[:10])) or "none"
         name = next((name for name in _ANSWERS if isinstance(fields.get(name), bool | int | float | bytes)), None)
@@ -129,7 +132,10 @@ def _read(value: Any, asked: str) -> Response:
             f"with `answer` and `contexts`.",
         )
     for part in (source, fields):
-        check_contexts(part.get("contexts"))
+        contexts = part.get("contexts")
+        if isinstance(contexts, Mapping) and contexts and not any(name in contexts for name in _PASSAGES):
+            raise _no_passage("contexts", contexts)
+        check_contexts(contexts)
     sources = [source, *_inner(source), fields, *_inner(fields)]
     passages = _first_passages(sources)
     steps, last = _stages(fields.get("stages"), passages, asked)
@@ -138,24 +144,35 @@ def _read(value: Any, asked: str) -> Response:
     return Response(answer, found, steps=steps, usage=_usage(fields), empty_retrieval=nothing)
 
 
+def check_error(answer: str | None, fields: Mapping[str, Any]) -> None:
+    """Raises SystemFailed for an `error` beside an answer that is missing or empty: the system failed and says why."""
+    if (answer and answer.strip()) or not (error := fields.get("error")):
+        return
+    text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False, default=str)
+    raise SystemFailed("raised", f"The system reported an error: {' '.join(text.split())[:_LONGEST_ERROR]}")
+
+
 def check_contexts(value: Any) -> None:
     """Raises SystemFailed for `contexts` that are no passages: the name is ours, so nothing else is meant by it."""
-    problem = ""
     if isinstance(value, bool | int | float | bytes):
-        problem = f"`contexts` as {_shown(value)}"
-    elif isinstance(value, list | tuple):
-        wrong = (
-            (at, item) for at, item in enumerate(value) if item is None or isinstance(item, bool | int | float | bytes)
-        )
-        problem = next((f"`contexts[{at}]` as {_shown(item)}" for at, item in wrong), "")
-    if problem:
-        raise SystemFailed(
-            "no_passages", f"The system returned {problem}, which is no passage. Return a list of texts or documents."
-        )
+        raise _no_passage("contexts", value)
+    for at, item in enumerate(value) if isinstance(value, list | tuple) else ():
+        if not isinstance(item, str) and _passage(item) is None:
+            raise _no_passage(f"contexts[{at}]", item)
+
+
+def _no_passage(name: str, value: Any) -> SystemFailed:
+    return SystemFailed(
+        "no_passages",
+        f"The system returned `{name}` as {_shown(value)}, which is no passage. Return a list of texts or documents.",
+    )
 
 
 def _shown(value: Any) -> str:
-    return "None" if value is None else f"{type(value).__name__} {str(value)[:40]}"
+    if value is None:
+        return "None"
+    plain = isinstance(value, bool | int | float | bytes | list | tuple | Mapping)
+    return f"{type(value).__name__} {str(value)[:40]}" if plain else type(value).__name__
 
 
 def _is_empty_list(fields: Mapping[str, Any], name: str) -> bool:
@@ -167,6 +184,7 @@ def _stages(value: Any, passages: Sequence[Passage], asked: str) -> tuple[tuple[
     """The steps in a mapping of stages, and the passages of the last one. A prompt that is a text has those of the
     passages before it, or of `passages`, that it contains, as far as it does."""
     steps, last = list[Step](), tuple(passages)
+    _check_stages(value)
     for name, spellings in _STAGES.items() if isinstance(value, Mapping) else ():
         output = next((value[spelling] for spelling in spellings if value.get(spelling) is not None), None)
         if output is None:
@@ -180,6 +198,21 @@ def _stages(value: Any, passages: Sequence[Passage], asked: str) -> tuple[tuple[
             last, shown = tuple(passage for passage, _ in parts), tuple(shortened(*part) for part in parts)
         steps.append(Step(name, output=[msgspec.to_builtins(passage) for passage in shown]))
     return tuple(steps), last
+
+
+def _check_stages(value: Any) -> None:
+    """Raises SystemFailed for a list in place of the mapping, and for one under a name that no stage has."""
+    wrong = {"stages": value} if isinstance(value, list | tuple) and value else {}
+    if isinstance(value, Mapping):
+        known = {spelling for spellings in _STAGES.values() for spelling in spellings}
+        lists = {str(name): output for name, output in value.items() if isinstance(output, list | tuple)}
+        wrong = {f"stages.{name}": output for name, output in lists.items() if name not in known}
+    for name, output in wrong.items():
+        raise SystemFailed(
+            "no_passages",
+            f"The system returned `{name}` as {_shown(output)}, which is no stage. Return a dict with rewrite, fetch, "
+            "rerank or prompt.",
+        )
 
 
 def probe(passage: Passage) -> str:

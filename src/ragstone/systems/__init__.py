@@ -117,7 +117,10 @@ async def _opened(
 
 
 def check_system(system: Any) -> None:
-    """Raises UsageError for a name that no system can have. Opens nothing and needs no key."""
+    """Raises UsageError for a name that no system can have, and for an address or a body that cannot be asked. Opens
+    nothing and needs no key."""
+    from ragstone.models.http_call import HEADER_OPTION, body_template, check_address  # noqa: PLC0415
+    from ragstone.systems.http import HttpTarget  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget  # noqa: PLC0415
     from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
 
@@ -125,6 +128,11 @@ def check_system(system: Any) -> None:
         check_system(system.system)
     elif isinstance(system, RagTarget):
         check_system(system.model)
+    elif isinstance(system, HttpTarget):
+        check_address(system.url, HEADER_OPTION)
+        body_template(system.body, "--body", "question")
+    elif isinstance(system, str) and is_address(system):
+        check_address(system, HEADER_OPTION)
     elif isinstance(system, str) and system not in _BUILT_IN and not is_registered(system):
         _check_is_no_file(system)
         check_model_name(system)

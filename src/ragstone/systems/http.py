@@ -22,7 +22,7 @@ from ragstone.errors import BadReply, ServerFault, SystemFailed
 from ragstone.models.http_call import HttpCall, compiled_path
 from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
-from ragstone.responses.outputs import check_contexts, found_passages, passages_of, response_of
+from ragstone.responses.outputs import check_contexts, check_error, found_passages, passages_of, response_of
 from ragstone.responses.stages import FIRST_TOKEN, passages_at, search_response, stage_step
 from ragstone.systems.accepted import check_accepted
 from ragstone.text.redaction import shown_url
@@ -145,6 +145,8 @@ class HttpSystem:
     def _response(self, reply: Any, asked: str, answer: str | None = None) -> Response:
         if self.target.answer and answer is None:
             value = self._answer(reply)
+            if isinstance(reply, dict):
+                check_error(value if isinstance(value, str) else None, reply)
             if not isinstance(value, str):
                 raise SystemFailed("no_answer", f"The reply has no text at {self.target.answer!r}: {_shown(reply)}")
             answer = value
@@ -166,6 +168,7 @@ class HttpSystem:
 
     def _passages(self, reply: Any) -> tuple[Passage, ...]:
         contexts = self._contexts(reply) or self._echoed(reply)
+        contexts = [contexts] if isinstance(contexts, dict) else contexts
         check_contexts(contexts)
         contexts = contexts if isinstance(contexts, list) else [] if contexts is None else [contexts]
         ids = self._ids(reply) if self.target.ids else None
@@ -234,8 +237,15 @@ async def _lines(reply: "aiohttp.ClientResponse", where: str, limit: int) -> Asy
         halved = chunk.endswith(b"\r")
         *lines, buffer = _LINE_END.split(buffer + rest)
         for line in lines:
-            yield line.decode("utf-8", "replace")
-    yield buffer.decode("utf-8", "replace")
+            yield _decoded(line, where)
+    yield _decoded(buffer, where)
+
+
+def _decoded(line: bytes, where: str) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise BadReply(f"{where}: the reply is neither JSON nor text in UTF-8.") from None
 
 
 def _documents(data: list[str]) -> list[Any]:

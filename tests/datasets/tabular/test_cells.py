@@ -295,6 +295,9 @@ def test_ragas_messages_and_a_reply_at_the_end() -> None:
         (["x"], "message 1 is a text; expected an object"),
         ([{"role": "user", "content": {}}], "as the content of message 1"),
         ({"a": 1}, "found an object; expected the question"),
+        (5, "found a number; expected the question"),
+        (np.float64(0.5), "found a number; expected the question"),
+        (True, "found true or false; expected the question"),
         ([], "no message is the user's"),
     ],
 )

@@ -464,6 +464,14 @@ def test_a_file_that_is_deleted_between_its_two_readings_is_one_line(tmp_path: P
         list(rows)
 
 
+@pytest.mark.parametrize(("question", "found"), [("5", "a number"), ("true", "true or false")])
+def test_a_question_that_is_no_text_is_refused_with_row_and_field(tmp_path: Path, question: str, found: str) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(f'{{"question": "Who?", "answer": "x"}}\n{{"question": {question}, "answer": "x"}}\n')
+    with pytest.raises(DataError, match=rf"line 2, field 'question': found {found}; expected the question"):
+        read_eval_data(path)
+
+
 @pytest.mark.parametrize(
     "rows",
     [

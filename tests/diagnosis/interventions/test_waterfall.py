@@ -18,6 +18,7 @@ from ragstone.diagnosis.interventions.tables import tables_of
 from ragstone.diagnosis.interventions.waterfall import STEP_OF, STEPS, bar_of, waterfall
 from ragstone.display import Summary
 from ragstone.messages import messages
+from ragstone.types import Score
 
 _WORDS = messages("ragstone.diagnosis.interventions.summary", "en")
 _OUTCOMES = st.sampled_from(["right", "wrong", "refused", None])
@@ -198,3 +199,25 @@ def test_a_step_that_may_be_chance_is_said_to_be_one(righted: int, *, said: bool
     records = [item_of(f"q{n}", lost if n < righted else stay, at="", in_index="yes") for n in range(20)]
     items = of_questions(records, takes=frozenset({"repeat", "passages"}), gates=None, sure=False)
     assert (_WORDS["chance"] in summary_of(items, "s").notes) == said
+
+
+@pytest.mark.parametrize(("language", "none", "not_measured"), [("en", "No answer was wrong", "not measured"),
+                                                               ("zh", "没有答错的问题", "未测量")])  # fmt: skip
+def test_without_a_scored_answer_nothing_is_said_to_be_right_or_wrong(
+    language: str, none: str, not_measured: str
+) -> None:
+    failed = {"correctness": Score.failed("bad_reply: no JSON")}
+    records = [
+        {name: replace(record, scores=failed) for name, record in item_of(f"q{n}", {"as_is": "right"}).items()}
+        for n in range(3)
+    ]
+    items = of_questions(records, takes=frozenset(), gates=None, sure=False)
+    summary = summary_of(items, "s", language=language)
+    assert none not in summary.verdict
+    assert "3" in summary.verdict
+    assert "%" not in summary.verdict
+    assert {bar.text for bar in summary.bars} == {not_measured}
+    table = next(table for table in tables_of({"s": items}, language=language) if table.id.endswith("waterfall"))
+    assert table.rows[0].cells[-1].text == not_measured
+    healthy = of_questions([*records, item_of("r", {"as_is": "right"})], takes=frozenset(), gates=None, sure=False)
+    assert none in summary_of(healthy, "s", language=language).verdict

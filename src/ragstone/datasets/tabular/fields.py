@@ -134,6 +134,9 @@ class Conversation:
         self.question, self.history, self.reply, self.tools = question, history, reply, tools
 
 
+_QUESTION = "the question, a text or a list of messages"
+
+
 def conversation(value: Any) -> Conversation:
     """The question in a cell: a text, or a list of messages whose last user message is the question. Raises
     CellError."""
@@ -141,8 +144,10 @@ def conversation(value: Any) -> Conversation:
     if isinstance(value, str) and value.lstrip()[:2] == "[{":
         messages = listed(value)
         value = messages if isinstance(messages, list) and all(isinstance(turn, dict) for turn in messages) else value
+    if isinstance(value, bool | int | float) and not is_missing(value):
+        raise CellError(f"found {kind_of(value)}; expected {_QUESTION}.")
     if not isinstance(value, list):
-        return Conversation(text(value, "the question, a text or a list of messages"))
+        return Conversation(text(value, _QUESTION))
     turns: list[Turn] = []
     tools = 0
     for place, message in enumerate(value, 1):

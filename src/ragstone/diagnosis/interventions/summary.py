@@ -93,7 +93,7 @@ class _Summary:
         """The bar that has most wrong answers; several where they have the same number."""
         counts = {bar: n for bar, n in self.sizes.items() if bar != "unknown"}
         if not counts:
-            if not self.wrong:
+            if not self.wrong and any(is_scored(item) for item in self.items):
                 yield self.words["none_wrong"]
             return
         most = max(counts.values())
@@ -110,7 +110,10 @@ class _Summary:
 
     def _bars(self, fall: Waterfall) -> Iterator[Bar]:
         n, level = fall.as_is.n or 1, fall.as_is.value or 0.0
-        yield Bar(self.words["bar_as_is"], 0.0, level, "level", f"{100 * level:.0f}%")
+        if fall.as_is.value is None:
+            yield Bar(self.words["bar_as_is"], 0.0, 0.0, "unmeasured", self.words["bar_unmeasured"])
+        else:
+            yield Bar(self.words["bar_as_is"], 0.0, level, "level", f"{100 * level:.0f}%")
         if fall.luck:
             lucky = len(fall.luck) / n
             yield Bar(self.words["bar_luck"], level, level - lucky, "loss", f"{100 * lucky:.0f}%", "luck")

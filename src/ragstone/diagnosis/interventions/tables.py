@@ -75,7 +75,7 @@ class _DiagnosisTables(TableWriter):
         notes = [self.words["waterfall_note"]]
         for system, items in self.systems.items():
             fall, key = waterfall(items), self._key(system)
-            rows.append(row(*key, self.words["as_is"], "", "", fall.as_is.cell("%")))
+            rows.append(row(*key, self.words["as_is"], "", "", fall.as_is.cell("%", empty=self.words["not_measured"])))
             rows += [
                 row(
                     *key, self.words[f"step_{step.name}"], str(len(step.lost)), self._measured(step.gain, step.missing),
