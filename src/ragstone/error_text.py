@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from ragstone.messages import error_texts
+from ragstone.messages import error_texts, messages
 
 _PLACE = re.compile(r"\{(\w+)(?:![rs])?\}")
 # What these places hold is translated, too; all others hold names, paths and numbers, which stay as they are.
@@ -132,7 +132,16 @@ def _changes(english: str, texts: Mapping[str, str]) -> str:
 @cache
 def _sentences(language: str) -> list[tuple[str, str]]:
     """English sentences and their translations, the most specific first."""
-    return sorted(error_texts(language)["sentences"].items(), key=lambda pair: -len(_PLACE.sub("", pair[0])))
+    pairs = {**_problems_of_replies(language), **error_texts(language)["sentences"]}
+    return sorted(pairs.items(), key=lambda pair: -len(_PLACE.sub("", pair[0])))
+
+
+def _problems_of_replies(language: str) -> dict[str, str]:
+    """What is wrong with a judge's reply, which failures hold. Those that begin with a place could be anything."""
+    english, other = (messages("ragstone.metrics.judge.problems", one) for one in ("en", language))
+    others = messages("ragstone.metrics.judge", "en")
+    keys = [key for key in english if key not in others and not key.startswith("kind_")]
+    return {english[key]: other[key] for key in keys if re.match(r"\w+ \w", english[key])}
 
 
 @cache

@@ -16,11 +16,11 @@ def noted(key: str, value: str) -> str:
 
 OPTION = "UPDATE meta SET value = json_set(value, '$.{}', json('{}')) WHERE key = 'options'"
 ALTERED = {
-    "options": (noted("options", "[1]"), "its options cannot be read"),
-    "question": (noted("question", "null"), "its question cannot be read"),
-    "metrics": (noted("metrics", "[7]"), "its metrics cannot be read"),
-    "better": (noted("better", "[7]"), "its better cannot be read"),
-    "warnings": (noted("warnings", "[{}]"), "its warnings cannot be read"),
+    "options": (noted("options", "[1]"), "its entry 'options' cannot be read"),
+    "question": (noted("question", "null"), "its entry 'question' cannot be read"),
+    "metrics": (noted("metrics", "[7]"), "its entry 'metrics' cannot be read"),
+    "better": (noted("better", "[7]"), "its entry 'better' cannot be read"),
+    "warnings": (noted("warnings", "[{}]"), "its entry 'warnings' cannot be read"),
     "system": ("UPDATE systems SET system_id = '\\q' || rowid", "is not the key of a name"),
 }
 

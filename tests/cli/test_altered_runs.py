@@ -127,10 +127,41 @@ def test_scores_that_cannot_be_are_refused_with_cause_and_next_step(
         assert told.out == "" or command[0] == "export"  # which streams what it has read
         assert "a.run: the file is damaged: " in told.err
         assert words in told.err
-        assert told.err.strip().endswith("Restore the file from a copy, or make the run anew with another --run.")
+        assert told.err.strip().endswith(
+            "Restore the file from a copy, or save what can be read: ragstone merge a.run -o NEW.run --recover."
+        )
     chinese = ragstone("show", "a.run", "--language", "zh").err
     assert "文件已损坏：" in chinese
-    assert "请从副本恢复文件" in chinese
+    assert "请从副本恢复文件，或保存仍能读取的部分：ragstone merge a.run" in chinese
+    saved = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert saved.code == 0, saved.err
+    assert "Left out of a.run, as it cannot be read: scores: " in saved.out
+    assert ragstone("show", "b.run").code == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM meta",
+        "UPDATE meta SET value = '{\"group_by\": 7}' WHERE key = 'options'",
+        "UPDATE meta SET value = '[7]' WHERE key = 'options'",
+    ],
+)
+def test_a_gate_refuses_settings_that_show_refuses(ragstone: Callable[..., Told], run: Path, sql: str) -> None:
+    gate = ("gate", "sound.run", "--fail-under", "answer_match=0.1", "--gate", "point")
+    assert ragstone(*gate).code == 0
+    assert alter(run, sql, ())
+    shown, judged = ragstone("show", "sound.run"), ragstone(*gate)
+    assert (judged.code, judged.out, judged.err) == (2, "", shown.err)
+    assert len(judged.err.splitlines()) == 1
+
+
+def test_answers_without_a_score_are_told_as_unfinished(ragstone: Callable[..., Told], run: Path) -> None:
+    assert "unfinished" not in ragstone("show", "sound.run").out
+    assert alter(run, "DELETE FROM scores WHERE case_id = (SELECT max(case_id) FROM records)", ())
+    for language, words in (("en", "2 of 3 scored by answer_match"), ("zh", "评分 2 例，未完成")):
+        lines = ragstone("show", "sound.run", "--language", language).out.splitlines()
+        assert words in lines[0]
 
 
 @pytest.mark.slow

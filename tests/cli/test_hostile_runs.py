@@ -31,7 +31,10 @@ def altered(kind: str) -> str:
 
 
 def damaged(what: str, reason: str) -> str:
-    return f"hostile.run: the file is damaged: {what} case 'counterfactual/en_fact/0/0000' cannot be read ({reason})."
+    return (
+        f"hostile.run: the file is damaged: {what} case 'counterfactual/en_fact/0/0000' cannot be read ({reason})."
+        " Restore the file from a copy, or save what can be read: ragstone merge hostile.run -o NEW.run --recover."
+    )
 
 
 SCORE = 'UPDATE scores SET payload = \'{{"value":{},"status":"scored","reason":""}}\''

@@ -192,7 +192,7 @@ def test_text_that_is_not_utf8_is_damage_and_no_bug(ragstone: Callable[..., Told
     [
         ("UPDATE records SET response = '{}'", "the response to case '000002' cannot be read"),
         ("""UPDATE cases SET payload = '{"id": "q1"}'""", "case '000002': expected `object`, got `null`"),
-        ("UPDATE records SET case_id = 'q9'", "case 'q9' cannot be read"),
+        ("UPDATE records SET case_id = 'q9'", "case 'q9' is missing"),
         ("""UPDATE scores SET payload = '{"value": 1e999}'""", "a score of case '000002' cannot be read"),
         ("UPDATE cells SET condition = 'nothing'", "what was planned cannot be read"),
     ],

@@ -1,6 +1,8 @@
 """A run file that was cut short after its command had ended: what can be read is kept, only the rest is asked."""
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,3 +79,129 @@ def test_a_whole_file_is_recovered_as_it_is(ragstone: Callable[..., Told], compl
     assert ragstone("merge", "a.run", "-o", "b.run", "--recover").code == 0
     exports = [ragstone("export", name, "--format", "jsonl").out for name in ("a.run", "b.run")]
     assert exports[0].replace("a.run", "b.run") == exports[1]
+
+
+@pytest.fixture
+def small(ragstone: Callable[..., Told]) -> tuple[object, ...]:
+    """The command of a run of five questions, which is done."""
+    rows = ({"id": f"hr-{n}", "question": f"What is number {n}", "reference": str(n)} for n in range(5))
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("app.py").write_text(APP)
+    command = ("run", "rows.jsonl", "--system", "app.py:ask", "--metrics", "token_f1,exact_match", "--quiet")
+    assert ragstone(*command, "--run", "a.run").code == 0
+    return command
+
+
+def altered(sql: str) -> None:
+    with contextlib.closing(sqlite3.connect("a.run")) as file, file:
+        assert file.execute(sql).rowcount > 0
+
+
+_ONE = "WHERE metric = 'token_f1' AND case_id = '000002'"
+
+
+@pytest.mark.parametrize(
+    ("sql", "left"),
+    [
+        (f"UPDATE scores SET payload = json_set(payload, '$.value', 17) {_ONE}", "scores: 1"),
+        (f"UPDATE scores SET payload = json_set(payload, '$.value', -0.5) {_ONE}", "scores: 1"),
+        (f"UPDATE scores SET payload = json_set(payload, '$.value', null) {_ONE}", "scores: 1"),
+        (f"UPDATE scores SET status = 'maybe' {_ONE}", "scores: 1"),
+        (f"UPDATE scores SET status = 'failed' {_ONE}", "scores: 1"),
+        (f"UPDATE scores SET status = 'not_applicable' {_ONE}", "scores: 1"),
+        (f"UPDATE scores SET payload = CAST(x'ff' AS TEXT) {_ONE}", "scores: 2"),  # of the case
+        ("UPDATE meta SET value = '7' WHERE key = 'metrics'", "settings: metrics"),
+        ("UPDATE meta SET value = '[1]' WHERE key = 'options'", "settings: options"),
+        ("""UPDATE meta SET value = '{"group_by": 7}' WHERE key = 'options'""", "settings: options"),
+        ("UPDATE meta SET value = '7' WHERE key = 'warnings'", "settings: warnings"),
+        ("UPDATE meta SET value = '7' WHERE key = 'scored_later'", "settings: scored_later"),
+        ("UPDATE cells SET condition = '[1]'", ""),  # the cases have it
+        ("INSERT INTO systems VALUES ('other', '[1]')", "systems with their answers: other"),
+    ],
+)  # fmt: skip
+def test_one_value_that_cannot_be_is_left_out_and_the_rest_is_saved(
+    ragstone: Callable[..., Told], small: tuple[object, ...], sql: str, left: str
+) -> None:
+    with open_run("a.run") as run:
+        before = list(run.records())
+    altered(sql)
+    saved = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert saved.code == 0, saved.err
+    assert "b.run has 5 of 5 planned cases." in saved.out
+    assert ("Left out of a.run, as it cannot be read: " in saved.out) is bool(left)
+    assert left in saved.out
+    assert "What could not be read is missing" in saved.out
+    assert ragstone("show", "b.run").code == 0
+    Path("asked.txt").unlink()
+    ended = ragstone(*small, "--run", "b.run")
+    assert ended.code == 0, ended.err
+    assert not Path("asked.txt").exists()
+    with open_run("b.run") as run:
+        assert list(run.records()) == before
+
+
+def test_a_healthy_file_is_not_said_to_miss_anything(ragstone: Callable[..., Told], small: tuple[object, ...]) -> None:
+    saved = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert saved.out.splitlines()[-1] == "b.run has 5 of 5 planned cases."
+    assert "missing" not in saved.out
+    chinese = ragstone("merge", "a.run", "-o", "c.run", "--recover", "--language", "zh").out
+    assert chinese.splitlines()[-1] == "c.run 中有计划的 5 个用例中的 5 个。"
+
+
+@pytest.mark.parametrize(
+    ("sql", "words", "chinese"),
+    [
+        ("DELETE FROM records", "nothing can be read, it has no whole answer.", "没有可读取的内容"),
+        ("UPDATE systems SET spec = '[1]'", "nothing can be saved, its settings are lost.", "设置已丢失"),
+        ("UPDATE meta SET value = '7' WHERE key = 'question'", "nothing can be saved, its settings are lost.", "设置"),
+    ],
+)  # fmt: skip
+def test_where_nothing_is_left_one_line_names_the_users_file(
+    ragstone: Callable[..., Told], small: tuple[object, ...], sql: str, words: str, chinese: str
+) -> None:
+    altered(sql)
+    told = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert (told.code, told.err) == (2, f"ragstone: a.run: {words} Use a copy of it.\n")
+    assert chinese in ragstone("merge", "a.run", "-o", "b.run", "--recover", "--language", "zh").err
+    assert [path.name for path in Path().iterdir() if "b.run" in path.name] == []
+
+
+def test_files_of_other_settings_are_named_as_the_user_named_them(
+    ragstone: Callable[..., Told], small: tuple[object, ...]
+) -> None:
+    Path("rows.jsonl").write_text(json.dumps({"id": "x", "question": "What is it 7", "reference": "7"}))
+    assert ragstone(*small, "--run", "e.run").code == 0
+    for options in ((), ("--recover",)):
+        told = ragstone("merge", "a.run", "e.run", "-o", "x.run", *options)
+        assert (told.code, len(told.err.splitlines())) == (2, 1)
+        assert ".part" not in told.err
+        assert "a.run" in told.err
+        assert "e.run" in told.err
+
+
+@pytest.mark.parametrize("content", [b"question,answer\nwhy,because\n", None])
+def test_recovery_is_not_advised_where_it_cannot_help(
+    ragstone: Callable[..., Told], small: tuple[object, ...], content: bytes | None
+) -> None:
+    Path("bad.run").write_bytes(content or Path("a.run").read_bytes()[:100])
+    told = ragstone("merge", "bad.run", "-o", "b.run", "--recover")
+    assert (told.code, len(told.err.splitlines())) == (2, 1)
+    assert told.err.startswith("ragstone: bad.run: ")
+    assert "--recover" not in told.err
+    shown = ragstone("show", "bad.run").err
+    assert ("--recover" in shown) is (content is None)  # its header says that it was a run file
+
+
+def test_damage_met_while_reading_names_the_command_that_saves_the_rest(
+    ragstone: Callable[..., Told], small: tuple[object, ...]
+) -> None:
+    altered("UPDATE records SET response = CAST(x'ff' AS TEXT) WHERE case_id = '000002'")
+    told = ragstone("export", "a.run", "--format", "jsonl")
+    assert (told.code, len(told.err.splitlines())) == (2, 1)
+    assert "ragstone merge a.run -o NEW.run --recover." in told.err
+
+
+def test_a_case_that_is_gone_is_said_to_be_missing(ragstone: Callable[..., Told], small: tuple[object, ...]) -> None:
+    altered("DELETE FROM cases WHERE case_id = '000002'")
+    assert "a.run: the file is damaged: case '000002' is missing. " in ragstone("show", "a.run").err
+    assert "用例“000002”缺失" in ragstone("show", "a.run", "--language", "zh").err

@@ -1,12 +1,18 @@
 """`ragstone merge`."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragstone.commands.options import PATH, json_option, language_option
 from ragstone.commands.output import say, say_json
 from ragstone.messages import messages
+from ragstone.plans import Plan
+
+if TYPE_CHECKING:
+    from ragstone.cluster.merge import MergedRun
 
 
 @click.command(name="merge")
@@ -36,6 +42,7 @@ def command(
             document = {
                 "run": str(merged.path), "records": records, "repeated": merged.repeated,
                 "differing": merged.differing, "unfinished": unfinished_systems(run.run),
+                "left_out": {str(path): kept for path, kept in merged.recovered.items()},
             }  # fmt: skip
             say_json(document)
             return
@@ -45,5 +52,20 @@ def command(
             say(repeated)
         for line in run.unfinished(language=language):
             say(line)
-        if recover:
-            say(texts["recovered"].format(path=merged.path))
+        for line in _recovered(merged, run.run.plans(), texts):
+            say(line)
+
+
+def _recovered(merged: "MergedRun", plans: Mapping[str, Plan], texts: Mapping[str, str]) -> Iterator[str]:
+    """How many of the planned cases are there, what of each damaged file is not, and what to do about that."""
+    if merged.recovered and plans:
+        asked, total = (sum(getattr(plan, count) for plan in plans.values()) for count in ("asked", "total"))
+        yield texts["kept"].format(path=merged.path, asked=asked, total=total)
+    for source, kept in merged.recovered.items():
+        counts = {"scores": kept.scores, "entries": len(kept.entries), "systems": len(kept.systems)}
+        names = {"entries": ", ".join(kept.entries), "systems": ", ".join(kept.systems)}
+        left = [texts[f"left_{what}"].format(n=n, names=names.get(what)) for what, n in counts.items() if n]
+        if left:
+            yield texts["left"].format(path=source, left="; ".join(left))
+    if any(kept.damaged for kept in merged.recovered.values()):
+        yield texts["recovered"].format(path=merged.path)

@@ -2,22 +2,22 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragstone.engine.open_run import OpenRun, benchmark_of, open_checked
+from ragstone.engine.open_run import OpenRun, benchmark_of, expected_of, open_checked
 from ragstone.engine.public_functions import public
 from ragstone.engine.run_info import GROWING, joined_info
-from ragstone.errors import RunMismatch, UsageError
+from ragstone.errors import RagstoneError, RunMismatch, UsageError
 from ragstone.messages import messages
 from ragstone.report.notebook import result_snippet
 from ragstone.runs import RunReader, open_run
 from ragstone.runs.merge import Merged, attached, copy_records
 from ragstone.runs.owners import left_part, remove_left
-from ragstone.runs.salvage import salvage
-from ragstone.runs.schema import LAYOUT, key_of
+from ragstone.runs.salvage import Salvaged, salvage
+from ragstone.runs.schema import LAYOUT, RECOVER, key_of
 from ragstone.runs.store import record_settings
 from ragstone.storage import connect
 from ragstone.structs import to_json
@@ -26,11 +26,13 @@ from ragstone.structs import to_json
 @dataclass(frozen=True, repr=False)
 class MergedRun:
     """The merged file, which shows itself as the run that it is, and how many of its records came from more than one of
-    the files: `repeated`, of which `differing` had different answers."""
+    the files: `repeated`, of which `differing` had different answers. `recovered`: what was left out of each damaged
+    file."""
 
     path: Path
     repeated: int
     differing: int
+    recovered: Mapping[Path, Salvaged] = field(default_factory=dict)
 
     def open(self) -> OpenRun:
         """The merged run, open for reading."""
@@ -68,22 +70,42 @@ def merge(
     if path.exists():
         raise UsageError(f"{path} already exists: name a new file with -o.")
     _check_different(sources)
-    merged = Merged()
-    with contextlib.ExitStack() as stack:
+    merged, recovered, parts = Merged(), dict[Path, Salvaged](), dict[Path, Path]()
+    with _named(parts), contextlib.ExitStack() as stack:
         if recover:
-            sources = [stack.enter_context(_recovered(source, path)) for source in sources]
+            for source in sources:
+                part = stack.enter_context(_temporary(path))
+                parts[part] = source
+                recovered[source] = salvage(source, part, expected_of)
+            sources = list(parts)
         sources = _in_order_of_growth(sources)
         part = stack.enter_context(_new_file(path))
         for source in sources:
             try:
                 merged += _add(part, source, keep_first=keep_first)
             except RunMismatch as error:
-                changes = error.changes(f"in {sources[0].name}", f"in {source.name}")
+                names = [parts.get(each, each).name for each in (sources[0], source)]
+                changes = error.changes(*(f"in {name}" for name in names))
                 raise UsageError(
                     f"{source} was made with other settings than {sources[0]} ({changes}). Only runs with the same "
                     "settings can be merged."
                 ) from error
-    return MergedRun(path, merged.repeated, merged.differing)
+    return MergedRun(path, merged.repeated, merged.differing, recovered)
+
+
+@contextlib.contextmanager
+def _named(parts: Mapping[Path, Path]) -> Iterator[None]:
+    """Errors about one of these temporary files name the file of the user that it was made of. To recover that is no
+    next step: it is what was done."""
+    try:
+        yield
+    except RagstoneError as error:
+        text = str(error)
+        for part, source in parts.items():
+            advice = RECOVER.format(path=part)
+            text = text.replace(advice, "Restore the file from a copy.").replace(str(part), str(source))
+        error.args = (text,)
+        raise
 
 
 def _check_different(sources: Sequence[Path]) -> None:
@@ -128,11 +150,10 @@ def _grown(old: RunReader, new: RunReader) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _recovered(source: Path, path: Path) -> Iterator[Path]:
-    """A whole run file, beside `path` and for the block only, of what can be read of a damaged one."""
+def _temporary(path: Path) -> Iterator[Path]:
+    """A path beside `path`, of a file that is for the block only."""
     part = left_part(path)
     try:
-        salvage(source, part)
         yield part
     finally:
         _remove(part)

@@ -27,6 +27,7 @@ from ragstone.report.named_run import named_run
 from ragstone.report.notebook import Tables, result_snippet, result_text
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
+from ragstone.runs.salvage import Expected
 from ragstone.runs.schema import damaged
 from ragstone.storage import write_file
 from ragstone.types import Aggregate, Benchmark, Run, Score
@@ -43,9 +44,8 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
 
 
 def _plugin_of(meta: Mapping[str, Any], path: object) -> Plugin:
-    question = meta.get("question")
-    name = question.get("benchmark") if isinstance(question, dict) else None
-    if not isinstance(name, str):
+    name = _name_of_benchmark(meta)
+    if name is None:
         raise UsageError(f"{path} does not say which benchmark it is a run of. Restore the file from a copy.")
     place = meta.get("benchmark_at")
     if name not in BENCHMARKS and not isinstance(place, str):
@@ -65,13 +65,19 @@ def _plugin_of(meta: Mapping[str, Any], path: object) -> Plugin:
         raise UsageError(f"{path}: {error}") from error
 
 
+def _name_of_benchmark(meta: Mapping[str, Any]) -> str | None:
+    question = meta.get("question")
+    name = question.get("benchmark") if isinstance(question, dict) else None
+    return name if isinstance(name, str) else None
+
+
 def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
     try:
         return plugin.from_meta(meta)
     except RagstoneError:
         raise
     except Exception as error:  # options of another kind than the benchmark wrote
-        raise damaged(path, f"its options cannot be read ({type(error).__name__}: {error}).") from error
+        raise damaged(path, f"its options cannot be read ({type(error).__name__}: {error}).", helps=False) from error
 
 
 def open_checked(path: str | Path) -> RunReader:
@@ -88,16 +94,35 @@ def open_checked(path: str | Path) -> RunReader:
 
 
 def viewed(run: RunReader) -> Run:
-    """The run as its benchmark wants gates and comparisons to read it; itself if that benchmark is not installed."""
+    """The run as its benchmark wants gates and comparisons to read it; itself if that benchmark is not installed.
+    UsageError if the file names none, or has options that it cannot read."""
+    meta = run.meta
     try:
-        benchmark = benchmark_of(run.meta, run.path)
+        plugin = _plugin_of(meta, run.path)
     except UsageError:
+        if _name_of_benchmark(meta) is None:
+            raise
         return run
-    return benchmark.view(run)
+    return _made(plugin, meta, run.path).view(run)
 
 
 def _expect(run: RunReader, plugin: Plugin) -> None:
-    run.expect(plugin.condition_types, plugin.note_types, _is_share)
+    run.expect(*_expected(plugin))
+
+
+def _expected(plugin: Plugin) -> Expected:
+    return plugin.condition_types, plugin.note_types, _is_share
+
+
+def expected_of(meta: Mapping[str, Any], path: Path) -> Expected:
+    """What records of a run with these settings are checked against, if its benchmark is installed. DataError if that
+    cannot read its options."""
+    try:
+        plugin = _plugin_of(meta, path)
+    except UsageError:
+        return {}, {}, _is_share
+    _made(plugin, meta, path)
+    return _expected(plugin)
 
 
 def _is_share(metric: str) -> bool:

@@ -68,5 +68,5 @@ def _options(path: Path, old: Mapping[str, Any], new: dict[str, Any], growing: S
         try:
             joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
         except TypeError as error:
-            raise damaged(path, f"its option {key} cannot be read ({error}).") from error
+            raise damaged(path, f"its option {key} cannot be read ({error}).", helps=False) from error
     return joined

@@ -106,7 +106,10 @@ class RunReader:
     def meta(self) -> Mapping[str, Any]:
         """`question`, and other notes about the run (options, versions, licence, citation…)."""
         rows = self._all("SELECT key, value FROM meta WHERE key <> 'file_id' ORDER BY key")
-        return {self._name(key): decode(value, META.get(key, object), self.path, f"its {key}") for key, value in rows}
+        return {
+            self._name(key): decode(value, META.get(key, object), self.path, f"its entry {key!r}")
+            for key, value in rows
+        }
 
     @property
     def file_id(self) -> str:
@@ -245,16 +248,14 @@ class RunReader:
         return plans
 
     def _unscored(self, system: str, answered: int) -> dict[str, int]:
-        """Metric → how many answers of a system lack its score, for metrics that ask a model after the answer. If there
-        are several systems, a metric counts for those that have some of its scores."""
-        metrics = self.meta.get("scored_later")
-        if not isinstance(metrics, list) or not metrics:
-            return {}
+        """Metric → how many answers of a system lack its score. One that has no score at all counts if it asks a model
+        after the answer and there is only one system: others may have been meant."""
+        metrics = self.meta.get("scored_later", [])
         query = "SELECT metric, count(*) FROM scores WHERE system_id = ? GROUP BY metric, metric_version"
         scored = dict.fromkeys(map(str, metrics), 0) if len(self.systems) == 1 else {}
         for metric, count in self._all(query, (key_of(system),)):
-            if (name := self._name(metric)) in metrics:
-                scored[name] = max(count, scored.get(name, 0))
+            name = self._name(metric)
+            scored[name] = max(count, scored.get(name, 0))
         return {name: answered - count for name, count in scored.items() if count < answered}
 
     def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
@@ -297,5 +298,5 @@ class RunReader:
         return name_of(key, self.path)
 
     def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with storage_errors(self.path, as_input=True, remedy=LAYOUT.remedy):
+        with storage_errors(self.path, as_input=True, layout=LAYOUT):
             return self._connection.execute(query, values).fetchall()

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from ragstone.metrics.judge.record import reunited
-from ragstone.runs.schema import converted, damaged, decode, decode_fast, passages_of, text_of
+from ragstone.runs.schema import LAYOUT, converted, damaged, decode, decode_fast, passages_of, text_of
 from ragstone.runs.text_store import TEXT_MARK, fetch, references
 from ragstone.storage import storage_errors
 from ragstone.types import Case, Record, Response, Score
@@ -126,7 +126,7 @@ class RecordPages:
     def _page(self, query: str, values: tuple[Any, ...], *, texts: bool = True) -> list[Row]:
         """The rows of a query, as many as a page may hold; with `texts`, those that they refer to are read, too."""
         rows, size, digests = list[Row](), 0, set[str]()
-        with storage_errors(self.path, as_input=True):
+        with storage_errors(self.path, as_input=True, layout=LAYOUT):
             cursor = self._connection.execute(query, values)
             for row in cursor:
                 rows.append(row)
@@ -154,10 +154,12 @@ class RecordPages:
         for system_key, case_key, case, response, error, *_ in page:
             what = f"case {(name := name_of(case_key, self.path))!r}"
             of_response = f"the response to case {name!r}"
-            asked = self._case(case or "", what, known)
+            if case is None:
+                raise damaged(self.path, f"{what} is missing.")
+            asked = self.case(case, what, known)
             answered = None if response is None else decode(response, Response, self.path, of_response, known)
-            if not texts and (others := self._other_texts(case or "", asked)):
-                asked = self._case(case or "", what, others)
+            if not texts and (others := self._other_texts(case, asked)):
+                asked = self.case(case, what, others)
             if not texts and response is not None and (others := self._other_texts(response, answered)):
                 answered = decode(response, Response, self.path, of_response, others)
             yield Record(
@@ -173,17 +175,8 @@ class RecordPages:
         column named "text"; else none."""
         if payload.count(TEXT_MARK) == sum(passage.text.startswith(TEXT_MARK[1:]) for passage in passages_of(value)):
             return {}
-        with storage_errors(self.path, as_input=True):
+        with storage_errors(self.path, as_input=True, layout=LAYOUT):
             return fetch(self._connection, sorted(references(payload)))
-
-    def _case(self, payload: str, what: str, texts: Mapping[str, str] | None) -> Case:
-        try:
-            case = decode_fast(payload, Case, texts)
-        except (ValueError, RecursionError):
-            return self._unusual_case(payload, what, texts)
-        self.check_condition(case.condition, what)
-        self._check(case.sample.meta, self._notes, "sample.meta", what)
-        return case
 
     def _unusual_case(self, payload: str, what: str, texts: Mapping[str, str] | None) -> Case:
         """A case that may be damaged: its fields are checked before the whole, so that the error names one of them."""
@@ -221,29 +214,45 @@ class RecordPages:
         columns = "r.system_id, r.case_id, r.metric, r.metric_version"
         query = f"SELECT {columns}, r.status, r.payload, r.verdicts {of_page.format('scores')} ORDER BY {columns}"
         for system, case, metric, _, status, payload, digests in self._all(query, *values):
-            try:
-                score = decode_fast(payload, Score, None)
-            except (ValueError, RecursionError):
-                score = decode(payload, Score, self.path, f"a score of case {case!r}")
-            if status != score.status:
-                problem = f"the score {metric!r} of case {case!r} has the status {status!r}, but is {score.status!r}."
-                raise damaged(self.path, problem)
+            score = self.score(case, metric, status, payload)
             if digests:
                 by_digest = verdicts.get((system, case), {})
                 score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])
             if metric not in names:
                 names[metric] = name_of(metric, self.path)
-            value = score.value
-            if value is None and status == "scored":
-                raise damaged(self.path, f"the score {names[metric]!r} of case {case!r} has no value.")
-            if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING and self._is_share(names[metric]):
-                problem = f"the score {names[metric]!r} of case {case!r} is {value:g}, but the metric is from 0 to 1."
-                raise damaged(self.path, problem)
             if (of_record := scores.get((system, case))) is not None:
                 of_record[names[metric]] = score
                 count += 1
         return scores, count
 
+    def score(self, case: str, metric: str, status: object, payload: str) -> Score:
+        """A score as its row has it, without its verdicts. `DataError` for one that cannot be."""
+        try:
+            score = decode_fast(payload, Score, None)
+        except (ValueError, RecursionError):
+            score = decode(payload, Score, self.path, f"a score of case {case!r}")
+        value = score.value
+        if status != score.status:
+            problem = f"the score {metric!r} of case {case!r} has the status {status!r}, but is {score.status!r}."
+            raise damaged(self.path, problem)
+        if value is None and status == "scored":
+            raise damaged(self.path, f"the score {metric!r} of case {case!r} has no value.")
+        if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING and self._is_share(text_of(metric)):
+            problem = f"the score {metric!r} of case {case!r} is {value:g}, but the metric is from 0 to 1."
+            raise damaged(self.path, problem)
+        return score
+
+    def case(self, payload: str, what: str, texts: Mapping[str, str] | None) -> Case:
+        """A case of its payload, and of these texts of its passages (None: the references stay). `DataError` if it is
+        damaged, or has fields of other types than expected."""
+        try:
+            case = decode_fast(payload, Case, texts)
+        except (ValueError, RecursionError):
+            return self._unusual_case(payload, what, texts)
+        self.check_condition(case.condition, what)
+        self._check(case.sample.meta, self._notes, "sample.meta", what)
+        return case
+
     def _all(self, query: str, *values: str) -> list[Any]:
-        with storage_errors(self.path, as_input=True):
+        with storage_errors(self.path, as_input=True, layout=LAYOUT):
             return self._connection.execute(query, values).fetchall()

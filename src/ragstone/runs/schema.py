@@ -71,15 +71,18 @@ LAYOUT = Layout(
 # The types of these entries of `meta`. What a question or an option contains is up to the benchmark.
 META: Mapping[str, Any] = {
     "question": dict[str, Any], "options": dict[str, Any], "preparation": dict[str, Any], "metrics": dict[str, int],
-    "better": dict[str, str], "warnings": list[str],
+    "better": dict[str, str], "warnings": list[str], "scored_later": list[str],
 }  # fmt: skip
 
 _RESTORE = "Restore the file from a copy, or make the run anew with another --run."
+RECOVER = "Restore the file from a copy, or save what can be read: ragstone merge {path} -o NEW.run --recover."
 
 
-def damaged(path: object, problem: str, *, field: str = "") -> DataError:
-    """The error for a run file that was altered or damaged: what of it, and what to do."""
-    return DataError(path, f"the file is damaged: {problem}", field=field, advice=_RESTORE)
+def damaged(path: object, problem: str, *, field: str = "", helps: bool = True) -> DataError:
+    """The error for a run file that was altered or damaged: what of it, and what to do. `helps`: whether the rest can
+    be saved."""
+    advice = RECOVER.format(path=path) if helps else _RESTORE
+    return DataError(path, f"the file is damaged: {problem}", field=field, advice=advice)
 
 
 LARGEST_SCORE = 1e30  # products of several are summed

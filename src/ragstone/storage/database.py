@@ -78,9 +78,10 @@ def result_code(error: sqlite3.Error) -> int:
 
 
 @contextlib.contextmanager
-def storage_errors(path: object, *, as_input: bool = False, remedy: str = "") -> Iterator[None]:
+def storage_errors(path: object, *, as_input: bool = False, layout: Layout | None = None) -> Iterator[None]:
     """Turns what SQLite reports about the disk, the lock or the file into one line: a `StorageError`, or a `UsageError`
-    if a file that the user named (`as_input`) is damaged or unusable. Errors in our own statements pass through."""
+    if a file that the user named (`as_input`) is damaged or unusable. Errors in our own statements pass through. What
+    to do about a damaged file of `layout` is its remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -94,10 +95,19 @@ def storage_errors(path: object, *, as_input: bool = False, remedy: str = "") ->
         detail = f" ({str(error).partition(' with text ')[0]})" if code in _DETAILED else ""
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             detail = _why_not_writable(Path(str(path))) + ". Name a file in a writable folder"
-        if damaged and remedy:
+        if layout and layout.remedy and code == sqlite3.SQLITE_CORRUPT and _was_of(Path(str(path)), layout):
             problem = str(error).partition(" with text ")[0]
-            raise kind(f"{path}: the file is damaged ({problem}). {remedy.format(path=path)}") from error
+            raise kind(f"{path}: the file is damaged ({problem}). {layout.remedy.format(path=path)}") from error
         raise kind(f"{path}: {_ENVIRONMENT[code]}{detail}.") from error
+
+
+def _was_of(path: Path, layout: Layout) -> bool:
+    """Whether the header of a damaged file says that it was one of this layout."""
+    try:
+        with path.open("rb") as file:
+            return file.read(72)[68:] == layout.application_id.to_bytes(4, "big")
+    except OSError:
+        return False
 
 
 def _why_not_writable(path: Path) -> str:
@@ -135,7 +145,7 @@ def connect(
     """
     path = Path(path)
     _check_path(path, write=write)
-    with storage_errors(path, as_input=True, remedy=layout.remedy):
+    with storage_errors(path, as_input=True, layout=layout):
         mode = "rwc" if write else "rw"
         uri = path.absolute().as_uri()
         # "rw" for readers, too: only a connection that may write can roll back what a killed writer left. SQLite opens
@@ -222,6 +232,8 @@ def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout, *,
     expected = _schema(layout)
     objects = _objects(connection, limit=len(expected) + len(_STATISTICS) + 1)
     if unknown := next((item for item in objects if item not in expected | _STATISTICS), None):
+        if unknown[0] is None:  # of a page that was cut within
+            raise UsageError(f"{path}: the file is damaged (its list of tables is cut short). {_remedy(layout, path)}")
         article = "an" if unknown[0] == "index" else "a"
         raise UsageError(
             f"{path} has {article} {unknown[0]} ({unknown[1]!r}) that ragstone did not create: somebody altered this "
@@ -229,8 +241,11 @@ def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout, *,
         )
     if (missing := expected - set(objects)) and not cut:
         kind, name, *_ = min(missing, key=str)
-        remedy = layout.remedy.format(path=path) or f"Use a copy of this {layout.what}, or another one."
-        raise UsageError(f"{path} has lost its {kind} {name!r}. {remedy}")
+        raise UsageError(f"{path} has lost its {kind} {name!r}. {_remedy(layout, path)}")
+
+
+def _remedy(layout: Layout, path: Path) -> str:
+    return layout.remedy.format(path=path) or f"Use a copy of this {layout.what}, or another one."
 
 
 def _objects(connection: sqlite3.Connection, limit: int = -1) -> list[tuple[str, str, str, str]]:
