@@ -140,7 +140,7 @@ def test_grids_are_ranges_or_lists(text: str, expected: tuple[float, ...]) -> No
         ({"depths": "0,101"}, "101 is not between 0 and 100"),
         ({"depths": "-1"}, "-1 is not between 0 and 100"),
         ({"lengths": "many"}, "expected numbers"),
-        ({"lengths": "1k:2k:0"}, "expected numbers"),
+        ({"lengths": "1k:2k:0"}, "the count 0 is not between 1 and 10,000"),
         ({"lengths": "nan"}, "expected numbers"),
         ({"lengths": "10"}, "10 is not between 50"),
         ({"lengths": "200"}, "Length 200, template simple: .* no room for even one sentence"),
