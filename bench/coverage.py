@@ -87,9 +87,14 @@ def means(replicates: int, seed: int = 1) -> Iterator[Coverage]:
     for kind, mean, n, (name, answers) in product(KINDS, MEANS, SIZES, ANSWERS.items()):
         sizes = np.resize(answers, n)
         chances = _chances(rng, mean, (replicates, n), varies=name != "1")
-        sums = np.sum([_scores(rng, kind, chances) * (at < sizes) for at in range(max(answers))], axis=0)
+        scores = [_scores(rng, kind, chances) * (at < sizes) for at in range(max(answers))]
+        sums = np.sum(scores, axis=0)
+        variances = np.square(scores).sum(axis=(0, 2)) / sizes.sum() - (sums.sum(axis=1) / sizes.sum()) ** 2
         trials = float(sizes.sum()) if kind == "0/1" else np.inf
-        found = [score_interval(row, sizes * 1.0, trials=trials) for row in sums]
+        found = [
+            score_interval(row, sizes * 1.0, trials=trials, variance=max(0.0, variance))
+            for row, variance in zip(sums, variances, strict=True)
+        ]
         oracle = _oracle(sums.sum(axis=1) / sizes.sum(), mean)
         label = f"mean {mean:<5} {kind:6} n={n:<4} answers {name}"
         yield _cell(label, mean, tuple(np.array(found).T), oracle)

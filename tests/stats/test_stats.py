@@ -129,6 +129,29 @@ def test_repeats_that_always_agree_tell_no_more_than_one_answer(answers: list[bo
     assert mean_interval(values, groups=groups) == pytest.approx(repeated)
 
 
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=30), st.integers(2, 5))
+def test_repeats_of_graded_scores_that_agree_change_nothing(scores: list[float], repeats: int) -> None:
+    groups = [*range(len(scores))] * repeats
+    for interval in (mean_interval, decisive_interval):
+        alone = interval(scores)
+        assert alone is not None
+        assert interval(scores * repeats, groups=groups) == pytest.approx(alone, abs=1e-9)
+        assert alone[0] - 1e-12 <= sum(scores) / len(scores) <= alone[1] + 1e-12
+
+
+def test_repeats_of_graded_scores_that_vary_freely_tell_more() -> None:
+    # Two answers to each of 30 questions, which vary as much within a question as between questions.
+    first, second = np.random.default_rng(4).beta(0.4, 1.6, (2, 30)).tolist()
+    groups = [*range(30)] * 2
+    apart, both = decisive_interval(first + second), decisive_interval(first + second, groups=groups)
+    alike = decisive_interval(first + first, groups=groups)
+    assert apart is not None
+    assert both is not None
+    assert alike is not None
+    assert both == pytest.approx(apart, abs=0.01)
+    assert both[1] - both[0] < alike[1] - alike[0] - 0.03
+
+
 def test_repeats_that_vary_freely_count_in_full_and_no_more() -> None:
     # Every question is right once in two: the trials differ as much within a question as between questions.
     low, high = clustered([(1, 2)] * 50)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ragstone.stats import Array, Estimate, apart, most_trials, score_interval
+from ragstone.stats import Array, Estimate, apart, most_trials, score_interval, score_variance
 
 Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 Counts: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
@@ -108,12 +108,12 @@ def _flags(shares: Array, among: Array) -> Array:
 def contrast(answers: Answers, inside: Mask, outside: Mask) -> Contrast:
     """Compares two groups of rows."""
     sides = _sides(answers, inside, outside)
-    trials = [most_trials(answers.wrong[rows]) for rows in (inside, outside)]
     known = []
-    for sums, sizes, most in zip(sides.sums, sides.sizes, trials, strict=True):
+    for sums, sizes, rows in zip(sides.sums, sides.sizes, (inside, outside), strict=True):
         asked = sizes > 0
+        scores = answers.wrong[rows & asked[answers.unit]]
         order = np.lexsort((sums[asked], sizes[asked]))
-        known.append(_estimate(sums[asked][order], sizes[asked][order], most))
+        known.append(_estimate(sums[asked][order], sizes[asked][order], scores))
     ends: tuple[float | None, float | None] = (None, None)
     if known[0].known and known[1].known:
         low, high = apart(known[0].known, known[1].known, _correlation(sides, known) if sides.paired else 0.0)
@@ -121,9 +121,9 @@ def contrast(answers: Answers, inside: Mask, outside: Mask) -> Contrast:
     return Contrast(known[0], known[1], *ends, int((sides.sizes[0] > 0).sum()), sides.paired)
 
 
-def _estimate(sums: Array, sizes: Array, trials: float) -> Estimate:
+def _estimate(sums: Array, sizes: Array, scores: Array) -> Estimate:
     n = int(sizes.sum())
-    ends = score_interval(sums, sizes, trials=min(trials, n) if trials < math.inf else math.inf)
+    ends = score_interval(sums, sizes, trials=most_trials(scores), variance=score_variance(scores))
     low, high = ends or (None, None)
     return Estimate(float(sums.sum() / n) if n else None, low, high, n, n)
 

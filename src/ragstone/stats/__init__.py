@@ -25,6 +25,7 @@ from ragstone.stats.intervals import (
     mean_interval,
     most_trials,
     score_interval,
+    score_variance,
     student_quantile,
     units_of,
     wilson,
@@ -38,6 +39,6 @@ __all__ = [
     "RepeatVariance", "Samples", "Values", "all_differ", "apart", "at_most", "bad_interval", "bounded_interval",
     "cohen_kappa", "count_interval", "decide", "decisive_interval", "difference_interval", "effective",
     "exact_interval", "family", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials",
-    "paired_test", "permutation_paired", "sample_needed", "score_interval", "student_quantile", "units_of",
-    "widened", "wilson",
+    "paired_test", "permutation_paired", "sample_needed", "score_interval", "score_variance", "student_quantile",
+    "units_of", "widened", "wilson",
 ]  # fmt: skip

@@ -45,11 +45,14 @@ def _wilson(share: Array, n: Array, z: "float | Array" = Z) -> tuple[Array, Arra
     return low, np.where(share >= 1.0, 1.0, np.minimum(1.0, centre + half))
 
 
-def effective(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
+def effective(
+    sums: Array, sizes: Array, *, trials: float = math.inf, variance: float | None = None
+) -> tuple[Array, Array]:
     """The mean of clustered scores in [0, 1], and how many right-or-wrong trials would be as informative.
 
     `sums` and `sizes` have the sum and the number of the scores of each cluster on the last axis, at least two of them;
     any further axes are separate samples. `trials`: the most that the number may be, for scores of 0 and 1 their count.
+    `variance`: of one score, for the number of scores that would be as informative.
 
     The number is n / r. r compares the variance of the mean with that of n independent trials of the same mean: the
     squared deviations of the clusters (each against the others: HC3, MacKinnon and White 1985), plus `UNSEEN` ones on
@@ -62,7 +65,8 @@ def effective(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[A
     deviations = n * (sums - mean * sizes) / (total - sizes)
     unequal = (n * np.square(sizes / total).sum(axis=-1)) ** 2
     mean = mean[..., 0]
-    ratio = (np.square(deviations).sum(axis=-1) + UNSEEN * unequal) / (n * mean * (1 - mean) + UNSEEN)
+    each = mean * (1 - mean) if variance is None else variance
+    ratio = (np.square(deviations).sum(axis=-1) + UNSEEN * unequal) / (n * each + UNSEEN)
     return mean, np.minimum(n / np.clip(ratio, 1e-9, unequal), trials)
 
 
@@ -73,25 +77,27 @@ def count_interval(won: float, n: float) -> tuple[float, float]:
     return 1.0 - UpperEnd(0.0, n - won + 1, won).beyond(1.0 - low, FAR_LEVEL), over
 
 
-def score_interval(sums: Array, sizes: Array, *, trials: float) -> Interval:
+def score_interval(sums: Array, sizes: Array, *, trials: float, variance: float | None = None) -> Interval:
     """The 95% interval of the mean of clustered scores in [0, 1]: Wilson's with the `effective` number of trials, and
     as far as the `bounded_interval` of 93%, because few scores may not show the rare ones. Arguments as of
     `effective`; None for fewer than two units."""
     if len(sums) < 2:
         return None
     low, high = _wilson(*effective(sums, sizes, trials=trials))
-    over, under = (UpperEnd.of(part, sizes, trials) for part in (sums, sizes - sums))
+    over, under = (UpperEnd.of(part, sizes, trials, variance) for part in (sums, sizes - sums))
     return 1.0 - under.beyond(1.0 - float(low), FAR_LEVEL), over.beyond(float(high), FAR_LEVEL)
 
 
-def bounded_interval(sums: Array, sizes: Array, *, trials: float, level: float = _LEVEL) -> tuple[float, float]:
+def bounded_interval(
+    sums: Array, sizes: Array, *, trials: float, variance: float | None = None, level: float = _LEVEL
+) -> tuple[float, float]:
     """The interval of the mean of clustered scores in [0, 1] that misses it in about half of `level` at most on either
     side, however rare and large what was not seen. Of independent scores of 0 and 1 it is `exact_interval`'s.
 
     Each end is a quantile of the mean of the scores and one more, unseen, at that end of the range, under uniform
     Dirichlet weights (Gaffke 2005; Learned-Miller and Thomas 2019): by a beta distribution of the same mean and
     variance from the last seen score to the unseen one, which for 0 and 1 is Clopper and Pearson's."""
-    over, under = (UpperEnd.of(part, sizes, trials) for part in (sums, sizes - sums))
+    over, under = (UpperEnd.of(part, sizes, trials, variance) for part in (sums, sizes - sums))
     return 1.0 - under.quantile(level), over.quantile(level)
 
 
@@ -104,10 +110,10 @@ class UpperEnd:
     b: float
 
     @classmethod
-    def of(cls, sums: Array, sizes: Array, trials: float) -> "UpperEnd":
+    def of(cls, sums: Array, sizes: Array, trials: float, variance: float | None = None) -> "UpperEnd":
         n, seen = len(sums), float(sizes.sum())
-        # One more, unseen: a cluster as large as those that are worth one trial, of which all scores are 1.
-        unseen = max(1.0, seen / float(effective(sums, sizes, trials=trials)[1]))
+        # One more, unseen: a cluster as large as those that are worth one score, of which all scores are 1.
+        unseen = max(1.0, seen / float(effective(sums, sizes, trials=trials, variance=variance)[1]))
         total = seen + unseen
         mean = (float(sums.sum()) + unseen) / total
         least = 0.0 if trials < math.inf else max(0.0, float((sums / sizes).min()))
@@ -115,9 +121,9 @@ class UpperEnd:
             return cls(1.0, 1.0, 1.0)
         against = (total - total / (n + 1)) / (total - sizes)  # the other clusters, as in `effective`
         squares = float(np.square((sums - mean * sizes) * against).sum()) + ((1.0 - mean) * unseen) ** 2
-        variance = squares / total**2 * (n + 1) / (n + 2)
+        spread = squares / total**2 * (n + 1) / (n + 2)
         place = (mean - least) / (1.0 - least)
-        size = min(place * (1.0 - place) * (1.0 - least) ** 2 / variance - 1.0, trials + 1.0)
+        size = min(place * (1.0 - place) * (1.0 - least) ** 2 / spread - 1.0, trials + 1.0)
         return cls(least, place * size, (1.0 - place) * size)
 
     def quantile(self, level: float) -> float:
@@ -142,7 +148,7 @@ def mean_interval(values: Values, *, groups: Groups | None = None) -> Interval:
     sums, sizes = units_of(numbers, groups=groups)
     if len(sums) < 2 or not _is_share(numbers):
         return student_interval(sums, sizes)
-    return score_interval(sums, sizes, trials=most_trials(numbers))
+    return score_interval(sums, sizes, trials=most_trials(numbers), variance=score_variance(numbers))
 
 
 def difference_interval(differences: Values, *, groups: Groups | None = None, shares: bool = True) -> Interval:
@@ -244,7 +250,7 @@ def decisive_interval(values: Sequence[float], *, groups: Groups | None = None) 
     sums, sizes = units_of(numbers, groups=groups)
     if len(sums) < 2 or not _is_share(numbers):
         return student_interval(sums, sizes)
-    return bounded_interval(sums, sizes, trials=most_trials(numbers))
+    return bounded_interval(sums, sizes, trials=most_trials(numbers), variance=score_variance(numbers))
 
 
 @lru_cache(maxsize=4096)
@@ -296,6 +302,11 @@ def _is_share(numbers: Array) -> bool:
 def most_trials(numbers: Array) -> float:
     """The number of scores if all are 0 or 1; else infinity, because a score may tell more than right or wrong."""
     return len(numbers) if np.isin(numbers, (0.0, 1.0)).all() else math.inf
+
+
+def score_variance(numbers: Array) -> float:
+    """The variance of the scores; their order does not matter."""
+    return float(np.sort(numbers).var()) if len(numbers) else 0.0
 
 
 def all_differ(numbers: np.ndarray[Any, np.dtype[np.int64]]) -> bool:

@@ -17,7 +17,7 @@ from ragstone.benchmarks.mirage.retrieved import mean_of
 from ragstone.benchmarks.mirage.tables import tables
 from ragstone.display import Table
 from ragstone.errors import UnknownName
-from ragstone.stats import wilson
+from ragstone.stats import count_interval
 from ragstone.structs import to_json
 from ragstone.types import Passage, Record, Usage
 
@@ -97,7 +97,7 @@ def test_lists_that_are_all_perfect_are_not_certain_to_be() -> None:
     (row,) = [row for row in by_id(lists, ks=[5])["mirage-retrievers"].rows if not row.published]
     for cell in [cell for cell in row.cells if cell.value is not None]:
         assert (cell.value, cell.high) == (1.0, 1.0)
-        assert cell.low == pytest.approx(wilson(10, 10)[0])
+        assert cell.low == pytest.approx(count_interval(10, 10)[0])
     assert mean_of(Counter()).value is None
 
 

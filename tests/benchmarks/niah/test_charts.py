@@ -79,7 +79,7 @@ def test_of_three_models_each_has_a_figure() -> None:
 def test_repeated_cells_have_intervals() -> None:
     (chart,) = maps(*[record(1000, 0.0, 1.0, repeat=n) for n in range(3)], record(2000, 0.0, 1.0))
     first, second = chart.series[0].points
-    assert first.low == pytest.approx(3 / (3 + 1.959964**2))
+    assert first.low == pytest.approx(0.035 ** (1 / 3))
     assert second.low is None
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ragstone.benchmarks.niah.aggregate import CellScores
 from ragstone.benchmarks.niah.effective import Bar, effective, nolima_bar, ruler_bar
-from ragstone.stats import wilson
+from ragstone.stats import count_interval, wilson
 
 
 def cells(found: dict[int, tuple[int, int]], *, repeats: int = 1) -> CellScores:
@@ -26,12 +26,12 @@ def test_a_length_is_sure_where_enough_cells_are_found_from_there_on() -> None:
 
 
 def test_a_length_is_excluded_where_its_own_interval_lies_below_the_bar() -> None:
-    # The high end of 6 of 10 is 83.2%; of 7 of 10 it is 89.2%.
-    assert wilson(6, 10)[1] < 0.856 < wilson(7, 10)[1]
-    grid = {1000: (10, 10), 2000: (10, 10), 4000: (10, 10), 8000: (7, 10), 16000: (6, 10)}
+    # The high end of 5 of 10 is 79.7%, the 96.5% quantile of beta(6, 5); of 6 of 10 it is 86.6%, of beta(7, 4).
+    assert count_interval(5, 10)[1] < 0.856 < count_interval(6, 10)[1]
+    grid = {1000: (10, 10), 2000: (10, 10), 4000: (10, 10), 8000: (6, 10), 16000: (5, 10)}
     found = effective(cells(grid), ruler_bar())
     assert (found.reached, found.low, found.high, found.ends) == (4000, 1000, 8000, False)
-    assert effective(cells(grid | {32000: (7, 10)}), ruler_bar()).high is None  # the longest may still be above
+    assert effective(cells(grid | {32000: (6, 10)}), ruler_bar()).high is None  # the longest may still be above
 
 
 def test_repeats_of_a_cell_that_always_agree_tell_no_more_than_one() -> None:
@@ -54,7 +54,7 @@ def test_the_bar_of_nolima_is_a_share_of_an_uncertain_mean_that_the_shortest_len
     scores = cells({1000: (15, 20), 2000: (15, 20), 4000: (2, 20)})
     bar = nolima_bar(scores)
     assert bar is not None
-    assert bar.score == pytest.approx([0.85 * end for end in (0.75, *wilson(15, 20))])
+    assert bar.score == pytest.approx([0.85 * end for end in (0.75, *count_interval(15, 20))])
     found = effective(scores, bar)
     assert (found.reached, found.low, found.high) == (2000, 1000, 2000)
     assert nolima_bar(cells({1000: (0, 20)})) is None

@@ -15,7 +15,7 @@ from ragstone.benchmarks.niah.effective import Bar, effective, ruler_bar
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.display import Table
 from ragstone.plans import Plan, PlanCell
-from ragstone.stats import holm, mcnemar_exact, wilson
+from ragstone.stats import count_interval, holm, mcnemar_exact, wilson
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score, Usage
 
 LENGTHS, DEPTHS = (1000, 2000, 4000), (0.0, 50.0, 100.0)
@@ -116,7 +116,7 @@ def test_a_single_cell_has_no_interval() -> None:
     found = by_id(SyntheticRun(record(1000, 0.0, 1.0), record(2000, 0.0, 1.0), record(2000, 50.0, 1.0)))
     one, two = found["niah-lengths"].rows[0].cells[1:]
     assert (one.value, one.low, one.high) == (1.0, None, None)
-    assert (two.low, two.high) == pytest.approx(wilson(2, 2))
+    assert (two.low, two.high) == pytest.approx(count_interval(2, 2))
 
 
 def test_pairs_of_templates_say_what_else_differs_between_rows() -> None:
@@ -145,7 +145,8 @@ def test_effective_lengths_by_both_bars() -> None:
     assert effective(cells, Bar((0.85,) * 3)).reached == 8000
     assert effective(cells, ruler_bar()).reached == 2000
     assert effective(cells, Bar((1.1,) * 3)).reached == 0
-    run = SyntheticRun(*grid((4000, 0.0), (4000, 50.0)))
+    # None of 3 is at most 1 - 0.035 ** (1 / 3) = 67.3%: below 85.6%, not below 85% of 3 of 3 (at least 27.8%).
+    run = SyntheticRun(*grid((4000, 0.0), (4000, 50.0), (4000, 100.0)))
     (row,) = by_id(run)["niah-effective"].rows
     assert [cell.text for cell in row.cells[1:]] == ["2k [1k, –]", "2k [below 1k, 2k]"]
 
@@ -246,12 +247,14 @@ def test_a_cell_that_is_repeated_has_an_interval_over_its_repeats() -> None:
     run = SyntheticRun(*repeated(1000, 50.0, 15, 20), *repeated(2000, 50.0, 20, 20), *repeated(2000, 100.0, 8, 20))
     tables_by_id = by_id(run)
     rows = {row.cells[1].text: row.cells[2:] for row in tables_by_id["niah-cells"].rows}
-    assert (rows["50%"][0].value, rows["50%"][0].low, rows["50%"][0].high) == pytest.approx((0.75, *wilson(15, 20)))
-    assert (rows["50%"][1].low, rows["50%"][1].high) == pytest.approx(wilson(20, 20))
+    assert (rows["50%"][0].value, rows["50%"][0].low, rows["50%"][0].high) == pytest.approx(
+        (0.75, *count_interval(15, 20))
+    )
+    assert (rows["50%"][1].low, rows["50%"][1].high) == pytest.approx(count_interval(20, 20))
     assert rows["100%"][0].value is None
-    assert (rows["100%"][1].low, rows["100%"][1].high) == pytest.approx(wilson(8, 20))
+    assert (rows["100%"][1].low, rows["100%"][1].high) == pytest.approx(count_interval(8, 20))
     by_length = tables_by_id["niah-lengths"].rows[0].cells[1]
-    assert (by_length.low, by_length.high) == pytest.approx(wilson(15, 20))  # the only cell of its length
+    assert (by_length.low, by_length.high) == pytest.approx(count_interval(15, 20))  # the only cell of its length
     assert "niah-cells" not in by_id(SyntheticRun(*grid()))
 
 

@@ -30,8 +30,8 @@ def test_the_noise_curve_has_a_line_with_intervals_for_each_system() -> None:
     assert [series.name for series in found.series] == ["a", "b"]
     first, last = found.series[0].points
     assert (first.x, first.y, last.x, last.y) == (0.0, 1.0, 0.8, 0.5)
-    # Wilson, 10 of 20: 0.5 -/+ 1.959964 * sqrt(0.0125 + 0.0024009) / 1.192073.
-    assert (last.low, last.high) == pytest.approx((0.2993, 0.7007), abs=5e-5)
+    # 10 of 20: the 3.5% quantile of beta(10, 11), and mirrored.
+    assert (last.low, last.high) == pytest.approx((0.2859, 0.7141), abs=5e-5)
 
 
 def test_the_alternative_text_of_a_curve_tells_the_finding() -> None:
@@ -79,7 +79,7 @@ def test_a_row_of_the_grid_is_a_system_and_a_language_the_worst_first_and_its_lo
     assert grid.outlined() == [0.1, 0.5]
     assert "m, English: right at noise 0.8 50.0%" in grid.alt
     lines = chart_lines(grid, width=100)
-    assert any("m, Chinese" in line and "50% [30, 70]" in line and "▶ 10% [3, 30]" in line for line in lines)
+    assert any("m, Chinese" in line and "50% [29, 71]" in line and "▶ 10% [1, 30]" in line for line in lines)
     assert lines[-1].strip() == "▶ lowest of the row"
     narrow = chart_lines(grid, width=40)
     assert max(map(len, narrow)) <= 40

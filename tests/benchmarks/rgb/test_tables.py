@@ -54,8 +54,8 @@ def test_table_1_has_accuracy_interval_and_counts_for_each_ratio() -> None:
     assert heads(default) == ["m", "English, en_refine", "ragstone"]
     first, last = default.cells[3:]
     assert (first.value, first.scored, first.total, first.unit) == (0.8, 10, 10, "%")
-    # Wilson, 8 of 10, z = 1.959964: (0.8 + 0.19207) / 1.38415 -/+ 1.959964 / 1.38415 * sqrt(0.016 + 0.0096036).
-    assert (first.low, first.high) == pytest.approx((0.4902, 0.9433), abs=5e-5)
+    # 8 of 10: the 3.5% quantile of beta(8, 3), and the 96.5% quantile of beta(9, 2).
+    assert (first.low, first.high) == pytest.approx((0.4669, 0.9698), abs=5e-5)
     assert (last.value, last.scored, last.total) == pytest.approx((4 / 9, 9, 10))
     assert any("ailed requests" in note for note in found.notes)
 
