@@ -31,6 +31,8 @@ def test_notes_of_another_kind_are_one_line(
     ragstone: Callable[..., Told], run_file: Path, name: str, reader: str
 ) -> None:
     statements, message = ALTERED[name]
+    if (name, reader) == ("system", "export"):  # answers are read first
+        message = "which is none of its systems"
     one_line(ragstone(*READERS[reader](altered(run_file, statements))), "hostile.run", message, code=2)
 
 

@@ -18,7 +18,7 @@ BENCH = [
     (("--model", "local/extractve"), "Did you mean 'extractive'?"),
     (("--model", "local/smolm2"), "Did you mean 'smollm2'?"),
     (("--model", "scripted/none.jsonl"), "no such file"),
-    (("--model", "scripted/folder"), "cannot be read"),
+    (("--model", "scripted/folder"), "is a folder. Name a file of recorded answers"),
     (("--model", "nonsense"), "PROVIDER/MODEL"),
     (("--model", ""), "--model is empty"),
     ((), "--model local/extractive"),
@@ -170,7 +170,7 @@ def test_an_unwritable_report_is_told_before_anything_is_asked(
 
 
 def test_a_run_without_answers_can_be_reported(ragstone: Ragstone, tmp_path: Path) -> None:
-    (tmp_path / "mute.jsonl").write_text("")
+    (tmp_path / "mute.jsonl").write_text('{"contains": "what nobody asks", "text": "-"}')
     told = ragstone("bench", "rgb", "--model", "scripted/mute.jsonl", *SMALL, "--run", "m.run", "--quiet")
     assert told.code == 3
     assert "Traceback" not in told.err
