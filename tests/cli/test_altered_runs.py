@@ -156,11 +156,15 @@ def test_a_gate_refuses_settings_that_show_refuses(ragstone: Callable[..., Told]
     assert len(judged.err.splitlines()) == 1
 
 
-def test_answers_without_a_score_are_told_as_unfinished(ragstone: Callable[..., Told], run: Path) -> None:
+def test_answers_of_a_recovered_run_without_a_score_are_told_as_unfinished(
+    ragstone: Callable[..., Told], run: Path
+) -> None:
     assert "unfinished" not in ragstone("show", "sound.run").out
-    assert alter(run, "DELETE FROM scores WHERE case_id = (SELECT max(case_id) FROM records)", ())
+    spoilt = "UPDATE scores SET payload = '7' WHERE case_id = (SELECT max(case_id) FROM records)"
+    assert alter(run, spoilt, ())
+    assert ragstone("merge", "sound.run", "-o", "new.run", "--recover").code == 0
     for language, words in (("en", "2 of 3 scored by answer_match"), ("zh", "评分 2 例，未完成")):
-        lines = ragstone("show", "sound.run", "--language", language).out.splitlines()
+        lines = ragstone("show", "new.run", "--language", language).out.splitlines()
         assert words in lines[0]
 
 

@@ -50,6 +50,7 @@ def test_an_empty_folder_ends_with_a_report(tmp_path: Path, language: str, word:
     ended = process("init", folder=tmp_path, RAGSTONE_LANGUAGE=language, COLUMNS="80")
     assert ended.code == 0, ended
     first_screen = ended.out.splitlines()[:12]
+    # 4 of 8: the 3.5% quantile of beta(4, 5), and mirrored.
     assert any("answers 50% [17, 83] of 8 questions" in line or "8 个问题" in line for line in first_screen)
     assert any("█" in line for line in first_screen)
     steps = [line.strip() for line in ended.out.splitlines() if line.startswith("  ragstone ")]

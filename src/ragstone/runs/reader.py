@@ -248,14 +248,15 @@ class RunReader:
         return plans
 
     def _unscored(self, system: str, answered: int) -> dict[str, int]:
-        """Metric → how many answers of a system lack its score. One that has no score at all counts if it asks a model
-        after the answer and there is only one system: others may have been meant."""
-        metrics = self.meta.get("scored_later", [])
+        """Metric → how many answers of a system lack its score, for metrics that ask a model after the answer. If there
+        are several systems, a metric counts for those that have some of its scores."""
+        if not (metrics := self.meta.get("scored_later", [])):
+            return {}
         query = "SELECT metric, count(*) FROM scores WHERE system_id = ? GROUP BY metric, metric_version"
         scored = dict.fromkeys(map(str, metrics), 0) if len(self.systems) == 1 else {}
         for metric, count in self._all(query, (key_of(system),)):
-            name = self._name(metric)
-            scored[name] = max(count, scored.get(name, 0))
+            if (name := self._name(metric)) in metrics:
+                scored[name] = max(count, scored.get(name, 0))
         return {name: answered - count for name, count in scored.items() if count < answered}
 
     def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:

@@ -95,6 +95,11 @@ class _Salvage:
         for dangling, *_ in self._until_damage(_DANGLING):
             self._left.scores += dangling
             self._left.damaged |= dangling > 0
+        if self._left.damaged or self._left.scores:  # what then lacks a score is unfinished, whatever scores it
+            later = sorted({*meta.get("scored_later", ()), *meta.get("metrics", ())})
+            self._writing.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('scored_later', ?)", (to_json(later),)
+            )
         (self._left.records,) = self._writing.execute("SELECT count(*) FROM records").fetchone()
         if not self._left.records:
             raise UsageError(f"{self._source}: nothing can be read, it has no whole answer. Use a copy of it.")
