@@ -7,6 +7,7 @@ from bench.diagnosis.chunkings import GOAL, cells, named, same_verdicts
 from bench.diagnosis.worlds import fictional, handbook
 
 
+@pytest.mark.timeout(1_200)  # 245 s of a processor, on a machine that does other things, too
 @pytest.mark.slow
 def test_three_chunkers_and_three_schemes_of_ids_give_the_same_verdicts(tmp_path: Path) -> None:
     faults = ["broken embedder", "ranks gold last", "reranker reversed", "mixes entities", "misreads"]
