@@ -169,7 +169,7 @@ async def test_a_system_that_cannot_be_sent_is_one_line(tmp_path: Path) -> None:
 
 async def test_an_address_where_nothing_answers_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--cluster 127\.0\.0\.1:1: nothing answers there"):
-        await asked_on_a_cluster("local/extractive", tmp_path / "a.run")
+        await asked_on_a_cluster("http://127.0.0.1:9/ask", tmp_path / "a.run")
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_a_wrong_cluster_from_python_is_one_line_with_keywords(
     rows = [{"question": "What is 7?", "answer": "7", "reference": "7"}]
     for call in (
         lambda: evaluate(rows, ["answer_match"], run=tmp_path / "a.run", **words),
-        lambda: ask(rows, "local/extractive", ["answer_match"], run=tmp_path / "b.run", **words),
-        lambda: diagnose(rows, "local/extractive", run=tmp_path / "c.run", **words),
+        lambda: ask(rows, "http://127.0.0.1:9/ask", ["answer_match"], run=tmp_path / "b.run", **words),
+        lambda: diagnose(rows, "http://127.0.0.1:9/ask", run=tmp_path / "c.run", **words),
         lambda: bench("rgb", model="local/extractive", fictional_size=2, limit=1, run=tmp_path / "d.run", **words),
     ):
         with pytest.raises(UsageError) as caught:

@@ -126,7 +126,8 @@ def test_such_a_file_ends_a_command_in_one_line(
     (line,) = printed.err.splitlines()
     assert line.startswith("ragstone: bad.run, field 'condition.noise_ratio': the file is damaged: ")
     _, _, advice = line.partition(": case 'noise/en_refine/0/0000': expected `float`, got `str`. ")
-    assert advice == "Restore the file from a copy, or make the run anew with another --run."
+    saving = "save what can be read: ragstone merge bad.run -o NEW.run --recover."
+    assert advice == f"Restore the file from a copy, or {saving}"
 
 
 def test_a_planned_condition_of_another_type_is_refused(tmp_path: Path) -> None:
