@@ -236,6 +236,24 @@ def test_links_to_cases_without_an_id_show_the_beginning_of_their_question(tmp_p
     assert not any(link.startswith("q-") for link in links)
 
 
+def test_questions_that_begin_alike_are_linked_with_their_ids(tmp_path: Path) -> None:
+    long = "How many days before does the department of the northern region want a request of kind"
+    rows = [{**row, "question": f"{long} {number}?"} for number, row in enumerate(ROWS)]
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(evaluate, rows, metrics=["answer_match"], run=tmp_path / "e.run").result()
+    links = re.findall(r'<a href="#case-[^"]*"><bdi>([^<]*)</bdi></a>', page_of(tmp_path / "e.run", tmp_path))
+    assert links
+    assert all(re.fullmatch(r"How many days before does the departmen… \(q-\d+\)", link) for link in links), links
+
+
+def test_of_many_answers_that_are_equally_wrong_the_ones_that_are_shown_are_linked(tmp_path: Path) -> None:
+    rows = [{"id": f"r{n}", "question": f"Where is {n}?", "answer": "No.", "reference": f"In {n}."} for n in range(600)]
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(evaluate, rows, metrics=["answer_match"], run=tmp_path / "m.run").result()
+    dots = page_of(tmp_path / "m.run", tmp_path).split('class="fall dots"')[1].split("</ol>")[0]
+    assert dots.count('href="#case-') == 2
+
+
 def test_without_right_and_wrong_no_section_says_only_that_there_is_none(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as thread:
         thread.submit(evaluate, ROWS[:4], metrics=["token_f1"], run=tmp_path / "e.run").result()

@@ -7,10 +7,10 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import islice, zip_longest
 
 from ragstone.display import Diagnosis, own_name, shown_id
+from ragstone.stats.samples import draw_of
 from ragstone.types import Benchmark, Record, Run
 
 _MOST_NAMES = 50  # different model names, error kinds or causes of one system; the rest are counted together
@@ -196,8 +196,7 @@ class WorstCases:
     def add(self, record: Record, weight: float) -> None:
         """Consider an answer that is wrong with this severity."""
         sample = record.case.sample.id
-        draw = blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        key = (weight, draw, record.case.id, sample)
+        key = (weight, draw_of(sample), record.case.id, sample)
         if len(self.heap) < self.size:
             heapq.heappush(self.heap, key)
         elif self.heap:

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,11 @@ import numpy as np
 Indices: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _WIDEST = 48  # bytes of the longest id, up to which ids are sorted as they are in memory
+
+
+def draw_of(sample: str) -> bytes:
+    """A fair draw among samples that are equal in all else: the greatest comes first."""
+    return blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 class Samples:

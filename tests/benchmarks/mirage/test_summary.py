@@ -26,7 +26,7 @@ def test_the_best_context_is_compared_with_the_next_by_the_same_questions() -> N
     assert "at 100 tokens an answer" in best
     # 10 of 40: 13.4% is the 3.5% quantile of beta(10, 31), 40.2% the high end of Wilson's interval.
     assert after.startswith("Next: b @ 1, 25% [13, 40] at 100 tokens an answer; the best leads by 50 points [")
-    assert after.endswith("] on the same 40 questions, allowing for the choice among 2.")
+    assert after.endswith("] on the same 40 questions, allowing for the choice among 2 pairs.")
     (chinese,) = summaries(run, language="zh").values()
     assert "在相同的 40 个问题上领先 50 个百分点" in chinese.verdict
 
@@ -39,7 +39,9 @@ def test_a_difference_that_chance_explains_is_said_to_be_one_also_because_the_be
     assert "chance" not in alone.verdict
     others = [one for name in "cde" for one in asked_with(name, range(5), 60)]
     (chosen,) = summaries(HandmadeRun([*a, *b, *others])).values()
-    assert chosen.verdict.endswith("on the same 60 questions, allowing for the choice among 5: chance can explain it.")
+    assert chosen.verdict.endswith(
+        "on the same 60 questions, allowing for the choice among 5 pairs: chance can explain it."
+    )
 
 
 def test_the_next_of_several_systems_is_the_next_pair() -> None:

@@ -13,6 +13,7 @@ from ragstone.benchmarks.recorded.aggregate import tally_scores
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
 from ragstone.runs import RunReader, open_run, run_cases
 from ragstone.stats import Estimate, Samples
+from ragstone.stats.samples import draw_of
 from ragstone.types import Record
 
 SCORES = st.lists(st.tuples(st.sampled_from(["a", "字", "b\ud800", "", "c"]), st.sampled_from([0.0, 0.25, 0.5, 1.0])))
@@ -38,8 +39,9 @@ def test_compact_scores_say_what_lists_say(pairs: list[tuple[str, float]], lower
     means = {sample: sum(several) / len(several) for sample, several in by_sample.items()}
     low = sorted((sample for sample, mean in means.items() if mean < 0.8), key=means.__getitem__)
     assert scores.worst(3, below=0.8) == [(sample, means[sample]) for sample in low[:3]]
-    order = sorted(((value, sample) for sample, value in pairs), reverse=lower)
-    wrong = dict.fromkeys(sample for value, sample in order if value != (0.0 if lower else 1.0))
+    drawn = sorted(pairs, key=lambda pair: draw_of(pair[0]), reverse=True)
+    order = sorted(drawn, key=lambda pair: -pair[1] if lower else pair[1])
+    wrong = dict.fromkeys(sample for sample, value in order if value != (0.0 if lower else 1.0))
     assert scores.extremes(3, lower=lower) == tuple(wrong)[:3]
 
 

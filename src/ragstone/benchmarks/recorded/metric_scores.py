@@ -1,5 +1,6 @@
 """The scores of one metric in a few bytes each, so that a million of them fit into memory."""
 
+import heapq
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.stats import Estimate, Samples, all_differ
+from ragstone.stats.samples import draw_of
 
 Groups: TypeAlias = NDArray[np.int64]
 """Samples by the numbers of `Samples.groups`."""
@@ -98,17 +100,14 @@ class MetricScores:
         return found, first, np.bincount(inverse, np.asarray(self.values)) / counts
 
     def extremes(self, count: int, *, lower: bool) -> tuple[str, ...]:
-        """The samples with the worst values, those of one value by id; none where every value is the best. `lower`:
-        whether lower values are better."""
+        """The samples with the worst values, of one value by the draw that chooses the cards of a page, too; none where
+        every value is the best. `lower`: whether lower values are better."""
         values, places, found = np.asarray(self.values), np.asarray(self.places), dict[str, None]()
         while len(found) < count and len(values):
             value = values.max() if lower else values.min()
             if value == (0.0 if lower else 1.0):
                 break
-            worst, rest = places[values == value], values != value
-            for at in self.samples.order(worst)[:: -1 if lower else 1]:
-                found.setdefault(self.samples[worst[at]])
-                if len(found) >= count:
-                    break
-            values, places = values[rest], places[rest]
-        return tuple(found)
+            worst = {self.samples[place] for place in places[values == value]}
+            found |= dict.fromkeys(heapq.nlargest(count, worst, key=draw_of))
+            values, places = values[values != value], places[values != value]
+        return tuple(found)[:count]

@@ -77,7 +77,7 @@ def _block(
     view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup], *, charts: bool = False
 ) -> dict[str, Any]:
     sentences = [line for *_, summary in numbered for line in summary.verdict.splitlines()]
-    linked: set[str] = set()  # a question is linked once
+    linked: set[tuple[str, str]] = set()  # a system and a sample: a question is linked once for each
     actions = [
         (action.text, _links(view, number, system, action, linked))
         for number, system, summary in numbered
@@ -90,7 +90,7 @@ def _block(
     )  # fmt: skip
 
 
-def _links(view: View, number: int, system: str, action: Action, linked: set[str]) -> list[tuple[str, str]]:
+def _links(view: View, number: int, system: str, action: Action, linked: set[tuple[str, str]]) -> list[tuple[str, str]]:
     """Where the cases behind an action are: their list, their group, or the first that the page shows and that are not
     `linked` yet, as questions."""
     if action.cause and view.case_list:
@@ -104,13 +104,15 @@ def _links(view: View, number: int, system: str, action: Action, linked: set[str
     return [(f"#{at}", name) for at, name in _places(view, number, system, action, linked)]
 
 
-def _places(view: View, number: int, system: str, action: Action, linked: set[str]) -> list[tuple[str, str]]:
+def _places(
+    view: View, number: int, system: str, action: Action, linked: set[tuple[str, str]]
+) -> list[tuple[str, str]]:
     if action.cause:
         its, *causes = action.cause
         shown = [card for (name, _), card in cards(view).items() if name == its and card.cause in causes]
-        new = {card.question: card for card in reversed(shown) if card.question not in linked}
+        new = {card.sample: card for card in reversed(shown) if (its, card.sample) not in linked}
         few = list(reversed(new.values()))[:_LINKS]
-        linked |= {card.question for card in few}
+        linked |= {(its, card.sample) for card in few}
         return [(card.at, card.question) for card in few]
     if action.samples:
         return _samples(view, system, action.samples)

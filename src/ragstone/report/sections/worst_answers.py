@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -74,9 +74,21 @@ def cards(view: View) -> Mapping[CaseKey, Card]:
             if shown and used > (JUDGED_BYTES if key in judged else view.case_bytes):
                 continue
             shown[key] = rendered[key]
-        view.shared["cards"] = shown
+        view.shared["cards"] = _told_apart(shown)
     found: Mapping[CaseKey, Card] = view.shared["cards"]
     return found
+
+
+def _told_apart(cards: Mapping[CaseKey, Card]) -> dict[CaseKey, Card]:
+    """The cards, with the id of the sample behind questions that begin alike."""
+    samples: dict[str, set[str]] = {}
+    for card in cards.values():
+        samples.setdefault(card.question, set()).add(card.sample)
+    return {
+        key: replace(card, question=f"{card.question} ({one_line(card.sample, _NAME)})")
+        if len(samples[card.question]) > 1 else card
+        for key, card in cards.items()
+    }  # fmt: skip
 
 
 def _keys(view: View) -> Sequence[CaseKey]:
