@@ -103,6 +103,32 @@ DENIED = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("alias", "answer", "value"),
+    [
+        ("Wednesday", "The museum is closed on Wednesdays.", 1.0),
+        ("Wednesdays", "It is closed every Wednesday.", 1.0),
+        ("Bicycle", "A few bicycles may be left there.", 1.0),
+        ("bicycle", "Bicycles may be left there.", 1.0),
+        ("berry", "Berries are served.", 1.0),
+        ("berries", "One berry is served.", 1.0),
+        ("box", "Boxes are stored below.", 1.0),
+        ("boxes", "The box is stored below.", 1.0),
+        ("dogs", "Only a dog is allowed.", 1.0),
+        ("bicycle", "It is not bicycles but cars.", 0.0),
+        ("Robert", "Roberts decides.", 0.0),
+        ("Roberts", "Robert decides.", 0.0),
+        ("new", "They brought news.", 0.0),
+        ("cars", "They keep a card.", 0.0),
+        ("his", "Hi, they said.", 0.0),
+    ],
+)
+def test_a_noun_in_singular_or_plural_is_stated(alias: str, answer: str, value: float) -> None:
+    assert (
+        AnswerMatch(strict=True).score(Case("a", Sample("s", "q", ((alias,),)), {}, Query("q")), Response(answer))
+    ).value == value
+
+
 @pytest.mark.parametrize(("alias", "answer"), STATED)
 def test_a_stated_answer_counts(alias: str, answer: str) -> None:
     assert score(answer, (alias,)).value == 1.0

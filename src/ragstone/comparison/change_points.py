@@ -8,7 +8,9 @@ Scores: all scores of a question, in whatever runs, are one unit. The test has t
 counts; in both, the means of the units are shuffled among them. What the scores of a unit deviate from its mean keeps
 or changes its sign in all runs at once (questions may change for good, each in its own direction), or is shuffled among
 its runs (answers vary from run to run). So runs of the same questions are compared question by question, runs of
-different questions as independent samples, and questions of some of the runs count as far as they recur.
+different questions as independent samples, and questions of some of the runs count as far as they recur. Two runs of
+the same questions differ only if their comparison finds it, too (`stats.decide`): flipped signs take rare gains for
+certain ones.
 
 Where runs have repeats, all scores of a run are shifted besides, with the variance that the repeats show: a system that
 answers better in one run and worse in the next has not changed.
@@ -18,13 +20,14 @@ machine. Their test shuffles the order of the runs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from ragstone.stats import Array, RepeatVariance
+from ragstone.analysis.power import spread_of
+from ragstone.stats import Array, RepeatVariance, decide
 
 LEVEL = 0.05
 LEAST_FIGURES = 8  # with fewer runs, almost no order of them is rarer than 5%
@@ -82,7 +85,25 @@ def scan_scores(
     reach = max(np.quantile(part, 1 - level) for part in largest) + _POWER
     before = np.cumsum(sizes)[:-1]
     place = int((observed * np.sqrt(before * (sizes.sum() - before))).argmax())
-    return Scan(place + 1, float(p), float(reach * errors[(len(runs) - 2) // 2]))
+    scan = Scan(place + 1, float(p), float(reach * errors[(len(runs) - 2) // 2]))
+    return _compared(scan, *runs, level=level) if len(runs) == 2 and variance is None else scan
+
+
+def _compared(scan: Scan, before: RunScores, after: RunScores, *, level: float) -> Scan:
+    """The scan of two runs, held to what their comparison decides where they have the same questions: what is no
+    difference there is no change in a trend."""
+    (old, a), (new, b) = _by_unit(before), _by_unit(after)
+    if not np.array_equal(old, new):
+        return scan
+    smallest = spread_of(a, b, None).smallest(round(LEVEL / level))
+    visible = None if smallest is None or scan.visible is None else max(scan.visible, smallest)
+    return replace(scan, p=max(scan.p, decide(a, b).p), visible=visible)
+
+
+def _by_unit(run: RunScores) -> "tuple[np.ndarray[Any, np.dtype[np.int64]], Array]":
+    """The questions of a run and the mean of each one's scores."""
+    units, places = np.unique(run.units, return_inverse=True)
+    return units, np.bincount(places, run.values) / np.bincount(places)
 
 
 def _contrasts(sizes: Array) -> Array:

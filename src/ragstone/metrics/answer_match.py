@@ -56,6 +56,8 @@ _SMALL = frozenset(("the", "a", "an", "of", "in", "per", "for", "at", "on", "to"
                     "it", "by", "as", "的", "为", "是", "在", "每", "有"))  # fmt: skip
 _MARKED = re.compile(r"[|\t:：]")
 _MOST_LINES = 400
+_SHORTEST_NOUN = 3  # letters
+_WEEKDAYS = frozenset(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"))
 _SLACK = 10  # characters by which a value may be longer than what states it
 
 
@@ -79,10 +81,11 @@ class AnswerMatch:
     """`answer_match`: 1.0 if the answer states an alias of every reference slot, else 0.0, or unsure.
 
     Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it, or in
-    a cell or after a label that says the rest of it; a refusal states nothing (a gap in the documents that is not of
-    what was asked is none), and a denied mention does not count unless the alias is stated elsewhere too. Where only
-    phrases and sentences are missing, and the answer has words of them and no other quantities in their place, it may
-    say the same in other words: unsure, without a value. `strict` counts these as 0, as the benchmarks do.
+    a cell or after a label that says the rest of it, or as an English noun in its other number ("on Wednesdays"); a
+    refusal states nothing (a gap in the documents that is not of what was asked is none), and a denied mention does not
+    count unless the alias is stated elsewhere too. Where only phrases and sentences are missing, and the answer has
+    words of them and no other quantities in their place, it may say the same in other words: unsure, without a value.
+    `strict` counts these as 0, as the benchmarks do.
     Range: 0 or 1, higher is better.
     Needs: the answer, the reference.
     Evidence: {"slots": [[{"alias", "start", "end"}, …], …]}, for each slot the counted mentions, each stretch of the
@@ -99,7 +102,7 @@ class AnswerMatch:
     """
 
     name: str = "answer_match"
-    version: int = 7
+    version: int = 8
     strict: bool = False
     needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
     scores_refusals: ClassVar[bool] = True
@@ -166,10 +169,35 @@ def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
     found = {span for spelling in spellings for span in find_answer(spelling, answer)}
     return (
         sorted(found)
+        or _in_other_number(alias, answer)
         or labelled_values(alias, answer, question)
         or _without_case_word(alias, answer)
         or ([] if _other_case_word(alias, answer) else _in_other_words(alias, answer, question))
     )
+
+
+def _in_other_number(alias: str, answer: str) -> list[tuple[int, int]]:
+    """Where an answer states a noun of one word in the plural for the singular, or the other way round: on Wednesdays,
+    a bicycle. A capital in both may be a name's: Roberts is not Robert."""
+    noun = alias.strip()
+    if len(noun) < _SHORTEST_NOUN or not (noun.isascii() and noun.isalpha()) or noun.lower() in ("new", "news"):
+        return []
+    forms = (form for form in _other_numbers(noun) if len(form) >= _SHORTEST_NOUN)
+    found = {span for form in forms for span in find_answer(form, answer)}
+    common = noun.islower() or noun.lower().removesuffix("s") in _WEEKDAYS
+    return sorted((start, end) for start, end in found if common or answer[start:end].islower())
+
+
+def _other_numbers(noun: str) -> Iterator[str]:
+    if noun.endswith("ies"):
+        yield f"{noun[:-3]}y"
+    elif noun.endswith("y") and noun[-2] not in "aeiou":
+        yield f"{noun[:-1]}ies"
+    yield f"{noun}{'es' if noun.endswith(('s', 'x', 'z', 'ch', 'sh')) else 's'}"
+    if noun.endswith("s") and not noun.endswith("ss"):
+        yield noun[:-1]
+    if noun.endswith(("ses", "xes", "zes", "ches", "shes")):
+        yield noun[:-2]
 
 
 def _in_other_words(alias: str, answer: str, question: str) -> list[tuple[int, int]]:

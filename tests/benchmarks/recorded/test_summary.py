@@ -54,6 +54,18 @@ def test_the_number_of_answers_is_that_of_the_metric_beside_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "numbers"),
+    [("en", (" (on 4 answers)", " (on 3 of 4 answers)")), ("zh", ("（共 4 个答案）", "（共 4 个答案中的 3 个）"))],
+)
+def test_metrics_of_different_numbers_of_answers_each_say_theirs(language: str, numbers: tuple[str, str]) -> None:
+    first = record("q-9", {"faithfulness": 1.0, "recall": NA})
+    run = MemoryRun([first, *(record(f"q-{at}", {"faithfulness": 1.0, "recall": 1.0}) for at in range(3))])
+    (summary,) = summaries(run, {}, language=language).values()
+    assert all(f"]{number}" in summary.verdict for number in numbers), summary.verdict
+    assert summary.verdict[:-1].endswith(numbers[1])
+
+
+@pytest.mark.parametrize(
     ("language", "said"), [("en", "returns its passages with these ids"), ("zh", "段落是否带有这些 id")]
 )
 def test_a_recall_of_nothing_at_all_asks_whether_the_passages_have_ids(language: str, said: str) -> None:

@@ -93,21 +93,31 @@ class _Summary:
         topics = [name for topic in _TOPICS if (name := metric_for(tally.metrics, topic))]
         names = (topics or _scored(tally) or _unsure(tally))[:_NAMED]
         shown = [name for name in names if right is None or right.graded or name != right.metric]
-        means = {name: tally.metrics[name].mean(gated=name in self.gates) for name in shown}
-        figures = self.words["join"].join(f"{name} {score(mean)}" for name, mean in means.items())
         first = tally.metrics[(shown or names)[0]]
-        n = asked(len(first.values), first.total, self.language)
+        figures, on = self._figures({name: tally.metrics[name] for name in shown})
         if right is None:
-            text = self.words["verdict"].format(system=system, figures=figures, n=n)
+            text = self.words["verdict"].format(system=system, figures=figures) + on
         else:
             text = self._share_right(system, right, tally.metrics[right.metric].unsure)
-            if figures or len(first.values) < first.total - first.not_applicable - first.unsure:
-                figures = self.words["right_figures"].format(figures=figures) if figures else ""
-                text += figures + self.words["on"].format(n=n)
+            if figures:
+                text += self.words["right_figures"].format(figures=figures) + on
+            elif len(first.values) < first.total - first.not_applicable - first.unsure:
+                text += self.words["on"].format(n=asked(len(first.values), first.total, self.language))
         if impossible := tally.refusals[False]:
             refused = sum(declined for _, declined in impossible)
             text += self.words["refused"].format(refused=refused, n=len(impossible))
         return text + self.words["stop"]
+
+    def _figures(self, tallies: Mapping[str, MetricScores]) -> tuple[str, str]:
+        """The mean of each metric, and on how many answers they are; where these differ, each says its own."""
+        numbers = {name: asked(len(of.values), of.total, self.language) for name, of in tallies.items()}
+        differ = len({*numbers.values()}) > 1
+        figures = self.words["join"].join(
+            f"{name} {score(of.mean(gated=name in self.gates))}"
+            + (self.words["own_number"].format(n=numbers[name]) if differ else "")
+            for name, of in tallies.items()
+        )
+        return figures, "" if differ else "".join(self.words["on"].format(n=n) for n in {*numbers.values()})
 
     def _share_right(self, system: str, right: _Right, unsure: int) -> str:
         """How many answers are right; where the metric cannot tell about some, at least and at most."""
