@@ -55,8 +55,8 @@ def test_an_empty_folder_ends_with_a_report(tmp_path: Path, language: str, word:
     assert any("█" in line for line in first_screen)
     steps = [line.strip() for line in ended.out.splitlines() if line.startswith("  ragstone ")]
     assert steps[0].startswith("ragstone diagnose ")
-    assert {"ragstone.toml", "questions.csv", WORKFLOW, "report.html", "docs/01.md"} <= files(tmp_path)
-    report = (tmp_path / "report.html").read_text("utf-8")
+    assert {"ragstone.toml", "questions.csv", WORKFLOW, "diagnosis.html", "docs/01.md"} <= files(tmp_path)
+    report = (tmp_path / "diagnosis.html").read_text("utf-8")
     assert '<ol class="fall">' in report
     assert f'lang="{language}' in report
     assert all(word in row["note"] for row in rows(tmp_path))
@@ -181,7 +181,7 @@ def test_a_chinese_reader_of_english_documents_gets_a_chinese_project(tmp_path: 
         assert len(comments) >= 2
         assert all(re.search("[\u4e00-\u9fff]", line) for line in comments), comments
     assert tomllib.loads((tmp_path / "ragstone.toml").read_text("utf-8"))["run"]["language"] == "zh"
-    assert 'lang="zh' in (tmp_path / "report.html").read_text("utf-8")
+    assert 'lang="zh' in (tmp_path / "diagnosis.html").read_text("utf-8")
     assert {row["note"] for row in rows(tmp_path)} == {"按规则生成的示例，请换成用户真正会问的问题。"}
     assert not re.search("[\u4e00-\u9fff]", " ".join(row["question"] for row in rows(tmp_path)))
 
@@ -358,7 +358,7 @@ def test_answers_are_typed(tmp_path: Path) -> None:
     assert config["systems"]["documents"]["corpus"] == "docs"
     assert config["run"]["language"] == "zh"
     assert "1/5 您的系统" in ended.err
-    assert (tmp_path / "report.html").is_file()
+    assert (tmp_path / "diagnosis.html").is_file()
 
 
 def test_a_typed_answer_that_cannot_be_used_is_asked_for_again(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def _first_run(starter: "Starter", texts: Mapping[str, str]) -> int:
     arguments, command, name = ["--limit", str(_FIRST)], run, "run"
     if _has_references(starter):
         command, name = diagnose, "diagnose"
-        arguments += ["--report", "report.html"] if starter.report else []
+        arguments += ["--report", "diagnosis.html"] if starter.report else []
     code = command.main(arguments, prog_name=f"ragstone {name}", standalone_mode=False, obj=[name, *arguments])
     return code if isinstance(code, int) else 0
 
