@@ -2,7 +2,7 @@
 frequent causes of wrong answers, and systems that gave no answer."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -48,16 +48,19 @@ def _with_common(
     summaries: dict[str, Summary], run: Run, digest: Callable[[], Digest], words: Mapping[str, str],
     advice: Mapping[str, str],
 ) -> dict[str, Summary]:  # fmt: skip
-    """The summaries with the better one of two systems, and the most frequent causes where they name no actions."""
+    """The summaries with the better one of two systems, and the most frequent causes that their actions, if any are of
+    causes, do not name."""
     common, verdict = summaries.pop("", Summary("", "")), ""
-    acting = common.actions or any(summary.actions for summary in summaries.values())
+    acting = [action for summary in (common, *summaries.values()) for action in summary.actions]
+    named = {(action.cause[0], cause) for action in acting if action.cause for cause in action.cause[1:]}
     if len(run.systems) > 1:
         verdict = "" if common.verdict else _better(digest(), words)  # a benchmark compares them by its own cells
         shares = {name: _share(system) for name, system in digest().systems.items()}
         thin = {name for name, system in digest().systems.items() if _is_thin(system)}
         summaries = dict(sorted(summaries.items(), key=lambda item: (item[0] in thin, -shares.get(item[0], 0.0))))
-    if not acting:
-        common = replace(common, actions=_causes(digest(), words, advice))
+    if named or not acting:
+        causes = _causes(digest(), words, advice, named)[: _ACTIONS - len(acting)]
+        common = replace(common, actions=(*common.actions, *causes))
     verdict = "\n".join(filter(None, (common.verdict, verdict)))
     common = _unbroken(replace(common, verdict=verdict), run.systems)
     return ({"": common} if common.verdict or common.actions else {}) | summaries
@@ -172,12 +175,16 @@ def _paired(a: SystemDigest, b: SystemDigest) -> tuple[list[float], list[float],
     return first, second, groups
 
 
-def _causes(digest: Digest, words: Mapping[str, str], advice: Mapping[str, str]) -> tuple[Action, ...]:
-    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`). The
-    kinds of a cause count together, as `causes_CAUSE`."""
+def _causes(
+    digest: Digest, words: Mapping[str, str], advice: Mapping[str, str], named: Collection[tuple[str, str]]
+) -> tuple[Action, ...]:
+    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`), without
+    those that are `named` already. The kinds of a cause count together, as `causes_CAUSE`."""
     several = len(digest.systems) > 1
     kinds: dict[tuple[str, str], dict[str, int]] = {}
     for (name, cause), n in digest.causes():
+        if (name, cause) in named:
+            continue
         kinds.setdefault((name, _advised(cause, advice) or cause), {})[cause] = n
     actions = []
     for (name, root), counts in sorted(kinds.items(), key=lambda item: -sum(item[1].values()))[:_ACTIONS]:

@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Mapping
 
 from ragstone.benchmarks.niah.aggregate import NeedleKey, NeedleTally, setting_name, tally_needles
-from ragstone.benchmarks.niah.effective import ruler_bar
+from ragstone.benchmarks.niah.effective import effective, ruler_bar
 from ragstone.benchmarks.niah.suite_scores import with_suites
 from ragstone.benchmarks.niah.tables import effective_text, name_of_length
 from ragstone.benchmarks.verdicts import percent
-from ragstone.display import Figure, Summary
+from ragstone.display import Action, Figure, Summary
 from ragstone.messages import messages
 from ragstone.types import Run
 
 _MAPS = 3  # of a system in its verdict
+_LENGTH_CAUSES = ("refused", "missed", "partly")
 
 
 def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
@@ -21,10 +22,27 @@ def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
     for key, group in with_suites(tally_needles(run)).items():
         if group.main.values:
             by_system.setdefault(key.system, {})[key] = group
-    return {
+    actions = tuple(_actions(by_system, words))[:_MAPS]
+    return ({"": Summary("", "", actions=actions)} if actions else {}) | {
         system: Summary(words["title"], _verdict(system, groups, words), figures=tuple(_at_longest(groups, words)))
         for system, groups in by_system.items()
     }
+
+
+def _actions(by_system: Mapping[str, Mapping[NeedleKey, NeedleTally]], words: Mapping[str, str]) -> Iterator[Action]:
+    """What to do about a map that ends before its longest contexts, or one without any miss: its causes say nothing of
+    length."""
+    for system, groups in by_system.items():
+        for key, group in groups.items():
+            lengths, found = group.main.lengths, effective(group.main, ruler_bar())
+            names = [system] if len(by_system) > 1 else []
+            names += [_name(key, list(groups), words)] if len(groups) > 1 else []
+            place = words["in_map"].format(map=words["comma"].join(names)) if names else ""
+            if found.reached and found.high is not None:
+                text = words["shorten"].format(length=name_of_length(found.reached), above=name_of_length(found.high))
+                yield Action(place + text, cause=(system, *_LENGTH_CAUSES))
+            elif found.ends and group.main.mean().value == 1.0:
+                yield Action(place + words["go_on"].format(length=name_of_length(lengths[-1])))
 
 
 def _at_longest(groups: Mapping[NeedleKey, NeedleTally], words: Mapping[str, str]) -> Iterator[Figure]:

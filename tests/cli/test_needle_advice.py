@@ -1,0 +1,47 @@
+"""What a needle run says to do: shorter contexts where they end, harder ones where nothing was missed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import Told
+
+SYSTEM = """
+import re
+
+
+def ask(question, contexts):
+    text = " ".join(contexts)
+    found = re.findall(r"[^.]*\\d{5,}[^.]*\\.", text)
+    return found[0] if found and len(text) < LIMIT else "I do not know."
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "language", "said", "unsaid"),
+    [
+        (
+            9_000,
+            "en",
+            "Enough is found up to 2.25k tokens, too little beyond 2.25k: keep contexts at 2.25k",
+            "let the prompt",
+        ),
+        (9_000, "zh", "不超过 2.25k 词元时找到的够多，超过 2.25k 则太少", "允许依据"),
+        (90_000, "en", "Nothing was missed up to 4k tokens: ask longer contexts", "too little"),
+        (90_000, "zh", "直到 4k 词元都没有遗漏", "太少"),
+    ],
+)
+def test_what_to_do_about_the_lengths(
+    ragstone: Callable[..., Told], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, language: str,
+    said: str, unsaid: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("reader.py").write_text(SYSTEM.replace("LIMIT", str(limit)))
+    ended = ragstone(
+        "bench", "niah", "--system", "reader.py:ask", "--lengths", "500:4000:5", "--depths", "0:100:5",
+        "--run", "n.run", "--language", language,
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    text = " ".join(line.strip() for line in ended.out.splitlines())
+    assert said in text
+    assert unsaid not in text
