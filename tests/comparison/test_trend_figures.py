@@ -119,6 +119,7 @@ def test_repeats_of_one_stretch_say_nothing_of_another() -> None:
     again = [other(repeated(2, 0.9, 0.5), 2), other(repeated(3, 0.7, 0.3), 3)]
     alone = [other(repeated(2, 0.7), 2), other(repeated(3, 0.5), 3)]
     assert left_out(trend([*first, *again])) == []
+    assert len(left_out(trend([repeated(0, 0.7), repeated(1, 0.5), *again]))) == 1
     found = trend([*first, *alone])
     assert [mark.kind for mark in found.marks] == ["data"]
     assert [change.at for _, change in found.moves] == [3]
