@@ -65,7 +65,8 @@ def test_what_repeats_vary_by_is_in_the_test_and_in_the_steps(kind: str) -> None
     assert step.high is not None
     reach = 4.30 * 0.005**0.5  # Student's of two degrees
     assert -1 < step.low <= -0.2 - reach < -0.2 + reach <= step.high < 1
-    assert (alone.repeated, found.repeated) == (False, kind == "repeat")
+    assert not curve(alone, "faithfulness").repeated
+    assert curve(found, "faithfulness").repeated == (kind == "repeat")
 
 
 def test_repeats_that_agree_leave_a_change_to_be_found() -> None:
@@ -76,17 +77,53 @@ def test_repeats_that_agree_leave_a_change_to_be_found() -> None:
 def test_a_run_that_was_asked_once_varies_as_the_repeats_of_the_others() -> None:
     found = trend([repeated(0, 0.9, 0.5), repeated(1, 0.5)])
     assert found.moves == []
-    assert found.repeated
+    assert curve(found, "faithfulness").repeated
 
 
-def test_notes_say_what_is_left_out_where_no_run_was_repeated() -> None:
-    def said(sides: list[Side], **options: str) -> int:
-        return sum("--repeat" in note for note in trend_notes(trend(sides, **options), "en"))
+def partly(number: int, mean: float, again: int, kind: str = "repeat") -> Side:
+    """A run of which only the first questions were asked again."""
+    return night(number, own_records(repeated(number, mean, mean, kind=kind))[: 20 + again])
 
-    assert said([repeated(0, 0.7), repeated(1, 0.5)]) == 1
-    assert said([repeated(0, 0.9, 0.5), repeated(1, 0.7, 0.3)]) == 0
-    assert said([repeated(0, 0.9, 0.5, kind="judge_repeat"), repeated(1, 0.7)]) == 1
-    assert said([repeated(0, 0.7), repeated(1, 0.5)], by="day") == 0
+
+def left_out(found: Trend) -> list[str]:
+    return [note for note in trend_notes(found, "en") if "leave out what shifts all answers" in note]
+
+
+def test_notes_say_what_is_left_out_wherever_repeats_show_no_variance() -> None:
+    once = [repeated(0, 0.7), repeated(1, 0.5)]
+    (note,) = left_out(trend(once))
+    assert "faithfulness, tokens per question." in note
+    assert "of a run alike. `--repeat 3`" in note
+    assert left_out(trend([repeated(0, 0.9, 0.5), repeated(1, 0.7, 0.3)])) == []
+    assert len(left_out(trend([repeated(0, 0.9, 0.5, kind="judge_repeat"), repeated(1, 0.7)]))) == 1
+    (note,) = left_out(trend(once, by="day"))
+    assert note.endswith("of a period alike.")
+    assert left_out(trend([repeated(0, 0.9, 0.5), repeated(1, 0.7, 0.3)], by="day")) == []
+
+
+def test_one_repeated_question_shows_nothing_of_how_runs_vary() -> None:
+    found = trend([partly(0, 0.7, 1), partly(1, 0.5, 1)])
+    assert [change.kind for _, change in found.moves] == ["regression"]
+    assert len(left_out(found)) == 1
+    assert left_out(trend([partly(0, 0.7, 2), partly(1, 0.5, 2)])) == []
+    # All were judged again, one was asked again: the judge's repeats are no variance of the system.
+    judged = own_records(repeated(0, 0.9, 0.5, kind="judge_repeat")) + own_records(partly(0, 0.9, 1))[20:]
+    assert len(left_out(trend([night(0, judged), repeated(1, 0.7)]))) == 1
+
+
+def test_repeats_of_one_stretch_say_nothing_of_another() -> None:
+    def other(side: Side, number: int) -> Side:
+        return night(number, moved(own_records(side), 1))
+
+    first = [repeated(0, 0.9, 0.5), repeated(1, 0.7, 0.3)]
+    again = [other(repeated(2, 0.9, 0.5), 2), other(repeated(3, 0.7, 0.3), 3)]
+    alone = [other(repeated(2, 0.7), 2), other(repeated(3, 0.5), 3)]
+    assert left_out(trend([*first, *again])) == []
+    assert len(left_out(trend([repeated(0, 0.7), repeated(1, 0.5), *again]))) == 1
+    found = trend([*first, *alone])
+    assert [mark.kind for mark in found.marks] == ["data"]
+    assert [change.at for _, change in found.moves] == [3]
+    assert len(left_out(found)) == 1
 
 
 def test_without_a_fall_nothing_is_found() -> None:

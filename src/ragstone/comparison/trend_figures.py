@@ -74,7 +74,8 @@ class Change:
 class Curve:
     """One quantity over the runs. `points` and `steps` have an entry a run; `steps` is the unpaired difference from the
     run before, if both have a value of the same questions' kind and ruler. `p`: after Holm over all quantities (None:
-    not tested). `visible`: the smallest change in the middle of its longest stretch found with 80% power."""
+    not tested). `visible`: the smallest change in the middle of its longest stretch found with 80% power.
+    `repeated`: repeats of the system show how much a run varies as a whole, in every stretch that was tested."""
 
     name: str
     kind: Kind
@@ -84,6 +85,7 @@ class Curve:
     changes: tuple[Change, ...] = ()
     p: float | None = None
     visible: float | None = None
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class Mark:
 @dataclass(frozen=True)
 class Trend:
     """`runs` in order of time, `curves` by quantity, `marks`. `stream`: each run has its own questions. `by`: the runs
-    are the periods of one run, of whose records `undated` have no time. `repeated`: a finished run has repeats."""
+    are the periods of one run, of whose records `undated` have no time."""
 
     runs: tuple[TrendRun, ...]
     curves: tuple[Curve, ...]
@@ -111,7 +113,6 @@ class Trend:
     stream: bool = False
     by: str = ""
     undated: int = 0
-    repeated: bool = False
 
     @property
     def tested(self) -> list[Curve]:
@@ -155,8 +156,7 @@ def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: st
         )
         for reading in ordered
     ]  # fmt: skip
-    repeated = any(ordered[place].repeated for place in finished)
-    return Trend(tuple(runs), tuple(curves), tuple(marks), stream, by, undated, repeated)
+    return Trend(tuple(runs), tuple(curves), tuple(marks), stream, by, undated)
 
 
 def _data_marks(readings: Sequence[Reading], finished: list[int], *, streamed: bool) -> tuple[list[Mark], bool]:
@@ -283,7 +283,11 @@ def _tested(
         least_p = p if curve.p is None else min(p, curve.p)
         visible = scan.visible if len(part) > longest[number] else curve.visible
         longest[number] = max(longest[number], len(part))
-        curves[number] = replace(curve, changes=(*curve.changes, *new), p=least_p, visible=visible)
+        repeated = _is_repeated([columns[number][1][place] for place in part])
+        curves[number] = replace(
+            curve, changes=(*curve.changes, *new), p=least_p, visible=visible,
+            repeated=repeated and (curve.p is None or curve.repeated),
+        )  # fmt: skip
     return curves
 
 
@@ -294,6 +298,16 @@ def _variance(curve: Curve, runs: Sequence[Values]) -> RepeatVariance | None:
     return RepeatVariance.of(
         (np.asarray(run.units), np.asarray(run.repeats), np.asarray(run.values)) for run in runs if run.repeats
     )
+
+
+def _is_repeated(runs: Sequence[Values]) -> bool:
+    """Whether repeats of the system give a variance; those of the judge show nothing of how the system varies."""
+    for run in runs:
+        numbers = np.asarray(run.repeats)
+        own = numbers >= 0
+        if run.repeats and RepeatVariance.of([(np.asarray(run.units)[own], numbers[own], np.asarray(run.values)[own])]):
+            return True
+    return False
 
 
 def _repeats(values: Values) -> int:

@@ -40,7 +40,7 @@ _LONGEST = 64  # characters of a time
 @dataclass
 class Values:
     """The values of one quantity and a number for each value's question; `failed`: scores that failed. `repeats`: the
-    number of each value's repeat, nothing where there is one only."""
+    number of each value's repeat, below 0 for one of the judge alone; nothing where there is one only."""
 
     units: "array[int]" = field(default_factory=lambda: array("q"))
     values: "array[float]" = field(default_factory=lambda: array("d"))
@@ -60,8 +60,7 @@ class Values:
 class Reading:
     """What one run, or one period of a run, has. `cases`: its records; `asked` of `planned` cases where it is
     unfinished. `data`: a hash of each record's question, with its references and given passages. `dated`: whether the
-    run says when it was started; otherwise `when` is the time of its file. `repeated`: whether the system was asked a
-    question again."""
+    run says when it was started; otherwise `when` is the time of its file."""
 
     name: str
     side: Side
@@ -77,7 +76,6 @@ class Reading:
     cost: Values = field(default_factory=Values)
     data: "array[int]" = field(default_factory=lambda: array("q"))
     judged: set[str] = field(default_factory=set)
-    repeated: bool = False
 
     @property
     def scores(self) -> SideScores:
@@ -97,8 +95,7 @@ class Reading:
     def add(self, record: Record, unit: int, price: Price | None) -> None:
         self.cases += 1
         self.data.append(int.from_bytes(case_digest(record.case)[:8], signed=True))
-        repeat, system = _repeat(record.case)
-        self.repeated |= system
+        repeat = _repeat(record.case)
         self.errors.add(unit, float(record.error is not None), repeat)
         for name, score in record.scores.items():
             values = self.metrics.setdefault(name, Values())
@@ -186,11 +183,12 @@ def _hash(case: Case) -> int:
     return int.from_bytes(question_digest(case), signed=True)
 
 
-def _repeat(case: Case) -> tuple[int, bool]:
-    """The number of the repeat that a case is of, and whether it is one of the system; else it is one of the judge."""
+def _repeat(case: Case) -> int:
+    """The number of the repeat that a case is of; below 0 for one of the judge alone."""
     system, judge = (case.condition.get(name, 0) for name in ("repeat", "judge_repeat"))
-    number = system or judge
-    return (number, bool(system)) if isinstance(number, int) else (0, False)
+    if isinstance(system, int) and system:
+        return system
+    return -judge if isinstance(judge, int) else 0
 
 
 def _columns(case: Case) -> Mapping[str, Any]:

@@ -165,8 +165,10 @@ def trend_notes(trend: Trend, language: str) -> list[str]:
         notes.append(words["undated"].format(n=trend.undated))
     if trend.stream:
         notes.append(words["stream"])
-    if trend.tested and not trend.repeated and not trend.by:
-        notes.append(words["not_repeated"])
+    varying = [curve for curve in trend.tested if not curve.kind.startswith("latency") and not curve.repeated]
+    if varying:
+        names = words["join"].join(quantity(curve, words) for curve in varying)
+        notes.append(words["not_repeated_by" if trend.by else "not_repeated"].format(names=names))
     if any(curve.kind == "latency_p50" and curve.p is None for curve in trend.curves):
         notes.append(words["latency_untested"].format(n=LEAST_FIGURES))
     return [*notes, words["method"]]
