@@ -55,7 +55,7 @@ def test_the_number_of_answers_is_that_of_the_metric_beside_it() -> None:
 
 @pytest.mark.parametrize(
     ("language", "numbers"),
-    [("en", (" (on 4 answers)", " (on 3 of 4 answers)")), ("zh", ("（共 4 个答案）", "（共 4 个答案中的 3 个）"))],
+    [("en", (" (4 answers)", " (3 of 4 answers)")), ("zh", ("（4 个答案）", "（4 个答案中的 3 个）"))],
 )
 def test_metrics_of_different_numbers_of_answers_each_say_theirs(language: str, numbers: tuple[str, str]) -> None:
     first = record("q-9", {"faithfulness": 1.0, "recall": NA})
