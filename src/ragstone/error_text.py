@@ -166,7 +166,8 @@ def _problems_of_replies() -> list[tuple[str, re.Pattern[str]]]:
     # With any text in these places, what is said of other things would match.
     place, kinds = rf"{texts['kind_reply']}|\S+", "|".join(texts[key] for key in texts if key.startswith("kind_"))
     types = rf"(?:{kinds})(?:{texts['or']}(?:{kinds}))*"
-    return [(key, _pattern(texts[key], at="[^:]+" if key == "extra" else place, types=types)) for key in keys]
+    places = {"at": place, "types": types, "name": "NaN|-?Infinity"}
+    return [(key, _pattern(texts[key], **places | ({"at": "[^:]+"} if key == "extra" else {}))) for key in keys]
 
 
 @cache
