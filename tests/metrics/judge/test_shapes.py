@@ -409,6 +409,8 @@ def test_a_text_that_says_a_part_of_it_takes_nothing_from_the_judge(shown: str) 
         "\n" * 50_000 + "x",
         "verdict " * 20_000,
         "not_" * 20_000,
+        ":" * 50_000,
+        "= " * 20_000,
     ],
 )
 def test_no_reply_takes_long_to_read(text: str) -> None:

@@ -23,7 +23,7 @@ _PLAIN = (
 _STATEMENT = re.compile(
     rf"{_NAMES}{_LINK}[:=→](?P<value>[^\n]*)"  # "Final verdict: …", "I judge: …", "结论是：…"
     rf"|{_NAMES}{_LINK}(?P<plain>{_PLAIN})"  # "the score is 3"
-    rf"|(?:^|[:=?]){_MARKS}(?P<alone>{_PLAIN}){_MARKS}$",
+    rf"|(?:^|[:=?])(?:[^\w\n:=?]|_)*(?P<alone>{_PLAIN}){_MARKS}$",
     re.MULTILINE,
 )
 _FIRST = re.compile(r"\.(?!\d)|[;,!(。/]|\b(?:out of|because|since)\b|因为|由于|(?<=\d)\s*分")  # ends a stated value
