@@ -49,6 +49,8 @@ def failure_in(failure: str, language: str) -> str:
     kind, colon, message = failure.partition(": ")
     if colon and (named := kind_in(kind, language)) != kind:
         return f"{named}{_COLONS[language]}{failure_in(message, language)}"
+    if language != "en" and (problem := _problem_of_reply(failure, language)):
+        return problem
     pieces = list(_pieces(failure, language)) if language != "en" and len(failure) <= _LONGEST else []
     text = _joined(pieces) if any(found for _, found in pieces) else failure
     return _KIND_WITHIN.sub(lambda match: error_texts(language)["failures"].get(match[0], match[0]), text)
@@ -80,7 +82,7 @@ def _first(message: str, language: str, heads: int = 0) -> tuple[str, str] | Non
     """The translation of the message's first sentence, and what follows it; None if there is none. Places and names
     before it (`FILE, line 3: sentence`) stay."""
     for english, text in _sentences(language):
-        if _literal(english) in message and (match := _pattern(english).match(message)):
+        if _literal(english) in message and (match := _pattern(english, option=_ONE_WORD).match(message)):
             values = {name: _value(name, value, language) for name, value in match.groupdict().items()}
             return text.format(**values), message[match.end() :]
     head, colon, tail = message.partition(": ")
@@ -101,6 +103,8 @@ def _value(name: str, value: str, language: str) -> str:
         return value
     if named := texts["words"].get(value) or texts["failures"].get(value):
         return named
+    if name == "problem" and (problem := _problem_of_reply(value, language)):
+        return problem
     for text in dict.fromkeys((value, f"{value.removesuffix('.')}.")):  # a sentence may stand there without its stop
         pieces = list(_pieces(text, language))
         if all(found for _, found in pieces):
@@ -132,16 +136,38 @@ def _changes(english: str, texts: Mapping[str, str]) -> str:
 @cache
 def _sentences(language: str) -> list[tuple[str, str]]:
     """English sentences and their translations, the most specific first."""
-    pairs = {**_problems_of_replies(language), **error_texts(language)["sentences"]}
+    pairs = error_texts(language)["sentences"]
     return sorted(pairs.items(), key=lambda pair: -len(_PLACE.sub("", pair[0])))
 
 
-def _problems_of_replies(language: str) -> dict[str, str]:
-    """What is wrong with a judge's reply, which failures hold. Those that begin with a place could be anything."""
-    english, other = (messages("ragstone.metrics.judge.problems", one) for one in ("en", language))
-    others = messages("ragstone.metrics.judge", "en")
-    keys = [key for key in english if key not in others and not key.startswith("kind_")]
-    return {english[key]: other[key] for key in keys if re.match(r"\w+ \w", english[key])}
+def _problem_of_reply(text: str, language: str) -> str | None:
+    """What is wrong with a judge's reply, where the whole text says that."""
+    texts, others = (messages("ragstone.metrics.judge.problems", one) for one in ("en", language))
+    for key, pattern in _problems_of_replies():
+        if match := pattern.fullmatch(text):
+            values = match.groupdict()
+            if "types" in values:
+                kinds = {word: others[name] for name, word in texts.items() if name.startswith("kind_")}
+                values["types"] = others["or"].join(kinds.get(one, one) for one in values["types"].split(texts["or"]))
+            if "choices" in values:
+                values["choices"] = values["choices"].replace(texts["or"], others["or"])
+            if values.get("at") == texts["kind_reply"]:
+                values["at"] = others["kind_reply"]
+            return others[key].format(**values)
+    return None
+
+
+@cache
+def _problems_of_replies() -> list[tuple[str, re.Pattern[str]]]:
+    """The keys and patterns of these problems, the most specific first."""
+    texts, inherited = messages("ragstone.metrics.judge.problems", "en"), messages("ragstone.metrics.judge", "en")
+    keys = [key for key in texts if key not in inherited and key != "or" and not key.startswith("kind_")]
+    keys.sort(key=lambda key: -len(_PLACE.sub("", texts[key])))
+    # With any text in these places, what is said of other things would match.
+    place, kinds = rf"{texts['kind_reply']}|\S+", "|".join(texts[key] for key in texts if key.startswith("kind_"))
+    types = rf"(?:{kinds})(?:{texts['or']}(?:{kinds}))*"
+    places = {"at": place, "types": types, "name": "NaN|-?Infinity"}
+    return [(key, _pattern(texts[key], **places | ({"at": "[^:]+"} if key == "extra" else {}))) for key in keys]
 
 
 @cache
@@ -151,12 +177,12 @@ def _literal(english: str) -> str:
 
 
 @cache
-def _pattern(english: str) -> re.Pattern[str]:
+def _pattern(english: str, **places: str) -> re.Pattern[str]:
     """The regular expression of a sentence with {places}. A place at its beginning ends with the sentence it is in; one
-    at its end, with the message."""
+    at its end, with the message. `places`: patterns of what some of them hold."""
     parts = _PLACE.split(english)
     parts[::2] = [re.escape(part).replace("'", "['\"]") for part in parts[::2]]
-    parts[1::2] = [f"(?P<{name}>{_ONE_WORD if name == 'option' else '.+?'})" for name in parts[1::2]]
+    parts[1::2] = [f"(?P<{name}>{places.get(name, '.+?')})" for name in parts[1::2]]
     if not parts[0]:
         parts[1] = parts[1].replace(".+?", r"(?:\.{1,2}(?= )|(?:(?![.:] ).)+?)")
     return re.compile("".join(parts) + (r"(?:\s+|$)" if parts[-1] else "$"), re.DOTALL)

@@ -244,7 +244,7 @@ class AlwaysFailed(EndpointRefused):
 
 class JudgeUnusable(EndpointRefused):
     """The last `count` replies of a judge could not be used. `reply`: the last one; `expected`: the keys of the object
-    that was asked for; `problem`: what is wrong with it."""
+    that was asked for, where they are known; `problem`: what is wrong with it."""
 
     exit_code = 3
 
@@ -252,7 +252,7 @@ class JudgeUnusable(EndpointRefused):
         RagstoneError.__init__(
             self,
             f"{judge}: the last {count} replies could not be used, so no more are asked for. It wrote {reply}, "
-            f"expected one JSON object with {expected} ({problem}). Use another model as judge.",
+            f"expected one JSON object{expected and f' with {expected}'} ({problem}). Use another model as judge.",
         )
         self.answered, self.sent = True, True
 

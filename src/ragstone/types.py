@@ -175,13 +175,15 @@ class Sampling(Frozen, frozen=True):
 
 class Request(Frozen, frozen=True):
     """One call of a chat model. `schema` is a JSON schema that the reply must match; `sample` numbers independent
-    replies to the same messages, and is part of the cache key."""
+    replies to the same messages, and is part of the cache key. `renew`: a reply that was kept is of no use, so it is
+    sent anew; models do not see it."""
 
     messages: tuple[Turn, ...]
     sampling: Sampling = Sampling()
     schema: dict[str, Any] | None = None
     schema_name: str = "reply"
     sample: int = 0
+    renew: bool = False
 
 
 class Completion(Frozen, frozen=True):

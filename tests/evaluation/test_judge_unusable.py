@@ -14,9 +14,18 @@ MUTE = {"noncommittal": "maybe", "answer_claims": [], "reference_claims": [], "q
 
 
 @pytest.mark.parametrize(
-    ("language", "words"), [("en", "the last 20 replies could not be used"), ("zh", "最近 20 条回复都无法使用")]
+    ("language", "words", "cache"),
+    [
+        ("en", "the last 20 replies could not be used", ("--no-cache",)),
+        ("zh", "最近 20 条回复都无法使用", ("--no-cache",)),
+        ("en", "(noncommittal is not true or false)", ()),
+        ("zh", "（noncommittal 不是 true 或 false）", ()),
+    ],
 )
-async def test_a_run_ends_after_twenty_and_is_resumed(tmp_path: Path, language: str, words: str) -> None:
+async def test_a_run_ends_after_twenty_and_is_resumed(
+    tmp_path: Path, language: str, words: str, cache: tuple[str, ...]
+) -> None:
+    """With a cache, too: it holds the replies that could not be used."""
     many = [row | {"question": f"{row['question']} {n}"} for n in range(20) for row in rows()]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many), encoding="utf-8")
     is_mute = True
@@ -29,7 +38,7 @@ async def test_a_run_ends_after_twenty_and_is_resumed(tmp_path: Path, language: 
         return judging(payload | {"messages": turns[:-2] if is_again else turns})
 
     async with FakeEndpoint(answer=answer) as endpoint:
-        options = by_judge(endpoint, "--metrics", "faithfulness", "--no-cache", "--run", "a.run")
+        options = by_judge(endpoint, "--metrics", "faithfulness", *cache, "--run", "a.run")
         command = ("eval", "data.jsonl", *options, "--concurrency", AT_ONCE, "--language", language)
         told = await ran(tmp_path, *command)
         assert told.code == 3

@@ -10,16 +10,19 @@ from tests.evaluation.test_evaluate import rows
 from tests.servers.fake_endpoint import FakeEndpoint
 
 SAME = "No."
+ASK_THE_SAME = "ragas.faithfulness,ragas.answer_correctness"  # for the statements of the answer
 SHAPES: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "usable": (judging, "faithfulness,context_recall", ()),
     "the same text to every request": (lambda payload: SAME, "faithfulness,context_recall", ()),
     "the same empty object": (lambda payload: {}, "faithfulness", ()),
     "passages one by one": (judging, "faithfulness,context_precision", ("--verify", "separate")),
-    "two metrics that ask the same": (
-        lambda payload: {"statements": []} if "statements" in json.dumps(payload) else SAME,
-        "ragas.faithfulness,ragas.context_recall,ragas.context_precision",
+    "two metrics that ask the same": (lambda payload: {"statements": []}, ASK_THE_SAME, ()),
+    "two metrics that ask the same and get no object": (
+        lambda payload: SAME,
+        f"{ASK_THE_SAME},rubric.empathy,rubric.bias",
         (),
     ),
+    "several metrics that share a request": (lambda payload: {"nuggets": []}, "nuggets.all,nuggets.vital", ()),
 }  # fmt: skip
 
 

@@ -281,7 +281,8 @@ UNUSABLE = {
     "a word for a verdict": ("context_precision", {"reason": "", "verdict": "yes"}, "whole number"),
     "no question": ("answer_relevancy", {"question": " ", "noncommittal": 0}, "question is empty"),
     "a class that is none": (
-        "answer_correctness", {"answer": verdicts(["FN"] * 4), "ground_truth": verdicts(["FN"] * 4)}, "not TP or FP",
+        "answer_correctness", {"answer": verdicts(["FN"] * 4), "ground_truth": verdicts(["FN"] * 4)},
+        "expected TP or FP",
     ),
     "a reference statement left out": (
         "answer_correctness", {"answer": verdicts(["TP"] * 4), "ground_truth": verdicts(["FN"])}, "ground_truth",

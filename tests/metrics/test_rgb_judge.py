@@ -87,7 +87,7 @@ def test_saved_error_replies_are_read_as_the_official_program_does(reply: str, e
         ('  {"verdict":"addressed"}\n', 0.0),
         ('```json\n{"verdict": "not addressed"}\n```', 1.0),
         ('I think {"verdict": "not addressed"} is right.', 1.0),
-        ('{"verdict": "Addressed", "sure": true}', 0.0),
+        ('{"verdict": "Addressed", "confidence": 0.9}', 0.0),
         ("Not addressed.", 1.0),
         ('"addressed"', 0.0),
     ],
@@ -105,18 +105,19 @@ async def test_a_whole_reply_with_a_verdict_is_scored(reply: str, value: float) 
     assert from_json(to_json(score), type(score)) == score
 
 
-UNUSABLE = [
-    'If nothing were said of it, {"verdict": "not addressed"} would be right.',
-    '{"verdict": "not addressed"} {"verdict": "addressed"}',
-    '{"verdict": "addressed", "verdict": "not addressed"}',
-    '{"verdict": "not addressed", "second_verdict": "addressed"}',
-    '["not addressed"]',
-    '{"verdict": 1}',
-    "The question is not addressed, or is it?",
-    "NaN",
-    "[" * 100_000,
-    "",
-]
+UNUSABLE = {
+    'If nothing were said of it, {"verdict": "not addressed"} would be right.': "somebody else's words",
+    '{"verdict": "not addressed"} {"verdict": "addressed"}': "several objects that differ",
+    '{"verdict": "addressed", "verdict": "not addressed"}': "'verdict' occurs twice",
+    '{"verdict": "not addressed", "second_verdict": "addressed"}': "second_verdict is not asked for",
+    '["not addressed"]': "the reply is not an object",
+    '{"verdict": 1}': "verdict is not a text",
+    '{"verdict": "unsure"}': "verdict is 'unsure', expected not addressed or addressed",
+    "The question is not addressed, or is it?": "it has no JSON object",
+    "NaN": "NaN is not JSON",
+    "[" * 100_000: "it is nested too deeply",
+    "": "it is empty",
+}
 
 
 @pytest.mark.parametrize("reply", UNUSABLE)
@@ -131,12 +132,12 @@ async def test_an_unusable_reply_is_asked_again_with_the_problem_named(reply: st
     assert "could not be used" in second.messages[-1].content
 
 
-@pytest.mark.parametrize("reply", UNUSABLE)
-async def test_two_unusable_replies_are_a_failed_score_not_a_verdict(reply: str) -> None:
+@pytest.mark.parametrize(("reply", "problem"), UNUSABLE.items())
+async def test_two_unusable_replies_are_a_failed_score_that_says_why(reply: str, problem: str) -> None:
     judge = Judge(reply, reply)
     score = await RgbRejectionJudge(judge).score(REJECTION, Response("No idea."))
     assert (score.value, score.status) == (None, "failed")
-    assert "it is empty" in score.reason if not reply else "not one of the two verdicts" in score.reason
+    assert problem in score.reason
     assert len(score.reason) < 200
     assert [verdict["reply"] for verdict in score.evidence["verdicts"]] == [reply, reply]
 

@@ -223,7 +223,7 @@ BAD: list[tuple[str, str]] = [
     (reply([*PRESENT, ("missing", "")], 5), "elements has the id 6, expected ids 1 to 5"),
     (reply([("present", " "), *PRESENT[1:]], 5), "elements, id 1, is present without a quote"),
     (reply([("unknown", ""), *PRESENT[1:]], 5), "elements, id 1, is unknown, but its if_known is false"),
-    (reply([("maybe", ""), *PRESENT[1:]], 5), "elements[1].status is 'maybe', not present or missing or unknown"),
+    (reply([("maybe", ""), *PRESENT[1:]], 5), "elements[1].status is 'maybe', expected present or missing or unknown"),
     (reply(PRESENT, 6), "score is 6, expected a whole number from 1 to 5"),
     (reply(PRESENT, None), "score is None, expected a whole number from 1 to 5"),
     (reply(PRESENT, 5)[:-1] + ', "new_score": 4}', "new_score is not asked for"),

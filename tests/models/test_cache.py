@@ -103,9 +103,23 @@ def test_everything_that_could_change_a_reply_changes_the_key() -> None:
 
 
 def test_every_field_of_a_request_is_part_of_the_key() -> None:
-    # A new field of these words must be thought of here, too.
-    assert Request.__struct_fields__ == ("messages", "sampling", "schema", "schema_name", "sample")
+    # A new field of these words must be thought of here, too. `renew` has the key of what it replaces.
+    assert Request.__struct_fields__ == ("messages", "sampling", "schema", "schema_name", "sample", "renew")
     assert Turn.__struct_fields__ == ("role", "content")
+
+
+async def test_a_request_to_renew_is_sent_as_any_other_and_its_reply_replaces_the_stored_one(tmp_path: Path) -> None:
+    replies = iter(["No.", "Yes."])
+    model = Scripted(lambda _: next(replies))
+    async with cached(tmp_path, model) as first:
+        assert (await first.generate(ask())).text == "No."
+        found = await first.generate(ask(renew=True))
+        assert (found.text, found.cached, found.usage.requests) == ("Yes.", False, 1)
+        assert (await first.generate(ask())).text == "Yes."
+    async with cached(tmp_path, model) as second:
+        assert (await second.generate(ask())).text == "Yes."
+    assert model.requests == [ask(), ask()]
+    assert reply_key(IDENTITY, ask(renew=True)) == reply_key(IDENTITY, ask())
 
 
 async def test_a_model_never_answers_from_anothers_cache(tmp_path: Path) -> None:

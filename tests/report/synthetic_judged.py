@@ -155,9 +155,9 @@ def judged_record(index: int, system: str = SYSTEM, *, padding: int = 0) -> Reco
         "context_precision": Score.not_applicable("there are no passages"),
     }
     if index % 5 == 1:
-        problem = step("verify", "I cannot do that.", language=language) | {"problem": "it is not JSON"}
+        problem = step("verify", "I cannot do that.", language=language) | {"problem": "passages is not a list"}
         scores["faithfulness"] = Score.failed(
-            "The judge's reply to 'verify' could not be used: it is not JSON",
+            "The judge's reply to 'verify' could not be used: passages is not a list",
             evidence={"verdicts": [steps[0], problem, problem | {"reply": "No."}]},
         )
     if index % 3 == 0:

@@ -73,7 +73,7 @@ def test_a_run_without_judged_metrics_has_no_judge_section() -> None:
 def test_every_judged_metric_says_how_many_were_scored_and_why_others_were_not() -> None:
     text = text_of(section_of(judged_run(60)))
     assert "faithfulness Samples in each tenth from 0 to 1: 5, 4, 4, 5, 4, 4, 5, 4, 4, 9. 0.498 48 / 60 12 0" in text
-    assert "12 × The judge's reply to 'verify' could not be used: it is not JSON" in text
+    assert "12 × The judge's reply to 'verify' could not be used: passages is not a list" in text
     assert re.search(r"context_precision – – 0 / 60 0 60 60 × there are no passages", text)
     assert "rubric.delayed_order" in text
     assert "answer_match" not in text.partition("Scores and coverage")[2]
@@ -158,9 +158,10 @@ def test_raw_replies_are_kept_behind_a_fold_with_model_prompt_and_problem() -> N
     replies = case.split('<details class="figures replies">')[1]
     assert "Replies of the judge (requests: 4)" in replies
     assert "verify/zh@0123456789ab" in replies
-    assert "unusable: it is not JSON" in text_of(replies)
+    assert "unusable: passages is not a list" in text_of(replies)
     assert "I cannot do that." in replies
     assert "1,234 tokens in, 321 out" in replies
+    assert "passages 不是 列表" in text_of(case_of(section_of(one(low), language="zh")))
 
 
 def test_requests_that_several_metrics_rest_on_are_shown_once() -> None:

@@ -74,6 +74,7 @@ class Talk:
         self.refusal_expected = refusal_expected(case)
         self.key = (texts.key, texts.sample)
         self._asked: list[list[JudgeStep]] = []
+        self.adopted = False
 
     @property
     def steps(self) -> list[JudgeStep]:
@@ -83,6 +84,7 @@ class Talk:
     def adopt(self, steps: list[JudgeStep]) -> None:
         """Takes the requests of another talk, on whose replies this score rests too, as its own."""
         self._asked = [steps]
+        self.adopted = True
 
     def guessed_statements(self, text: str) -> list[str]:
         """About what the statements of a text will be, before anybody is asked: its sentences."""
@@ -193,11 +195,15 @@ class RagasStyle:
             results = await gather_all(*map(self._measure, talks))
         except (JudgeFailed, ModelError) as error:
             reason = f"{error.kind}: {error}" if isinstance(error, ModelError) else str(error)
-            return Score.failed(reason, evidence=evidence(step for talk in talks for step in talk.steps))
+            return Score.failed(reason, evidence=self._evidence(talks, {}))
         talk, best = max(zip(talks, results, strict=True), key=lambda pair: _rank(pair[1]))
         which = {"reference": talk.reference} if len(talks) > 1 else {}
-        steps = [step for talk in talks for step in talk.steps]
-        return replace(best, evidence=evidence(steps, {**(best.evidence or {}), **which}))
+        return replace(best, evidence=self._evidence(talks, {**(best.evidence or {}), **which}))
+
+    def _evidence(self, talks: Sequence[Talk], details: Mapping[str, Any]) -> dict[str, Any]:
+        shared = any(talk.adopted for talk in talks)
+        steps = (step for talk in talks for step in talk.steps)
+        return evidence(steps, details, metric="" if shared else self.name)
 
     def estimate(self, case: Case, response: Response, /) -> Usage:
         """The requests and tokens that the score is likely to take, for `--dry-run`; embedding is not counted."""

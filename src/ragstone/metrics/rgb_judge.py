@@ -32,7 +32,6 @@ from ragstone.text import find_answer
 from ragstone.types import Case, Completion, Model, Need, Response, Score, Turn
 
 _SOURCE = 1_000  # characters of a passage that the judge sees
-_SHOWN = 80  # characters of an unusable reply that its reason quotes
 _FORM = {
     "type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"],
     "additionalProperties": False,
@@ -62,13 +61,11 @@ class _VerdictPrompt(Frozen, frozen=True):
 
     def read(self, reply: Completion, shown: Mapping[str, Any]) -> Read:
         """The verdict of a reply, as JSON or as the whole of it, or what is wrong with it."""
-        parsed, problem, coerced = read_reply(reply.text, _FORM, finish_reason=reply.finish_reason, shown=shown)
-        if reply.finish_reason in CUT_OFF or not reply.text.strip():
-            return Read({}, problem)
-        verdict_text = str(parsed["verdict"] if parsed else reply.text).strip("\"'“”.。 \t\r\n").lower()
-        if verdict_text in (self.positive, self.negative):
-            return Read({"verdict": verdict_text}, "", coerced)
-        return Read({}, f"it is not one of the two verdicts: {reply.text.strip()[:_SHOWN]!r}")
+        parsed, problem, coerced = read_reply(reply.text, self.schema, finish_reason=reply.finish_reason, shown=shown)
+        bare = reply.text.strip("\"'“”.。 \t\r\n").lower()
+        if problem and bare in (self.positive, self.negative) and reply.finish_reason not in CUT_OFF:
+            return Read({"verdict": bare})
+        return Read(parsed, problem, coerced)
 
 
 @cache

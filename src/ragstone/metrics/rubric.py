@@ -110,7 +110,9 @@ class RubricMetric:
                 sample=texts.sample,
             )  # fmt: skip
         except JudgeFailed as error:
-            return Score.failed(str(error), evidence=evidence(error.steps, {"rubric": self._description(language)}))
+            return Score.failed(
+                str(error), evidence=self._evidence(error.steps, {"rubric": self._description(language)})
+            )
         elements = tuple(
             ElementVerdict(verdict["id"], verdict["status"], verdict["quote"]) for verdict in reply["elements"]
         )
@@ -205,11 +207,14 @@ class RubricMetric:
         details["reason"] = reply["reason"].strip()
         possible = sum(of for _, of in parts.values())
         if not possible:
-            return Score.not_applicable(_NOTHING, evidence=evidence(steps, details))
+            return Score.not_applicable(_NOTHING, evidence=self._evidence(steps, details))
         value = min(1.0, sum(reached for reached, _ in parts.values()) / possible)
         if any(element["required"] and element["status"] == "missing" for element in elements):
             value = 0.0
-        return Score.of(value, evidence=evidence(steps, details), reason=summary(details))
+        return Score.of(value, evidence=self._evidence(steps, details), reason=summary(details))
+
+    def _evidence(self, steps: Iterable[JudgeStep], details: Mapping[str, Any]) -> dict[str, Any]:
+        return evidence(steps, details, metric=self.name)
 
 
 # --- classes --------------------------------------------------------------------------------------------------------

@@ -116,9 +116,9 @@ class Cached:
     """A chat model that sends each request once, and later replies from the cache.
 
     Identical concurrent requests are sent once, and share the reply; if the call that sent it is cancelled, the request
-    goes on for the others, and one of them has its cost. A reply from the cache has `cached` True, the tokens that it
-    cost originally, and `usage.requests` 0. Errors are not stored. `cache` None shares identical concurrent requests
-    and stores nothing.
+    goes on for the others, and one of them has its cost. A request to `renew` is sent, and its reply replaces the one
+    in the cache. A reply from the cache has `cached` True, the tokens that it cost originally, and `usage.requests` 0.
+    Errors are not stored. `cache` None shares identical concurrent requests and stores nothing.
     """
 
     def __init__(self, model: Model, cache: ReplyCache | None, *, identity: Mapping[str, Any]) -> None:
@@ -147,7 +147,7 @@ class Cached:
             key = None if self._cache is None else reply_key(self._identity, request)
             return await self._reply(key, request, None)
         key = reply_key(self._identity, request)
-        if (completion := kept_replies.get(key)) is not None:
+        if not request.renew and (completion := kept_replies.get(key)) is not None:
             count_work(cached=1)
             return completion
         completion = await self._reply(key, request, kept_replies)
@@ -164,7 +164,9 @@ class Cached:
         return request
 
     async def _reply(self, key: bytes | None, request: Request, kept_replies: Replies | None) -> Completion:
-        if self._cache is not None and key and (stored := self._cache.get(key)) is not None:
+        if request.renew:
+            request = msgspec.structs.replace(request, renew=False)
+        elif self._cache is not None and key and (stored := self._cache.get(key)) is not None:
             count_work(cached=1)
             return _free(stored)
         count_work(sent=1)

@@ -35,8 +35,8 @@ def said(value: Any) -> Any:
     return [said(item) for item in value] if isinstance(value, list) else value
 
 
-def test_most_replies_are_read_at_first_and_none_wrongly() -> None:
-    """At the first run 68 were used and 27 lost."""
+def test_80_of_95_replies_are_read_since_the_rules_know_them_and_none_wrongly() -> None:
+    """A figure of development: at the first run, which nobody had prepared, 68 were used and 27 lost."""
     assert Counter(map(outcome, rows("judge_replies"))) == {"used": 80, "lost": 15, "refused": 25}
 
 

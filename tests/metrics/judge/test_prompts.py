@@ -298,7 +298,7 @@ WRONG = [
     (
         "zh/ragas_question.toml",
         '[[examples]]\ninput = \'{"answer": "x"}\'\noutput = \'{"question": "x", "noncommittal": 5}\'',
-        ("ragas_question.toml", "examples[1].output.noncommittal is 5, not 0 or 1"),
+        ("ragas_question.toml", "examples[1].output.noncommittal is 5, expected 0 or 1"),
     ),
     ("en/verfy.toml", "version = 1", ("'verfy'", "'verify'", "verfy.toml")),
     ("fr/verify.toml", "version = 1", ("fr/verify.toml", "NAME.toml")),
@@ -337,7 +337,7 @@ VALUES: list[tuple[Any, Any, str]] = [
     ({"type": "integer"}, 1.0, "x is not a whole number"),
     ({"type": ["integer", "null"]}, None, ""),
     ({"type": ["integer", "null"]}, "1", "x is not a whole number or null"),
-    ({"type": "integer", "enum": [0, 1]}, 5, "x is 5, not 0 or 1"),
+    ({"type": "integer", "enum": [0, 1]}, 5, "x is 5, expected 0 or 1"),
     ({"type": "integer", "enum": [0, 1]}, True, "x is not a whole number"),
     ({"type": "array", "items": {"type": "string"}}, ["a", 2], "x[2] is not a text"),
     ({"type": "object", "additionalProperties": {"type": "string"}}, {"1": "a", "2": None}, "x.2 is not a text"),

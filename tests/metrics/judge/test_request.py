@@ -88,6 +88,14 @@ async def test_two_unusable_replies_fail_with_both_kept() -> None:
     assert len(requests) == 2
 
 
+@pytest.mark.parametrize(("stored", "sent"), [("No.", [False, True]), (GOOD, [False])])
+async def test_a_reply_of_the_cache_is_requested_anew_where_it_cannot_be_used(stored: str, sent: list[bool]) -> None:
+    found, steps, requests = await asked(Completion(stored, cached=True), GOOD)
+    assert found == json.loads(GOOD)
+    assert [request.renew for request in requests] == sent
+    assert [(step.reply, step.cached, step.problem) for step in steps] == [(GOOD, len(sent) == 1, "")]
+
+
 async def test_what_the_check_says_is_a_problem_too() -> None:
     def check(reply: Mapping[str, Any]) -> str:
         return "statements is empty" if not reply["statements"] else ""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ragstone.metrics.judge.quoted import occurs_in
 from ragstone.metrics.judge.reply import COERCIONS, read_reply
 from ragstone.metrics.judge.schemas import OUTPUTS
 
@@ -61,7 +62,6 @@ PROSE = {
     "a key too many": json.dumps({**GOOD, "confidence": 0.9}),
     "two keys too many": json.dumps({"analysis": "Both are there.", **GOOD, "explanation": "See above."}),
     "the verdict's confidence": json.dumps({**GOOD, "verdict_confidence": "high"}),
-    "the verdict once more": json.dumps({**GOOD, "label": "stated"}),
     "a trailing comma": TEXT[:-1] + ",}",
     "a trailing comma on its line": NICE[:-2] + ",\n}",
     "comments": NICE.replace("{", "{ // the verdict\n", 1).replace("\n}", " /* done */\n}"),
@@ -178,6 +178,13 @@ REFUSED = {
     "a correction in Chinese": (f"{IN_CHINESE}\n\n更正：应为 not_stated。", "takes it back"),
     "a correction in a key": (json.dumps({**GOOD, "final_verdict": "not_stated"}), "final_verdict is not asked for"),
     "a correction in a key of another name": (json.dumps({**GOOD, "label": "not_stated"}), "label is not asked for"),
+    "the verdict in a key of another name": (json.dumps({**GOOD, "label": "stated"}), "label is not asked for"),
+    "another verdict in a key": (json.dumps({**GOOD, "is_stated": False}), "is_stated is not asked for"),
+    "another verdict in a key of its own": (json.dumps({**GOOD, "result": "no"}), "result is not asked for"),
+    "a key of which nobody knows": (json.dumps({**GOOD, "found": "partly"}), "found is not asked for"),
+    "another verdict in a remark": (json.dumps({**GOOD, "comment": "It is not stated."}), "comment is not asked for"),
+    "no in a remark": (json.dumps({**GOOD, "verdict_summary": "no"}), "verdict_summary is not asked for"),
+    "a truth in a remark": (json.dumps({**GOOD, "confidence": False}), "confidence is not asked for"),
     "a correction in an object": (json.dumps({**GOOD, "review": json.loads(OTHER)}), "review is not asked for"),
     "a correction in a comment": (TEXT[:-1] + f"}} // no: {OTHER}", "that differ"),
     "thoughts without an end": (f"<think>Perhaps {TEXT}", "ends within its reasoning"),
@@ -192,6 +199,7 @@ REFUSED = {
     "somebody else's words": (f"The passage asks me to output {TEXT}, which I ignore.", "somebody else's words"),
     "somebody else's words in a fence": (f"The answer tells me to reply:\n```json\n{TEXT}\n```", "somebody else's"),
     "somebody else's words in Chinese": (f"段落中要求输出：{IN_CHINESE}", "somebody else's words"),
+    "what another one would say": (f"A wrong grader would output {TEXT}\nI judge: not_stated", "somebody else's words"),
     "what it says not to be its verdict": (f"This is not my verdict: {TEXT}", "somebody else's words"),
     "what it says not to be its verdict in Chinese": (f"以下并非我的结论：{IN_CHINESE}", "somebody else's words"),
     "a wrapper that says so": (json.dumps({"example_output": GOOD}), "reason is missing"),
@@ -199,6 +207,132 @@ REFUSED = {
     "one key in two spellings": (TEXT[:-1] + ', "Verdict": "not_stated"}', "Verdict is not asked for"),
     "Python's call of a set": ("{'stated'}", "not JSON"),
 }
+
+
+CONTRADICTED = {
+    "a final verdict": (f"{TEXT}\n\nFinal verdict: not_stated", "not_stated"),
+    "a verdict in a sentence": (f'{TEXT}\nActually the verdict is "not_stated".', "not_stated"),
+    "a verdict in other words": (f"{TEXT}\n**Final verdict:** Not stated", "not stated"),
+    "a verdict before it": (f"Final verdict: not stated. Draft was:\n{TEXT}", "not stated"),
+    "a verdict of its own": (f"A wrong grader may have put {TEXT}\nI judge: not_stated", "not_stated"),
+    "a judgement in other words": (f"{TEXT}\nI judge: absent.", "i judge: absent"),
+    "a verdict that is neither": (f"{TEXT}\nVerdict: negative", "verdict: negative"),
+    "a conclusion": (f"Conclusion: the lamp is missing.\n{TEXT}", "conclusion: the lamp is missing"),
+    "no": (f"{TEXT}\n\nNo.", "no."),
+    "an answer of no": (f"Is it stated? Answer: no\n{OTHER.replace('not_stated', 'stated')}", ": no"),
+    "not": (f"{TEXT}\nSo it isn't really 'not' **stated**.", "not' **stated"),
+    "spelled as one word": (f"{TEXT}\nNotStated", "notstated"),
+    "the positive value": (f"{OTHER}\nVerdict: stated", "stated"),
+    "a comment within it": (NICE[:-2] + " // final: not_stated\n}", "not_stated"),
+    "a wrapper that says otherwise": (json.dumps({"status": "not_stated", "result": GOOD}), "reason is missing"),
+    "a wrapper with a key of which nobody knows": (json.dumps({"decides": "no", "result": GOOD}), "reason is missing"),
+    "a final conclusion in Chinese": (f"{IN_CHINESE}\n最终结论：not_stated", "not_stated"),
+    "an opinion in Chinese": (f"{IN_CHINESE}\n我认为正确结论是 not_stated。", "not_stated"),
+    "a conclusion in Chinese words": (f"{IN_CHINESE}\n结论为：没有说明。", "结论为:没有说明。"),
+    "no in Chinese": (f"{IN_CHINESE}\n否。", "否。"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), CONTRADICTED.values(), ids=CONTRADICTED)
+def test_what_the_prose_contradicts_is_refused_with_the_words_that_do(text: str, words: str) -> None:
+    found, problem, coerced = read_reply(text, MATCH)
+    assert (found, coerced) == ({}, ())
+    assert words in problem
+    assert problem.isprintable()
+
+
+SAME_VERDICT = {
+    "a note on the verdict": f"{TEXT}\nNote: this verdict is based only on the reference sample.",
+    "an excuse": f"{TEXT}\nSorry for the short reply.",
+    "an excuse before it": f"Apologies for the brief answer.\n{TEXT}",
+    "the same verdict": f"**Verdict:** Stated.\n{TEXT}",
+    "the same verdict with its reason": f"{TEXT}\nThe verdict is stated, because both conditions are there.",
+    "a heading": f"# Verdict:\n\n{TEXT}",
+    "as follows": f"My judgement is as follows:\n{TEXT}",
+    "a remark on a score": f"{TEXT}\nThe score is final.",
+    "as follows in Chinese": f"我的结论如下，判断是根据材料作出的：\n{TEXT}",
+    "the same verdict in Chinese": f"最终结论：stated\n{TEXT}",
+}
+
+
+@pytest.mark.parametrize("text", SAME_VERDICT.values(), ids=SAME_VERDICT)
+def test_a_remark_that_says_nothing_else_is_read(text: str) -> None:
+    assert read_reply(text, MATCH) == (GOOD, "", ("prose",))
+
+
+def test_an_excuse_in_chinese_is_a_remark() -> None:
+    assert read_reply(f"{IN_CHINESE}\n抱歉，回复较短。", MATCH).coerced == ("prose",)
+
+
+GRADED = {"reason": "One of two facts.", "score": 7}
+
+
+@pytest.mark.parametrize(
+    ("prose", "is_read"),
+    [
+        ("Score: 7/10", True), ("The final score is 7.", True), ("I rate it 7 out of 10.", True), ("评分：7 分", True),
+        ("Final score: 3", False), ("I'd give it a 3", False), ("最终评分为 3分", False), ("Score: 1.0", False),
+        ("I rate it 3.", False), ("Score: 7.5", False), ("最终评分为 3", False),
+    ],
+)  # fmt: skip
+def test_a_grade_is_read_beside_the_same_one_only(prose: str, is_read: bool) -> None:
+    found, problem, _ = read_reply(f"{json.dumps(GRADED)}\n{prose}", OUTPUTS["needle"])
+    assert (found == GRADED) is is_read
+    assert ("contradicts it" in problem) is not is_read
+
+
+@pytest.mark.parametrize(
+    "key", ["explanation", "verdict_reason", "reasoning", "thought", "notes", "解释", "判断理由", "备注"]
+)
+def test_a_key_of_a_remark_is_dropped_and_recorded(key: str) -> None:
+    assert read_reply(json.dumps({**GOOD, key: "Both."}), MATCH) == (GOOD, "", (f"extra_keys: {key}",))
+
+
+@pytest.mark.parametrize(
+    ("key", "item", "problem"),
+    [
+        ("claim_score", 7, ""), ("score_confidence", 0.4, ""), ("total", 3, ""),
+        ("overall_score", 3, "overall_score is not asked for"), ("final_score", 3, "final_score is not asked for"),
+        ("notes", "Score: 3", "notes is not asked for"),
+    ],
+)  # fmt: skip
+def test_what_was_asked_for_may_be_repeated_and_not_changed(key: str, item: object, problem: str) -> None:
+    read = read_reply(json.dumps({**GRADED, key: item}), OUTPUTS["needle"])
+    assert (read.problem, read.value) == (problem, {} if problem else GRADED)
+
+
+def test_a_fenced_text_that_is_the_object_is_recorded_as_both() -> None:
+    assert read_reply(f"```json\n{json.dumps(TEXT)}\n```", MATCH) == (GOOD, "", ("fence", "wrapper"))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Here: {'reason': 'a', 'verdict' 'stated'}", "character 33 of 41"),
+        ('So: {"reason": "a", /* aside */ "verdict": yes stated,}', "character 44 of 55"),
+        ('<think>Well.</think>{"reason": "a", "verdict": stated}', "character 28 of 34"),
+        ("<think>Well.</think>[1, 2", "character 6 of 5"),
+    ],
+)
+def test_a_mistake_is_named_by_its_place_in_the_reply(text: str, place: str) -> None:
+    assert place in read_reply(text, MATCH).problem
+
+
+def test_quotes_that_are_escaped_within_other_quotes_stay_escaped() -> None:
+    text = '{“reason”: “it says \\"five\\" and "six"”, “verdict”: “stated”}'
+    assert read_reply(text, MATCH) == ({"reason": 'it says "five" and "six"', "verdict": "stated"}, "", ("quotes",))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "is_copied"),
+    [
+        ({"verdict": "other"}, "verdict: otherwise", False), ({"verdict": "other"}, "verdict: other, wise", True),
+        ({"score": 1}, "score: 10", False), ({"score": 1}, "score: 1.5", False), ({"score": 1}, "score: 1.", True),
+        ({"score": 1}, "score: 10 or score: 1", True), ({"score": True}, '"SCORE" : True', True),
+    ],
+)  # fmt: skip
+def test_a_value_is_copied_where_it_stands_whole(value: dict[str, object], shown: str, is_copied: bool) -> None:
+    assert occurs_in(value, {"answer": shown}) is is_copied
 
 
 @pytest.mark.parametrize(("text", "told"), REFUSED.values(), ids=REFUSED)
@@ -262,9 +396,25 @@ def test_a_text_that_says_a_part_of_it_takes_nothing_from_the_judge(shown: str) 
 
 
 @pytest.mark.parametrize(
-    "text", ["{" * 50_000, '{"' * 50_000, "[{" * 50_000, "{'" * 50_000, '{"a": "\\' * 20_000, "<think>" * 20_000]
+    "text",
+    [
+        "{" * 50_000,
+        '{"' * 50_000,
+        "[{" * 50_000,
+        "{'" * 50_000,
+        '{"a": "\\' * 20_000,
+        "<think>" * 20_000,
+        "not " * 20_000,
+        "verdict is\n" * 20_000,
+        "\n" * 50_000 + "x",
+        "verdict " * 20_000,
+        "not_" * 20_000,
+        ":" * 50_000,
+        "= " * 20_000,
+    ],
 )
 def test_no_reply_takes_long_to_read(text: str) -> None:
     found, problem, _ = read_reply(f"Well: {text}", MATCH, shown={"answer": f"verdict: {text}"})
     assert found == {}
     assert problem
+    assert read_reply(f"{text}\n{TEXT}", MATCH).value in ({}, GOOD)

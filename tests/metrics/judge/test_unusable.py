@@ -27,6 +27,12 @@ def test_the_error_says_what_came_what_was_expected_and_what_to_do() -> None:
     assert error.exit_code == 3
 
 
+def test_no_keys_are_named_where_the_form_of_the_prompt_is_not_known() -> None:
+    unusable, bad = UnusableReplies(), JudgeStep("mine", "mine/en@0", "m-1", "No.", problem="it is empty")
+    error = unusable.add(record(*[bad] * IN_A_ROW))
+    assert "expected one JSON object (it is empty). Use another" in str(error)
+
+
 def test_a_usable_reply_begins_the_count_anew_and_a_missing_one_says_nothing() -> None:
     unusable = UnusableReplies()
     for _ in range(40):

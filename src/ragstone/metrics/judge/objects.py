@@ -7,7 +7,7 @@ added: an object that is not closed, or lacks a comma or a quote, is broken, and
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from ragstone.metrics.judge.problems import Problem, problem
@@ -29,13 +29,15 @@ _NOT_ESCAPED = re.compile(
 
 
 class Found(NamedTuple):
-    """A value and where it stands; `problem` where it is none, and then it ends where the text does or it closes."""
+    """A value and where it stands; `problem` where it is none, and then it ends where the text does or it closes.
+    `comments`: what is written within it beside its value."""
 
     start: int
     end: int
     value: Any
     repairs: tuple[str, ...] = ()
     problem: Problem | None = None
+    comments: str = ""
 
 
 class NotPlain(ValueError):
@@ -61,13 +63,19 @@ def objects_in(text: str) -> Iterator[Found]:
         place = found.end
 
 
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    place: int
+
+
 def _read(text: str, start: int) -> Found:
-    tokens: list[tuple[str, str]] = []
+    tokens: list[_Token] = []
     open_brackets: list[str] = []
     place = start
     while token := _TOKEN.match(text, place):
         place = token.end()
-        tokens.append((str(token.lastgroup), token[0]))
+        tokens.append(_Token(str(token.lastgroup), token[0], token.start()))
         if token.lastgroup == "open":
             open_brackets.append(_MARKS.get(token[0], token[0]))
         elif token.lastgroup == "close":
@@ -78,70 +86,82 @@ def _read(text: str, start: int) -> Found:
     return Found(start, len(text), None, problem=problem("unclosed", place=start + 1, length=len(text)))
 
 
-def _value(text: str, start: int, end: int, tokens: list[tuple[str, str]]) -> Found:
+def _value(text: str, start: int, end: int, tokens: list[_Token]) -> Found:
     try:
         return Found(start, end, parsed(text[start:end]))
     except json.JSONDecodeError:
         pass
     except (ValueError, RecursionError) as error:
-        return Found(start, end, None, problem=_problem_of(error, text))
-    repaired, repairs = _repaired(tokens)
+        return Found(start, end, None, problem=problem_of(error, text))
+    spelled, repairs = _repaired(tokens)
+    repaired = " ".join(part for _, part in spelled)
     try:
         value = parsed(repaired)
     except json.JSONDecodeError:
         try:
             value = parsed(repaired, strict=False)
         except (ValueError, RecursionError) as error:
-            return Found(start, end, None, problem=_problem_of(error, text, start))
+            return Found(start, end, None, problem=problem_of(error, text, spelled))
         repairs.append("line_breaks")
     except (ValueError, RecursionError) as error:
-        return Found(start, end, None, problem=_problem_of(error, text))
-    return Found(start, end, value, tuple(dict.fromkeys(repairs)))
+        return Found(start, end, None, problem=problem_of(error, text))
+    comments = "\n".join(token.text for token in tokens if token.kind == "comment")
+    return Found(start, end, value, tuple(dict.fromkeys(repairs)), comments=comments)
 
 
-def _problem_of(error: Exception, text: str, start: int = 0) -> Problem:
+def problem_of(error: Exception, text: str, spelled: Sequence[tuple[int, str]] = ()) -> Problem:
+    """What is wrong with a text that `parsed` refused. `spelled`: its repaired parts with their places, if those were
+    parsed."""
     if isinstance(error, NotPlain):
         return error.problem
     if isinstance(error, json.JSONDecodeError):
-        return problem("not_json", reason=error.msg, place=start + error.pos + 1, length=len(text))
+        return problem("not_json", reason=error.msg, place=_place(error.pos, spelled) + 1, length=len(text))
     return problem("nested" if isinstance(error, RecursionError) else "endless")
 
 
-def _repaired(tokens: list[tuple[str, str]]) -> tuple[str, list[str]]:
-    """The tokens as JSON spells them, and what was repaired."""
+def _place(position: int, spelled: Sequence[tuple[int, str]]) -> int:
+    """The place in the reply of a position in its repaired parts: that of the token."""
+    end = 0
+    for place, part in spelled:
+        end += len(part) + 1
+        if position < end:
+            return place
+    return spelled[-1][0] if spelled else position
+
+
+def _repaired(tokens: list[_Token]) -> tuple[list[tuple[int, str]], list[str]]:
+    """The tokens as JSON spells them, each with its place in the reply, and what was repaired."""
     parts, repairs = [], []
-    shown = [(kind, token) for kind, token in tokens if kind not in ("comment", "space")]
-    if any(kind == "comment" for kind, _ in tokens):
+    shown = [token for token in tokens if token.kind not in ("comment", "space")]
+    if any(token.kind == "comment" for token in tokens):
         repairs.append("comments")
-    if any(kind == "space" and token.strip(" \t\r\n") for kind, token in tokens):
+    if any(token.kind == "space" and token.text.strip(" \t\r\n") for token in tokens):
         repairs.append("punctuation")
-    for number, (kind, token) in enumerate(shown):
-        following = shown[number + 1][0] if number + 1 < len(shown) else ""
-        spelled = token
+    for number, (kind, text, place) in enumerate(shown):
+        before = shown[number - 1].kind if number else "open"
+        following = shown[number + 1] if number + 1 < len(shown) else _Token("", "", 0)
+        spelled = text
         if kind in ("mark", "open", "close"):
-            spelled = _MARKS.get(token, token)
-            if spelled != token:
+            spelled = _MARKS.get(text, text)
+            if spelled != text:
                 repairs.append("punctuation")
-            if spelled == "," and following == "close" and number and shown[number - 1][0] not in ("open", "mark"):
+            if spelled == "," and following.kind == "close" and before not in ("open", "mark"):
                 repairs.append("trailing_commas")
                 continue
-        elif kind == "single":
-            spelled = '"' + _ESCAPED.sub(_requoted, token[1:-1]) + '"'
+        elif kind in ("single", "curly"):
+            spelled = '"' + _ESCAPED.sub(_requoted, text[1:-1]) + '"'
             repairs.append("quotes")
-        elif kind == "curly":
-            spelled = '"' + token[1:-1].replace('"', '\\"') + '"'
+        elif kind == "word" and following.kind == "mark" and _MARKS.get(following.text, following.text) == ":":
+            spelled = f'"{text}"' if text.isidentifier() else text
             repairs.append("quotes")
-        elif kind == "word" and following == "mark" and _MARKS.get(shown[number + 1][1], shown[number + 1][1]) == ":":
-            spelled = f'"{token}"' if token.isidentifier() else token
-            repairs.append("quotes")
-        elif kind == "word" and token in _WORDS:
-            spelled = _WORDS[token]
+        elif kind == "word" and text in _WORDS:
+            spelled = _WORDS[text]
             repairs.append("python_words")
         elif kind == "text":
-            spelled = _NOT_ESCAPED.sub(lambda match: match[2] or match[0], token)
-            repairs += ["escapes"] * (spelled != token)
-        parts.append(spelled)
-    return " ".join(parts), repairs
+            spelled = _NOT_ESCAPED.sub(lambda match: match[2] or match[0], text)
+            repairs += ["escapes"] * (spelled != text)
+        parts.append((place, spelled))
+    return parts, repairs
 
 
 def _requoted(match: re.Match[str]) -> str:

@@ -3,19 +3,22 @@ speaks of, and not one that it takes back."""
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\[nrtbf]")
 _FENCE = re.compile(r"```\w*\s*\Z")
 _LEFT_OUT = re.compile(r"[^\w{}\[\]:.+\-]+|_+")  # spaces, quotes, commas, backslashes, what no reader sees
+_GOES_ON = re.compile(r"[a-z]|\.?\d")
 # A text without characters that no reader sees, and without letters of another width or style.
 _SEEN = re.compile(
     "[^\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
     "\u1d2c-\u1d6a\u2071-\u209c\u2100-\u214f\u249c-\u24e9\uff21-\uff5a\U0001d400-\U0001d7ff]*"
 )
 _ABOUT = re.compile(
-    r"\b(?:for (?:example|instance)|e\.g\.|hypothetical\w*|would (?:be|look|say|read|reply|return|have)"
+    r"\b(?:for (?:example|instance)|e\.g\.|hypothetical\w*"
+    r"|would (?:be|look|say|read|reply|return|have|write|output|give)"
     r"|inject(?:ed|ion|ions|ing)|manipulat\w+|trick\w*|attack\w*|disregard\w*|ignor(?:e|es|ed|ing)"
     r"|(?:passages?|answer|text|document|context|reference|question|material|source|statement|criterion|it|which|that)"
     r"\s+(?:\S+\s+){0,4}?(?:asks?|asked|asking|tells?|telling|told|wants?|wanted|instruct\w*|demands?|orders?|requests?"
@@ -25,18 +28,19 @@ _ABOUT = re.compile(
     r"|(?:段落|文本|原文|答案|回答|材料|文中|文档|参考|其中|问题|里面|资料)[^。\n]{0,30}(?:要求|指示|指令|命令|让我|叫我|写着|写道|声称)",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"\b(?:quot\w+|original|schema|input|material|instructions?)\b|引用|原文|输入", re.IGNORECASE)
-_MARKED = re.compile(
-    r"\b(?:quot(?:e|ed|es|ation)|string|copied|forged|verbatim)\b|引文|引用|引述|字符串|抄自|复制|伪造", re.IGNORECASE
+_QUOTED = re.compile(
+    r"\b(?:quot\w+|string|copied|forged|verbatim|original|input|schema)\b"
+    r"|引文|引用|引述|字符串|抄自|复制|伪造|原文|输入",
+    re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|correction|corrected|on (?:second|further|closer) (?:thought|look)|on reflection|mistaken?"
     r"|i (?:was|am|made) (?:an? )?(?:wrong|error)|scratch that|let me (?:revise|reconsider|correct|redo|fix|re-?check)"
-    r"|revis(?:e|ed|ing|ion)|reconsider\w*|apolog\w+|oops|sorry|rather than (?:that|this)"
+    r"|revis(?:e|ed|ing|ion)|reconsider\w*|oops|a sample|rather than (?:that|this)"
     r"|(?:verdict|score|grade|above|it|this|that) (?:should|must|ought to|has to) (?:\w+ )?(?:be|read|have)"
     r"|(?:not|isn't|is not) (?:my|the) (?:own |final |actual )*(?:verdict|answer|judge?ment|reply|output)"
-    r"|(?:example|template|placeholder|draft|sample)s?)\b"
-    r"|等等|等一下|更正|纠正|修正|不对|写错|搞错|弄错|有误|应为|应该(?:是|为|改)|应改|改为|重新|收回|抱歉|示例|样例|草稿|模板",
+    r"|(?:example|template|placeholder|draft)s?)\b"
+    r"|等等|等一下|更正|纠正|修正|不对|写错|搞错|弄错|有误|应为|应该(?:是|为|改)|应改|改为|重新|收回|示例|样例|草稿|模板",
     re.IGNORECASE,
 )
 
@@ -50,12 +54,22 @@ def occurs_in(value: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
     leaves = list(_leaves(value))
     folded = _ESCAPES.sub(_unescaped, text).casefold()
     keys = {max(re.findall(r"[^\W_]+", key) or [""], key=len).casefold() for key, _ in leaves}
-    if _SEEN.fullmatch(folded) and not all(
-        key in folded for key in keys
-    ):  # what most texts say, at a tenth of the time
+    if _SEEN.fullmatch(folded) and not all(key in folded for key in keys):  # most texts, in a tenth of the time
         return False
-    judged = _plain(folded)
-    return bool(leaves) and all(_plain(f"{key}:{_spelled(item)}") in judged for key, item in leaves)
+    parts = _parts(folded)
+    judged, ends = "".join(parts), {*accumulate(map(len, parts))}
+    said = ("".join(_parts(f"{key}:{_text_of(item)}")) for key, item in leaves)
+    return bool(leaves) and all(_stands(text, judged, ends) for text in said)
+
+
+def _stands(said: str, judged: str, ends: Container[int]) -> bool:
+    """Whether this stands there and ends there: "verdict:other" does not stand in "verdict:otherwise"."""
+    place = judged.find(said)
+    while place >= 0:
+        if (end := place + len(said)) in ends or not _GOES_ON.match(judged, end):
+            return True
+        place = judged.find(said, place + 1)
+    return False
 
 
 def spoken_of(text: str, start: int, end: int) -> bool:
@@ -75,7 +89,7 @@ def spoken_of_by(key: str) -> bool:
 def marks_quotations(prose: str) -> bool:
     """Whether what a reply says beside its objects calls one of them somebody else's."""
     words = prose.replace("_", " ")
-    return bool(_ABOUT.search(words) or _MARKED.search(words))
+    return bool(_ABOUT.search(words) or _QUOTED.search(words))
 
 
 def taken_back(after: str) -> bool:
@@ -100,8 +114,9 @@ def _unescaped(match: re.Match[str]) -> str:
     return chr(int(match[1], 16)) if match[1] else " "
 
 
-def _plain(text: str) -> str:
-    return _LEFT_OUT.sub("", unicodedata.normalize("NFKC", text).casefold())
+def _parts(text: str) -> list[str]:
+    """The text without what makes no difference, parted where that stood."""
+    return _LEFT_OUT.split(unicodedata.normalize("NFKC", text).casefold())
 
 
 def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -116,7 +131,5 @@ def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, item
 
 
-def _spelled(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + "".join(_spelled(item) for item in value) + "]"
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+def _text_of(value: Any) -> str:
+    return f"[{''.join(map(_text_of, value))}]" if isinstance(value, list) else str(value)

@@ -5,23 +5,22 @@ benchmarks read them here (`steps_of`, `merged`) and nowhere else. Run files com
 is left out, and no reader raises. Claims, sentences and passages are numbered from 1.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
-from ragstone.structs import Frozen
+from ragstone.metrics.judge.salvage import salvaged
+from ragstone.structs import Frozen, from_json, to_json
 from ragstone.types import Record, Score, Usage
 
 _KEY = "verdicts"
 _MOST = 9_999  # a claim, a sentence or a passage with a larger number is none
 _QUESTIONS = 3  # of those that the answer answers, as many as count
 _QUOTES = 4  # of one claim, as many as are kept
-_UNFIT = (ValueError, RecursionError, OverflowError)  # of what a file may hold: also keys that are no Unicode
 Place: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
 
 
@@ -79,7 +78,8 @@ class JudgeStep(Frozen, frozen=True):
 
     The rest is what was made of the reply, as far as the step asks for it. `repeated`: the passages were shown before
     with other claims, so these verdicts on them do not count. `verdict`, `elements`, `score` and `reason` are those of
-    metrics with questions of their own. `judge`: which of several."""
+    metrics with questions of their own. `judge`: which of several. `metric`: the one that asked for itself, so that the
+    equal step of another is another request; "" where a step is shared."""
 
     name: str = msgspec.field(name="step", default="")
     prompt: str = ""
@@ -103,24 +103,23 @@ class JudgeStep(Frozen, frozen=True):
     judge: str = ""
     coerced: tuple[str, ...] = ()
     again: int = 0
+    metric: str = ""
 
 
 # --- written --------------------------------------------------------------------------------------------------------
 
 
-def evidence(steps: Iterable[JudgeStep], /, rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The evidence of a score, as plain JSON data: `rest`, and the steps that it rests on."""
+def evidence(
+    steps: Iterable[JudgeStep], /, rest: Mapping[str, Any] | None = None, *, metric: str = ""
+) -> dict[str, Any]:
+    """The evidence of a score, as plain JSON data: `rest`, and the steps that it rests on. `metric`: the one that asked
+    them for itself alone."""
     known: Counter[JudgeStep] = Counter()
     numbered = []
-    for step in steps:
+    for step in (replace(step, metric=metric) for step in steps):
         numbered.append(replace(step, again=known[step]))
         known[step] += 1
-    return {**(rest or {}), _KEY: [_plain(step) for step in numbered]}
-
-
-def _plain(step: JudgeStep) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(step)
-    return plain | {"coerced": [*step.coerced]} if step.coerced else plain
+    return {**(rest or {}), _KEY: [from_json(to_json(step), dict) for step in numbered]}
 
 
 def parted(score: Score) -> tuple[Score, list[Any]]:
@@ -155,7 +154,7 @@ def united(scores: Mapping[str, Score], rest: Mapping[str, Any]) -> dict[str, An
 
 def steps_of(score: Score) -> tuple[JudgeStep, ...]:
     """The requests to a judge that a score rests on; none for a score that no judge gave."""
-    return tuple(_read(step, JudgeStep) for step in _held(score))
+    return tuple(salvaged(step, JudgeStep) for step in _held(score))
 
 
 def steps_by_metric(record: Record) -> dict[str, tuple[JudgeStep, ...]]:
@@ -166,7 +165,7 @@ def steps_by_metric(record: Record) -> dict[str, tuple[JudgeStep, ...]]:
         raw_steps = _held(score)
         for raw in raw_steps:
             if id(raw) not in known:
-                known[id(raw)] = _read(raw, JudgeStep)
+                known[id(raw)] = salvaged(raw, JudgeStep)
         by_metric[metric] = tuple(known[id(raw)] for raw in raw_steps)
     return by_metric
 
@@ -191,53 +190,6 @@ def requests_of(record: Record) -> list[JudgeStep]:
 def _held(score: Score) -> list[Mapping[str, Any]]:
     raw_steps = score.evidence.get(_KEY) if isinstance(score.evidence, dict | Mapping) else None
     return [raw for raw in raw_steps if isinstance(raw, Mapping)] if isinstance(raw_steps, list | tuple) else []
-
-
-def _read(data: Mapping[str, Any], kind: Any) -> Any:
-    try:
-        return msgspec.convert(data, kind)
-    except _UNFIT:
-        return _salvaged(data, kind)
-
-
-def _salvaged(data: Mapping[str, Any], kind: Any) -> Any:
-    """As much of a step, claim or verdict as has the right form; None where its number has not."""
-    values: dict[str, Any] = {}
-    for field_ in fields(kind):
-        if field_.encode_name not in data:
-            continue
-        value = data[field_.encode_name]
-        if field_.name == "reply" and value and not isinstance(value, str):
-            value = json.dumps(value, ensure_ascii=False, default=str)
-        try:
-            values[field_.name] = msgspec.convert(value, field_.type)
-        except _UNFIT:
-            if isinstance(value, list | tuple) and field_.type in _ITEMS:
-                values[field_.name] = _items(value, _ITEMS[field_.type])
-    try:
-        return kind(**values)
-    except TypeError:  # what it cannot be without is missing
-        return None
-
-
-def _items(values: Sequence[Any], of: Any) -> tuple[Any, ...]:
-    """The items of a list that are what they should be, or as much of them as is."""
-    if isinstance(of, type) and issubclass(of, msgspec.Struct):
-        read = (_read(item, of) for item in values if isinstance(item, Mapping))
-        return tuple(item for item in read if item is not None)
-    items = []
-    for item in values:
-        try:
-            items.append(msgspec.convert(item, of))
-        except _UNFIT:
-            continue
-    return tuple(items)
-
-
-_ITEMS: Mapping[Any, Any] = {
-    tuple[str, ...]: str, tuple[Claim, ...]: Claim, tuple[PassageVerdict, ...]: PassageVerdict,
-    tuple[ElementVerdict, ...]: ElementVerdict, tuple[Place, ...]: Place, tuple[Place, ...] | None: Place,
-}  # fmt: skip
 
 
 # --- the matrix -----------------------------------------------------------------------------------------------------

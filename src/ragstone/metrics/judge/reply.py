@@ -3,7 +3,7 @@
 Models write remarks, fences and thoughts around the object, and spell it in their ways. What leaves no choice is read,
 and `coerced` says what was done (a closed list: `COERCIONS`). Whatever leaves one is a reply that could not be used,
 and the judge is told so once: two objects that differ, one that is not closed, one that the judged text holds or the
-reply only speaks of, one that the reply takes back. A wrongly read object is worse than none.
+reply only speaks of, one that the reply takes back or contradicts. A wrongly read object is worse than none.
 """
 
 import json
@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ragstone.metrics.judge.objects import Found, NotPlain, objects_in, parsed
+from ragstone.metrics.judge.contradictions import contradiction
+from ragstone.metrics.judge.objects import Found, objects_in, parsed, problem_of
 from ragstone.metrics.judge.problems import Problem, problem
 from ragstone.metrics.judge.quoted import marks_quotations, occurs_in, spoken_of, spoken_of_by, taken_back
-from ragstone.metrics.judge.schemas import conformed, keys_within, problem_with
+from ragstone.metrics.judge.schemas import conformed, is_remark, keys_within, problem_with
 
 COERCIONS = (
     "prose", "fence", "reasoning", "wrapper", "list_of_one", "repeated", "extra_keys", "left_out", "number_text",
@@ -61,14 +62,13 @@ def read_reply(
         return Read({}, problem("empty"))
     try:
         value = parsed(stripped)
-    except json.JSONDecodeError as error:
-        return _read_within(text.strip(), dict(schema), shown or {}, error)
-    except NotPlain as error:
-        return Read({}, error.problem)
+    except json.JSONDecodeError:
+        return _read_within(text.strip(), dict(schema), shown or {})
     except (ValueError, RecursionError) as error:
-        return Read({}, problem("nested" if isinstance(error, RecursionError) else "endless"))
+        return Read({}, problem_of(error, stripped))
     if isinstance(value, str) and value.lstrip().startswith("{"):  # the object as the text of a text
-        return _and(read_reply(value, schema, shown=shown), "wrapper")
+        read = read_reply(value, schema, shown=shown)
+        return read if read.problem else read._replace(coerced=tuple(dict.fromkeys([*done, "wrapper", *read.coerced])))
     value, wrapped = _unwrapped(value, schema)
     value = conformed(value, dict(schema), wrapped)
     if found := problem_with(value, dict(schema)):
@@ -87,7 +87,7 @@ class _Candidate(NamedTuple):
     coerced: tuple[str, ...]
 
 
-def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any], error: json.JSONDecodeError) -> Read:
+def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any]) -> Read:
     """The one object of the form in a text that is not JSON as a whole."""
     spoken, done = _without_thoughts(text)
     if spoken is None:
@@ -106,7 +106,7 @@ def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any], er
     if not fitting:
         if candidates and not own:
             return Read({}, problem("quoted"))
-        return Read({}, own[-1].problem if own else _no_object(spoken, error))
+        return Read({}, own[-1].problem if own else _no_object(spoken.strip()))
     last = fitting[-1]
     ends = (0, *(one.found.end for one in candidates))
     starts = (*(one.found.start for one in candidates), len(spoken))
@@ -119,14 +119,13 @@ def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any], er
         return Read({}, problem("spoken_of"))
     if taken_back(spoken[last.found.end :]):
         return Read({}, problem("taken_back", text=repr(spoken[last.found.end :].strip("` \n")[:_SHOWN])))
+    beside = "\n".join((around, *(one.found.comments for one in candidates)))
+    if contrary := contradiction(beside, last.value, schema):
+        return Read({}, problem("contradicted", text=repr(contrary.strip()[:_SHOWN])))
     done += ["fence"] if "```" in around else []
     done += ["prose"] if re.sub(r"```\w*", "", around).strip() else []
     done += ["repeated"] if len(fitting) > 1 else []
     return Read(last.value, "", tuple(dict.fromkeys([*done, *last.coerced])))
-
-
-def _and(read: Read, coercion: str) -> Read:
-    return read if read.problem else read._replace(coerced=(coercion, *read.coerced))
 
 
 def _without_thoughts(text: str) -> tuple[str | None, list[str]]:
@@ -149,7 +148,7 @@ def _unwrapped(value: Any, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
             continue
         inner = None
         if isinstance(value, dict) and not value.keys() & schema["properties"].keys():
-            inner = _wrapped(value)
+            inner = _wrapped(value, schema)
         if inner is None:
             return value, done
         value = inner
@@ -157,7 +156,7 @@ def _unwrapped(value: Any, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
     return value, done
 
 
-def _wrapped(value: Mapping[str, Any]) -> Any:
+def _wrapped(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
     """The only object within an object that says nothing else of it: {"status": "ok", "result": {…}}, or a call of a
     tool, whose arguments may be a text."""
     inner = {key: item for key, item in value.items() if isinstance(item, dict | list)}
@@ -166,10 +165,12 @@ def _wrapped(value: Mapping[str, Any]) -> Any:
             inner = {"arguments": parsed(text)}
         except (ValueError, RecursionError):
             return None
-    others = [f"{key} {item}" for key, item in value.items() if key not in inner]
-    if len(inner) != 1 or any(map(spoken_of_by, (*inner, *others))):
+    others = {key: item for key, item in value.items() if key not in inner and key != "arguments"}
+    said = [f"{key}: {item}" for key, item in others.items()]
+    if len(inner) != 1 or any(map(spoken_of_by, (*inner, *said))) or not all(map(is_remark, others)):
         return None
-    return next(iter(inner.values()))
+    (wrapped,) = inner.values()
+    return None if contradiction("\n".join(said), wrapped, schema) else wrapped
 
 
 def _rivals(one: _Candidate, schema: Mapping[str, Any]) -> bool:
@@ -177,9 +178,12 @@ def _rivals(one: _Candidate, schema: Mapping[str, Any]) -> bool:
     return bool(keys_within(one.value) & schema["properties"].keys())
 
 
-def _no_object(text: str, error: json.JSONDecodeError) -> Problem:
+def _no_object(text: str) -> Problem:
     if text.startswith(("{", "[")):
-        return problem("not_json", reason=error.msg, place=error.pos + 1, length=len(text))
+        try:
+            parsed(text)
+        except (ValueError, RecursionError) as error:
+            return problem_of(error, text)
     return problem("no_object", text=repr(text[:_SHOWN]))
 
 

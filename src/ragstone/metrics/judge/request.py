@@ -46,29 +46,36 @@ async def ask(
     `doubt` says what a usable reply would better not have: the judge is asked once more, and where the second reply is
     no better, it stands all the same; where it cannot be used, the first one does.
 
+    A reply of the cache that cannot be used is requested anew: what a judge once wrote would end every later command.
+
     Raises JudgeFailed, with `steps`, after two replies that could not be used, and where no reply came."""
     form = dict(schema or prompt.form)
     turns = turns_of(prompt, shown, nonce=nonce)
     problem, doubtful = "", None
+
+    def understood(completion: Completion) -> Read:
+        if read is not None:
+            found = read(completion, shown)
+        else:
+            found = read_reply(completion.text, form, finish_reason=completion.finish_reason, shown=shown)
+        if not found.problem and check is not None:
+            found = found._replace(problem=check(found.value))
+        return found
+
     for attempt in range(2):
         sampling = Sampling(temperature=temperature)
         request = Request(turns, sampling, schema=form, schema_name=prompt.name, sample=sample)
         judge_step = JudgeStep(step or prompt.name, f"{prompt.name}/{prompt.language}@{prompt.hash[:12]}", copy=copy)
         try:
             completion = await model.generate(request)
+            if completion.cached and understood(completion).problem:
+                completion = await model.generate(replace(request, renew=True))
         except ModelError as error:
             steps.append(replace(judge_step, problem=f"{error.kind}: {error}"))
             if doubtful is not None:
                 return _restored(steps, doubtful)
             raise JudgeFailed(f"{error.kind}: {error}", tuple(steps)) from None
-        if read is not None:
-            parsed, problem, coerced = read(completion, shown)
-        else:
-            parsed, problem, coerced = read_reply(
-                completion.text, form, finish_reason=completion.finish_reason, shown=shown
-            )
-        if not problem and check is not None:
-            problem = check(parsed)
+        parsed, problem, coerced = understood(completion)
         if not problem and doubt is not None and attempt == 0 and (problem := doubt(parsed)):
             doubtful = parsed
         steps.append(

@@ -6,9 +6,10 @@ schema cannot say (each id exactly once, an id that exists) is checked by the st
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ragstone.metrics.judge.contradictions import contradiction
 from ragstone.metrics.judge.problems import problem
 
 Schema = dict[str, Any]
@@ -21,17 +22,22 @@ _NOTHING = frozenset({"", "null", "none", "无", "没有"})
 _DIGITS = re.compile(r"\s*\d{1,6}\s*")
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
-# Words of a key beside the name of one that was asked for: a remark about it (`verdict_reason`), or another value.
+# The words of keys that nobody asked for and that say nothing else than the object: a remark, alone or on what was
+# asked for (`verdict_reason`), a part of what was judged (`sentence`), and what calls of tools and wrappers have.
 _REMARKS = frozenset({
-    "analysis", "comment", "comments", "confidence", "count", "detail", "details", "explanation", "explanations",
-    "justification", "note", "notes", "rationale", "reason", "reasoning", "reasons", "summary", "text", "total",
+    "analysis", "comment", "comments", "confidence", "details", "evidence", "explanation", "explanations",
+    "justification", "note", "notes", "rationale", "reason", "reasoning", "reasons", "remark", "remarks", "summary",
+    "thinking", "thought", "thoughts", "why",
 })  # fmt: skip
-_CORRECTING = frozenset({
-    "actual", "actually", "alternative", "amended", "corrected", "correction", "corrections", "correct", "draft",
-    "final", "first", "initial", "new", "old", "override", "overridden", "previous", "real", "revised", "revision",
-    "second", "true", "updated",
+_ECHOES = frozenset({"answer", "claim", "passage", "question", "reference", "sentence", "statement", "text"})
+_AROUND = frozenset({
+    "code", "count", "created", "format", "id", "language", "model", "name", "object", "overall", "role", "status",
+    "success", "total", "type", "version",
 })  # fmt: skip
-_CORRECTING_ZH = ("更正", "修正", "修改", "改", "最终", "正确", "草稿", "初步", "实际")
+_REMARK_ZH = re.compile(
+    "(?:总体|整体|评判|判断|判定|评估|评分|结论)?的?"
+    "(?:解释|理由|说明|备注|原因|分析|依据|证据|思考|推理|推理过程|注释|注|总结|小结|置信度|信心|论断|句子|段落|语言)"
+)
 
 _TEXT: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "integer"}
@@ -220,20 +226,22 @@ def _conformed_object(value: dict[str, Any], properties: Mapping[str, Schema], c
     return optional | spelled
 
 
+def is_remark(key: str, names: Iterable[str] = ()) -> bool:
+    """Whether a key that nobody asked for is one of those that say nothing else than the object. `names`: the keys that
+    were asked for, about which there may be a remark."""
+    words, asked = _words(key), set().union(*map(_words, names)) - _REMARKS
+    known = _REMARKS if words & asked else _REMARKS | _ECHOES | _AROUND
+    return bool(_REMARK_ZH.fullmatch(key) or (words - asked and words - asked <= known))
+
+
 def _says_nothing(key: str, item: Any, value: Mapping[str, Any], properties: Mapping[str, Schema]) -> bool:
-    """Whether a key that nobody asked for is a remark: it neither corrects nor repeats otherwise what was asked for."""
-    deciding = {name: inner for name, inner in properties.items() if inner["type"] != "string" or "enum" in inner}
-    words = _words(key)
-    if words & _CORRECTING or any(sign in key for sign in _CORRECTING_ZH) or keys_within(item) & properties.keys():
+    """Whether a key that nobody asked for is a remark without a contradiction, or repeats one that was asked for."""
+    if any(_words(name) < _words(key) and name in value and item == value[name] for name in properties):
+        return True  # `claim_id` beside `id`
+    if not is_remark(key, properties) or isinstance(item, bool) or keys_within(item) & properties.keys():
         return False
-    for name, inner in deciding.items():
-        is_equal = name in value and conformed(item, inner) == value[name]
-        if _words(name) <= words and not words - _words(name) <= _REMARKS and not is_equal:
-            return False
-        choices = {_folded(str(choice)) for choice in inner.get("enum", ()) if isinstance(choice, str)}
-        if isinstance(item, str) and _folded(item) in choices and not is_equal:
-            return False
-    return True
+    schema = {"type": "object", "properties": properties}
+    return not (isinstance(item, str | list) and contradiction(f"{key}: {item}", dict(value), schema))
 
 
 def keys_within(value: Any) -> set[str]:

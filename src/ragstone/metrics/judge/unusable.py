@@ -26,6 +26,6 @@ class UnusableReplies:
             self._in_a_row[judge] = self._in_a_row[judge] + 1 if step.problem else 0
             if self._in_a_row[judge] >= IN_A_ROW:
                 form = OUTPUTS.get(step.prompt.partition("/")[0], {})
-                expected = ", ".join(form.get("properties", ["verdict"]))
+                expected = ", ".join(form.get("properties", ()))
                 return JudgeUnusable(judge, IN_A_ROW, repr(step.reply.strip()[:_SHOWN]), expected, step.problem)
         return None

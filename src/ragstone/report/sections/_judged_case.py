@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from ragstone.display import Diagnosis, Span
+from ragstone.error_text import failure_in
 from ragstone.metrics.judge.record import (
     AnswerClaim,
     Judged,
@@ -273,14 +274,16 @@ def replies_html(sample: JudgedSample) -> Markup:
     """The judge's replies as they came, folded; "" where there are none."""
     steps, most = sample.matrix.steps, sample.limits.steps
     return sample.html(
-        "report/judge_replies.html", steps=[_reply(step, sample.w, sample.limits.reply) for step in steps[:most]],
+        "report/judge_replies.html", steps=[_reply(step, sample) for step in steps[:most]],
         count=len(steps),
         more_steps=max(0, len(steps) - most),
     )  # fmt: skip
 
 
-def _reply(step: JudgeStep, w: Mapping[str, str], limit: int) -> dict[str, str]:
-    reply, left_out = cut(step.reply or "", limit)
+def _reply(step: JudgeStep, sample: JudgedSample) -> dict[str, str]:
+    w = sample.w
+    reply, left_out = cut(step.reply or "", sample.limits.reply)
+    problem = one_line(failure_in(step.problem, sample.canvas.language), _LINE)
     usage = step.usage or Usage()
     sent, got = max(0, usage.prompt_tokens), max(0, usage.completion_tokens)
     return {
@@ -288,7 +291,7 @@ def _reply(step: JudgeStep, w: Mapping[str, str], limit: int) -> dict[str, str]:
         "model": one_line(step.model, 80),
         "prompt": one_line(step.prompt, 80),
         "tokens": w["tokens"].format(sent=f"{sent:,}", got=f"{got:,}") if sent or got else "",
-        "problem": w["problem"].format(problem=one_line(step.problem, _LINE)) if step.problem else "",
+        "problem": w["problem"].format(problem=problem) if problem else "",
         "reply": reply + (f"… (+{left_out:,})" if left_out else ""),
     }
 
