@@ -274,7 +274,7 @@ def test_two_thresholds_of_a_metric_for_the_same_cases_are_refused(
     (tmp_path / "ragstone.toml").write_text(f"[gates]\n{gates}\n")
     with pytest.raises(DataError) as caught:
         project_gates(tmp_path)
-    problem = f"field 'gates.token_f1': names {limit} of the same cases twice: {numbers}. Keep one of them."
+    problem = f"field 'gates.token_f1': sets {limit} twice for the same cases: {numbers}. Keep one of them."
     assert str(caught.value).endswith(problem)
     assert f"对同一批用例两次给出 {limit}：" in told(str(caught.value), "zh")
 

@@ -23,7 +23,7 @@ SLIPS = {
     "no steps": ((*NEEDLES, "1k:2k:0"), "the count 0 is not between 1 and 10,000.", "数量 0 不在 1 和 10,000 之间。"),
     "too long": ((*NEEDLES, "500,99999999"), "99,999,999 is not between 50 and 10,000,000.",
                  "99,999,999 不在 50 和 10,000,000 之间。"),
-    "same run": (("trend", "u1.run", "./u1.run"), "u1.run is named 2 times. Name two different runs at least.",
+    "same run": (("trend", "u1.run", "./u1.run"), "u1.run is named 2 times. Name at least two different runs.",
                  "u1.run 写了 2 次。请至少指定两个不同的运行。"),
     "no such name": (("run", "rows.jsonl", "--system", "s.py:nosuch"),
                      "No system named 'nosuch'. It should be in s.py. It has: ask.",
