@@ -32,8 +32,8 @@ SLIPS = {
                    "'s.py:a:b' is not the location of a model: write package.module:name or file.py:name.",
                    "“s.py:a:b”不是模型的位置：请写 package.module:name 或 file.py:name。"),
     "lost index": (("show", "lost.run"),
-                   "lost.run has lost its index 'failed_records'. Use a copy of it, or save what can be read: ragstone",
-                   "lost.run 丢失了 索引“failed_records”。请使用副本，或保存仍能读取的部分："),
+                   "lost.run has lost its index 'failed_records'. Restore the file from a copy, or save what",
+                   "lost.run 丢失了 索引“failed_records”。请从副本恢复文件，或保存仍能读取的部分："),
 }  # fmt: skip
 
 

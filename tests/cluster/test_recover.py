@@ -170,7 +170,7 @@ def test_where_nothing_is_left_one_line_names_the_users_file(
 ) -> None:
     altered(sql)
     told = ragstone("merge", "a.run", "-o", "b.run", "--recover")
-    assert (told.code, told.err) == (2, f"ragstone: a.run: {words} Use a copy of it.\n")
+    assert (told.code, told.err) == (2, f"ragstone: a.run: {words} Restore the file from a copy.\n")
     assert chinese in ragstone("merge", "a.run", "-o", "b.run", "--recover", "--language", "zh").err
     assert [path.name for path in Path().iterdir() if "b.run" in path.name] == []
 
@@ -274,4 +274,4 @@ def test_an_error_about_a_temporary_file_is_one_about_the_users_file(tmp_path: P
         file.execute("DROP TABLE planned")
     with pytest.raises(UsageError) as refused, _named({part: source}):
         connect(part, LAYOUT, write=False)
-    assert str(refused.value) == f"{source} has lost its table 'planned'. Use a copy of it."
+    assert str(refused.value) == f"{source} has lost its table 'planned'. Restore the file from a copy."

@@ -16,7 +16,7 @@ from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Chart, Summary, Table
 from ragstone.engine.public_functions import public
 from ragstone.engine.trust import TRUST, is_named
-from ragstone.errors import RagstoneError, UsageError
+from ragstone.errors import RESTORE, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.metrics import METRICS
 from ragstone.optional import load
@@ -46,7 +46,7 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
 def _plugin_of(meta: Mapping[str, Any], path: object) -> Plugin:
     name = _name_of_benchmark(meta)
     if name is None:
-        raise UsageError(f"{path} does not say which benchmark it is a run of. Restore the file from a copy.")
+        raise UsageError(f"{path} does not say which benchmark it is a run of. {RESTORE}")
     place = meta.get("benchmark_at")
     if name not in BENCHMARKS and not isinstance(place, str):
         raise UsageError(

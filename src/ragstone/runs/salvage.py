@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragstone.errors import DataError, UsageError
+from ragstone.errors import RESTORE, DataError, UsageError
 from ragstone.runs.outbox import absorb_file, outbox_files
 from ragstone.runs.record_pages import RecordPages
 from ragstone.runs.schema import LAYOUT, META, decode, text_of
@@ -33,7 +33,7 @@ _DANGLING = (
     " (SELECT 1 FROM records r WHERE r.system_id = s.system_id AND r.case_id = s.case_id)"
 )
 # Without a whole first page nothing else can be found.
-_CUT = replace(LAYOUT, remedy="Nothing can be read: use a copy of it.")
+_CUT = replace(LAYOUT, remedy=f"Nothing can be read. {RESTORE}")
 
 
 @dataclass
@@ -105,7 +105,7 @@ class _Salvage:
             )
         (self._left.records,) = self._writing.execute("SELECT count(*) FROM records").fetchone()
         if not self._left.records:
-            raise UsageError(f"{self._source}: nothing can be read, it has no whole answer. Use a copy of it.")
+            raise UsageError(f"{self._source}: nothing can be read, it has no whole answer. {RESTORE}")
         return self._left
 
     def _copy_meta(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class _Salvage:
             raise self._lost()
 
     def _lost(self) -> UsageError:
-        return UsageError(f"{self._source}: nothing can be saved, its settings are lost. Use a copy of it.")
+        return UsageError(f"{self._source}: nothing can be saved, its settings are lost. {RESTORE}")
 
     def _copy_plan(self) -> None:
         """The planned cases of known systems. A cell that is lost is that of its cases, if one of them was kept."""
