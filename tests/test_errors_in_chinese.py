@@ -542,6 +542,28 @@ def test_a_failure_of_a_run_file_is_told_in_the_language_of_its_reader() -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("failure", "english", "chinese"),
+    [
+        ("The embedder: timed_out: late", "The embedder: timed out: late", "嵌入模型：超时：late"),
+        ("openai/m: bad_reply: cut; b/m: late", "openai/m: unusable reply: cut; b/m: late", None),
+        ("rejected: openai/m: bad_reply: cut", "rejected: openai/m: unusable reply: cut", None),
+        ("rubric:tone: timed_out: late", "rubric:tone: timed out: late", None),
+        ("the system failed (timed_out)", "the system failed (timed out)", "系统失败（超时）"),
+        ("judge_failed: timed_out: late", "judge failed: timed out: late", "裁判模型出错：超时：late"),
+        ("raised: My tool (timed_out)", "raised an exception: My tool (timed_out)", "抛出异常：My tool (timed_out)"),
+        ("raised: missing_key: my row", "raised an exception: missing_key: my row", "抛出异常：missing_key: my row"),
+        ("value_error: bad_data: x", "value error: bad_data: x", "value error：bad_data: x"),
+        ("My tool (timed_out): no row", "My tool (timed_out): no row", "My tool (timed_out): no row"),
+        ("no row, missing_key: x", "no row, missing_key: x", "no row, missing_key: x"),
+    ],
+)
+def test_only_kinds_that_ragstone_wrote_are_put_in_words(failure: str, english: str, chinese: str | None) -> None:
+    assert failure_in(failure, "en") == english
+    if chinese is not None:
+        assert failure_in(failure, "zh") == chinese
+
+
 def test_every_warning_that_is_logged_has_a_chinese_text() -> None:
     found = [
         (f"{path.relative_to(SOURCE).as_posix()}:{call.lineno}", re.sub(r"%\w|%\.\d+\w", "Q7", str(call.args[0].value)))

@@ -111,9 +111,9 @@ class Chart(Frozen, frozen=True):
     def outlined(self) -> list[float | None]:
         """The value that is outlined in each row of a grid."""
         rows = [{point.y for point in series.points} for series in self.series]
-        lowest = [min(values) if len(values) > 1 else None for values in rows]  # nothing where all are equal
-        best = max((point.y for series in self.series for point in series.points), default=None)
-        return lowest if self.lowest else [best] * len(self.series)
+        if self.lowest:
+            return [min(values) if len(values) > 1 else None for values in rows]  # nothing where all are equal
+        return [max(set().union(*rows), default=None)] * len(rows)
 
 
 BarKind: TypeAlias = Literal["level", "gain", "loss", "rest", "unmeasured"]
@@ -214,9 +214,17 @@ class Diagnosis(Frozen, frozen=True):
     spans: tuple[Span, ...] = ()
 
 
+_MADE = "q-"
+
+
 def question_id(question: str) -> str:
     """The id for a sample without one: a hash of its question."""
-    return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return _MADE + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def may_be_made(sample_id: str) -> bool:
+    """Whether an id may be one of `question_id`: what only the question can tell."""
+    return sample_id.startswith(_MADE)
 
 
 _NAME = 40  # characters of a question that stands for an id
@@ -224,7 +232,7 @@ _NAME = 40  # characters of a question that stands for an id
 
 def own_name(sample_id: str, question: str) -> str:
     """What people know a sample by: the id that they gave it, or the beginning of its question."""
-    if not sample_id.startswith("q-") or not sample_id.startswith(question_id(question)):
+    if not may_be_made(sample_id) or not sample_id.startswith(question_id(question)):
         return sample_id
     line = " ".join(question[: 20 * _NAME].split())
     return line if len(line) <= _NAME else line[: _NAME - 1].rstrip() + "…"

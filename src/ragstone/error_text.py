@@ -17,7 +17,10 @@ _CHANGE = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in the file, (?P<new>.+) now"
 _CHANGE_BETWEEN = re.compile(r"(?P<key>[^:]+): (?P<old>.+) in (?P<there>.+), (?P<new>.+) in (?P<here>.+)", re.DOTALL)
 _MORE = re.compile(r"and (\d+) more")
 _EXCEPTION = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*_(?:error|exception|failed|failure|timeout|warning)")
-_KIND_WITHIN = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=: |\))")  # as in "The embedder: timed_out: …"
+# The places of a kind that we wrote within a message: "openai/m: timed_out: …" and "the system failed (timed_out)".
+_BEFORE_KIND = r"(?:The embedder|the score cannot be stored|rubric:[^\s:;]+|[^\s:;]+/[^\s;]+): "
+_AROUND_KIND = r"(?:the system failed|the response cannot be written as JSON) \("
+_KIND_WITHIN = re.compile(rf"((?:^|; ){_BEFORE_KIND}|^{_AROUND_KIND})([a-z_]+)(?=: |\)$)")
 _COLONS = {"en": ": ", "zh": "："}
 _LONGEST = 2_000  # characters: a longer message holds somebody's text, and finding sentences in it takes long
 _MOST_HEADS = 4  # as in `FILE, line 3: NAME: sentence`
@@ -45,15 +48,22 @@ def _joined(pieces: Sequence[tuple[str, bool]]) -> str:
 @lru_cache(4_096)  # pages show the same failure of many cases
 def failure_in(failure: str, language: str) -> str:
     """A failure or a reason as run files keep it (`kind: message`, or a message alone) for a reader of this language.
-    What others wrote stays as it is."""
+    What others wrote stays as it is: what looks like a kind in it is none."""
+    kinds = error_texts(language)["failures"]
     kind, colon, message = failure.partition(": ")
-    if colon and (named := kind_in(kind, language)) != kind:
-        return f"{named}{_COLONS[language]}{failure_in(message, language)}"
+    if colon and (kind in kinds or _EXCEPTION.fullmatch(kind)):
+        ours = kind in kinds and kind != "raised"
+        rest = (failure_in if ours else _message_in)(message, language)
+        return f"{kind_in(kind, language)}{_COLONS[language]}{rest}"
     if language != "en" and (problem := _problem_of_reply(failure, language)):
         return problem
-    pieces = list(_pieces(failure, language)) if language != "en" and len(failure) <= _LONGEST else []
-    text = _joined(pieces) if any(found for _, found in pieces) else failure
-    return _KIND_WITHIN.sub(lambda match: error_texts(language)["failures"].get(match[0], match[0]), text)
+    return _KIND_WITHIN.sub(lambda match: match[1] + kinds.get(match[2], match[2]), _message_in(failure, language))
+
+
+def _message_in(message: str, language: str) -> str:
+    """The sentences of ours in a message in this language."""
+    pieces = list(_pieces(message, language)) if language != "en" and len(message) <= _LONGEST else []
+    return _joined(pieces) if any(found for _, found in pieces) else message
 
 
 def kind_in(kind: str, language: str) -> str:

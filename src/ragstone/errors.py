@@ -136,6 +136,10 @@ def check_name(kind: str, name: str, known: Collection[str], *, hint: str = "") 
         raise UnknownName(kind, name, known, hint=hint)
 
 
+RESTORE = "Restore the file from a copy."
+"""What to do about a damaged file of which nothing else can be had."""
+
+
 class DataError(UsageError):
     """A data file or a run file has unexpected content.
 

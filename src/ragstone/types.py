@@ -320,7 +320,6 @@ class Benchmark(Protocol):
     - `axes`: the fields of a case's condition that span the grid. `leads`: ids of the tables shown first (empty: all).
     - `cases` streams; the same options give the same ids and bytes. `size`: the number of cases, if known.
     - `reads_texts`: whether `explain` and `classify` read the texts of passages.
-    - `user_ids`: whether the ids of samples are names that a user gave; links to others show the question.
     - `gives_passages`: a system must answer from the passages of the query; one that retrieves for itself is refused.
     - `prepare` runs before the first case (retrieval…) and returns a hash of the data. If it takes long (`prepares`),
       `planned` yields the cases as far as they are known before it, and `preparation` reports what it took.
@@ -374,8 +373,6 @@ class Benchmark(Protocol):
     def expand(self) -> Expand | None: ...
     @property
     def prepares(self) -> bool: ...
-    @property
-    def user_ids(self) -> bool: ...
     @property
     def gives_passages(self) -> bool: ...
     @property

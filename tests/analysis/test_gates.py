@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
-from ragstone.analysis.gates import LEAST, Gate, check_gates, gates_of
+from ragstone.analysis.gates import LEAST, Gate, check_gates, check_thresholds, gates_of
 from ragstone.engine.gates import check_gates as from_python
 from ragstone.engine.gates import project_gates
 from ragstone.error_text import told
@@ -274,7 +274,7 @@ def test_two_thresholds_of_a_metric_for_the_same_cases_are_refused(
     (tmp_path / "ragstone.toml").write_text(f"[gates]\n{gates}\n")
     with pytest.raises(DataError) as caught:
         project_gates(tmp_path)
-    problem = f"field 'gates.token_f1': names {limit} of the same cases twice: {numbers}. Keep one of them."
+    problem = f"field 'gates.token_f1': sets {limit} twice for the same cases: {numbers}. Keep one of them."
     assert str(caught.value).endswith(problem)
     assert f"对同一批用例两次给出 {limit}：" in told(str(caught.value), "zh")
 
@@ -325,3 +325,12 @@ def test_a_range_a_point_and_gates_on_different_cases_are_no_contradiction() -> 
         0.1,
         0.3,
     ]
+
+
+@pytest.mark.parametrize("metric", ["answer_match", "recall@5", "mirage.f1", "needle.judge"])
+def test_a_threshold_that_no_score_of_ours_can_have_is_refused(metric: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_thresholds({metric: 80})
+    problem = f"The threshold {metric}=80 is out of range: it must be from 0 to 1; 80% is {metric}=0.8."
+    assert str(caught.value) == problem
+    check_thresholds({metric: 0.8, "my_metric": 80})  # of a user's metric nothing is known

@@ -23,7 +23,7 @@ SLIPS = {
     "no steps": ((*NEEDLES, "1k:2k:0"), "the count 0 is not between 1 and 10,000.", "数量 0 不在 1 和 10,000 之间。"),
     "too long": ((*NEEDLES, "500,99999999"), "99,999,999 is not between 50 and 10,000,000.",
                  "99,999,999 不在 50 和 10,000,000 之间。"),
-    "same run": (("trend", "u1.run", "./u1.run"), "u1.run is named 2 times. Name two different runs at least.",
+    "same run": (("trend", "u1.run", "./u1.run"), "u1.run is named 2 times. Name at least two different runs.",
                  "u1.run 写了 2 次。请至少指定两个不同的运行。"),
     "no such name": (("run", "rows.jsonl", "--system", "s.py:nosuch"),
                      "No system named 'nosuch'. It should be in s.py. It has: ask.",
@@ -32,8 +32,8 @@ SLIPS = {
                    "'s.py:a:b' is not the location of a model: write package.module:name or file.py:name.",
                    "“s.py:a:b”不是模型的位置：请写 package.module:name 或 file.py:name。"),
     "lost index": (("show", "lost.run"),
-                   "lost.run has lost its index 'failed_records'. Use a copy of it, or save what can be read: ragstone",
-                   "lost.run 丢失了 索引“failed_records”。请使用副本，或保存仍能读取的部分："),
+                   "lost.run has lost its index 'failed_records'. Restore the file from a copy, or save what",
+                   "lost.run 丢失了 索引“failed_records”。请从副本恢复文件，或保存仍能读取的部分："),
 }  # fmt: skip
 
 

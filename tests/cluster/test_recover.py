@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 from tests.cli.tools import Told
 
+from ragstone.cluster.merge import _named
+from ragstone.errors import DataError, UsageError
 from ragstone.runs import open_run
+from ragstone.runs.entries import CaseResult, ScoreRow
+from ragstone.runs.outbox import Outbox
+from ragstone.runs.owners import forget, new_owner
+from ragstone.runs.schema import LAYOUT, damaged
+from ragstone.storage import connect
+from ragstone.structs import to_json
+from ragstone.types import Response, Score
 
 ROWS = 400
 APP = """
@@ -161,7 +170,7 @@ def test_where_nothing_is_left_one_line_names_the_users_file(
 ) -> None:
     altered(sql)
     told = ragstone("merge", "a.run", "-o", "b.run", "--recover")
-    assert (told.code, told.err) == (2, f"ragstone: a.run: {words} Use a copy of it.\n")
+    assert (told.code, told.err) == (2, f"ragstone: a.run: {words} Restore the file from a copy.\n")
     assert chinese in ragstone("merge", "a.run", "-o", "b.run", "--recover", "--language", "zh").err
     assert [path.name for path in Path().iterdir() if "b.run" in path.name] == []
 
@@ -205,3 +214,64 @@ def test_a_case_that_is_gone_is_said_to_be_missing(ragstone: Callable[..., Told]
     altered("DELETE FROM cases WHERE case_id = '000002'")
     assert "a.run: the file is damaged: case '000002' is missing. " in ragstone("show", "a.run").err
     assert "用例“000002”缺失" in ragstone("show", "a.run", "--language", "zh").err
+
+
+def left_beside(path: str, *answers: tuple[str, str, str]) -> Path:
+    """An outbox of a killed process beside a run file, with these answers: system, case id and text."""
+    owner = new_owner()
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        (file_id,) = file.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()
+    box = Outbox(Path(path), owner, file_id)
+    rows = [ScoreRow("token_f1", 1, "scored", to_json(Score.of(1.0)), [])]
+    for system, case, text in answers:
+        left = box.put(CaseResult(system, case, to_json(Response(text)), None, rows)).path
+    forget(owner)
+    return left
+
+
+def test_answers_that_a_killed_process_left_beside_a_damaged_file_are_saved_too(
+    ragstone: Callable[..., Told], small: tuple[object, ...]
+) -> None:
+    with open_run("a.run") as run:
+        (system,) = run.systems
+    for table in ("records", "scores"):
+        altered(f"DELETE FROM {table} WHERE case_id IN ('000001', '000003')")
+    altered("UPDATE meta SET value = '7' WHERE key = 'warnings'")
+    left = left_beside("a.run", (system, "000001", "kept"), (system, "999999", "of no case"), ("lost", "000003", "no"))
+    before = left.read_bytes()
+    saved = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert saved.code == 0, saved.err
+    with open_run("b.run") as run:
+        answers = {record.case.id: record.response.answer for record in run.records() if record.response}
+    assert answers == {"000001": "kept", **{f"00000{n}": f"It is {n - 1}" for n in (2, 4, 5)}}
+    assert left.read_bytes() == before  # the damaged file is kept as it was, with what is beside it
+    Path("asked.txt").unlink()
+    assert ragstone(*small, "--run", "b.run").code == 0
+    assert asked() == ["What is number 2"]
+
+
+def test_a_file_whose_answers_are_all_beside_it_is_saved(
+    ragstone: Callable[..., Told], small: tuple[object, ...]
+) -> None:
+    with open_run("a.run") as run:
+        (system,) = run.systems
+    for table in ("records", "scores"):
+        altered(f"DELETE FROM {table}")
+    left_beside("a.run", (system, "000001", "kept"))
+    assert ragstone("merge", "a.run", "-o", "b.run", "--recover").code == 0
+    with open_run("b.run") as run:
+        assert [record.case.id for record in run.records()] == ["000001"]
+
+
+def test_an_error_about_a_temporary_file_is_one_about_the_users_file(tmp_path: Path) -> None:
+    part, source = tmp_path / ".b.run.1.part", tmp_path / "a.run"
+    with pytest.raises(DataError) as caught, _named({part: source}):
+        raise damaged(part, "a score is gone.")
+    assert caught.value.path == str(source)
+    assert str(caught.value) == f"{source}: the file is damaged: a score is gone. Restore the file from a copy."
+    connect(part, LAYOUT).close()
+    with contextlib.closing(sqlite3.connect(part)) as file, file:
+        file.execute("DROP TABLE planned")
+    with pytest.raises(UsageError) as refused, _named({part: source}):
+        connect(part, LAYOUT, write=False)
+    assert str(refused.value) == f"{source} has lost its table 'planned'. Restore the file from a copy."

@@ -195,7 +195,7 @@ def test_each_setting_of_each_kind_of_system_has_a_chinese_word(ragstone: Callab
     ("arguments", "words"),
     [
         (("n1.run",), ("at least two runs: one was given", "--by day")),
-        (("n1.run", "n1.run", "./n1.run"), ("n1.run is named 3 times. Name two different runs at least.",)),
+        (("n1.run", "n1.run", "./n1.run"), ("n1.run is named 3 times. Name at least two different runs.",)),
         (("n1.run", "n2.run", "--metric", "recal"), ("No run has scores of 'recal'; available: answer_match",)),
         (("n1.run", "missing.run"), ("missing.run",)),
         (("n1.run", "text.run"), ("text.run",)),

@@ -14,7 +14,7 @@ from tests.examples import naming
 from tests.metrics.matrices import JUDGED, STEPS, StubEmbedder, StubJudge, made, resolve, without_claims
 
 from ragstone.errors import UnknownName, UsageError
-from ragstone.metrics import GROUPS, METRICS, Tools, better, check_metrics, make_metrics, steps_of
+from ragstone.metrics import GROUPS, METRICS, Tools, better, check_metrics, is_own, make_metrics, steps_of
 from ragstone.metrics.judge.claims import Similarities
 from ragstone.metrics.judge.record import Judged
 from ragstone.structs import to_json
@@ -272,3 +272,11 @@ def test_every_judged_score_names_its_steps() -> None:
     assert STEPS
     for name, plugin in METRICS:
         assert bool(getattr(plugin, "steps", ())) >= ("judge" in getattr(plugin, "uses", ())), name
+
+
+def test_a_member_of_somebody_elses_family_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(map(is_own, ("answer_match", "mirage.f1", "recall@k", "recall@5", "needle.judge")))
+    assert not any(map(is_own, ("zq", "zq@5", "zq@k")))
+    monkeypatch.setitem(METRICS._plugins, "zq@k", object())
+    monkeypatch.setitem(METRICS._owners, "zq@k", "theirs")
+    assert not any(map(is_own, ("zq@5", "zq@k")))

@@ -122,6 +122,34 @@ async def test_an_endpoint_that_has_answered_is_waited_for_as_long_as_before() -
     assert [patience.pause(n, Unreachable("gone")) for n in range(1, 20)][:5] == [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
+def test_a_connection_that_drops_among_faults_does_not_end_the_run() -> None:
+    """Somebody is there: nine faults and one dropped connection are not ten requests that found nobody."""
+    refusals = Refusals()
+    for _ in range(ATTEMPTS - 1):
+        assert refusals.count_attempt(ServerFault("a fault")) > 0
+    with pytest.raises(Unreachable, match=r"^gone$"):  # not repeated, and the run goes on
+        refusals.count_attempt(Unreachable("gone"))
+    refusals.check()
+    for _ in range(ATTEMPTS - 2):
+        with pytest.raises(Unreachable, match=r"^gone$"):
+            refusals.count_attempt(Unreachable("gone"))
+    with pytest.raises(EndpointRefused, match=r"^gone It refused 10 requests in a row"):
+        refusals.count_attempt(Unreachable("gone"))
+
+
+def test_faults_and_dropped_connections_by_turns_end_it_after_thirty() -> None:
+    refusals = Refusals()
+    for number in range(3 * ATTEMPTS - 1):
+        error = (ServerFault, Unreachable)[number % 2](f"error {number}")
+        if number < ATTEMPTS - 1:
+            refusals.count_attempt(error)
+        else:
+            with pytest.raises(type(error)):
+                refusals.count_attempt(error)
+    with pytest.raises(EndpointRefused, match=r"^gone It refused 30 requests in a row"):
+        refusals.count_attempt(Unreachable("gone"))
+
+
 @pytest.mark.parametrize("name", ["openai/m", "compat/m", "groq/m"])
 async def test_a_used_up_account_is_asked_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "k")

@@ -198,7 +198,7 @@ def test_a_benchmark_compares_systems_by_its_own_cells_and_nothing_pools_them(
     runs: dict[str, Path], tmp_path: Path, kind: str
 ) -> None:
     text = text_of(page_of(runs[kind], tmp_path))
-    assert ("No ability tells extractive and m apart." if kind == "rgb" else "Best pair: ") in text
+    assert ("No ability shows a difference between extractive and m." if kind == "rgb" else "Best pair: ") in text
     assert "more right answers" not in text
 
 

@@ -13,10 +13,10 @@ import pytest
 from tests.runs.doubles import QUESTION, Echo, Length, case, cases, new_file, records
 
 from ragstone.errors import FileDamaged, StorageError, UsageError
-from ragstone.runs import outbox, run_cases
+from ragstone.runs import open_run, outbox, run_cases
 from ragstone.runs.entries import CaseResult, CaseRow, ScoreRow
 from ragstone.runs.outbox import FILE_BYTES, Outbox, leftovers
-from ragstone.runs.owners import forget, is_dead, new_owner
+from ragstone.runs.owners import forget, is_dead, left_part, mark, new_owner, remove_left
 from ragstone.runs.schema import key_of
 from ragstone.structs import to_json
 from ragstone.types import Response, Score
@@ -208,3 +208,37 @@ def test_a_zombie_and_a_number_used_again_are_dead() -> None:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, and nobody has asked how it ended
         assert is_dead(owner)
     assert is_dead(owner)
+
+
+def dead_part(path: Path) -> Path:
+    """What a killed process left of a file that it was making."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    part = left_part(path)
+    part = part.with_name(part.name.replace(mark(), mark().replace(f"-{os.getpid()}-", f"-{ended.pid}-")))
+    part.touch()
+    return part
+
+
+@pytest.mark.parametrize("name", ["a.run", "my.parts.run", "x.part"])
+def test_what_is_left_of_an_unfinished_file_is_known_whatever_its_name(tmp_path: Path, name: str) -> None:
+    gone = dead_part(tmp_path / name)
+    journal = gone.with_name(f"{gone.name}-journal")
+    journal.touch()
+    living = left_part(tmp_path / name)
+    living.touch()
+    remove_left(tmp_path)
+    assert [*tmp_path.iterdir()] == [living]
+
+
+def test_a_process_clears_up_once_in_each_folder_where_it_opens_a_run_file(tmp_path: Path) -> None:
+    folders = [tmp_path / f"{number:03d}" for number in range(140)]  # more than a small cache would remember
+    for folder in folders:
+        folder.mkdir()
+        new_file(folder / "a.run").close()
+        dead_part(folder / "b.run")
+        open_run(folder / "a.run").close()
+        assert not [*folder.glob(".*.part")]
+    part = dead_part(folders[0] / "b.run")
+    open_run(folders[0] / "a.run").close()
+    assert part.exists()  # reading again is only reading

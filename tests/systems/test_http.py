@@ -11,6 +11,7 @@ from tests.waiting import turns
 
 from ragstone.errors import BadReply, Rejected, ServerFault, SystemFailed, Unauthorized, UsageError
 from ragstone.models.options import ModelOptions
+from ragstone.responses.outputs import response_of
 from ragstone.responses.stages import passages_at
 from ragstone.systems import accepts_of, open_system
 from ragstone.systems.http import HttpSystem, HttpTarget
@@ -207,6 +208,26 @@ async def test_a_hit_without_a_text_is_no_passage() -> None:
         await ask(reply, contexts="hits")
     response = await ask(replying({"answer": "x", "hit": {"text": "a"}}), contexts="hit")
     assert [one.text for one in response.passages] == ["a"]
+
+
+CONTEXTS: list[tuple[Any, list[str], bool]] = [
+    (None, [], False), ({}, [], False), ("", [], False), ([], [], True), ("one", ["one"], False),
+    (["a"], ["a"], False), ([{"text": "a"}], ["a"], False), (["", "a"], ["a"], False),
+    ({"text": "a"}, ["a"], False), ({"documents": ["a", "b"]}, ["a", "b"], False), ({"documents": []}, [], True),
+    ({"documents": [], "chunks": [{"content": "a"}]}, ["a"], False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("contexts", "texts", "empty"), CONTEXTS)
+@pytest.mark.parametrize("given", [False, True])
+async def test_contexts_of_every_kind_are_read_by_one_rule(
+    contexts: Any, texts: list[str], empty: bool, given: bool
+) -> None:
+    """Those that a function returns, those of a reply, and those that a target finds in a reply."""
+    document = {"answer": "x", "contexts": contexts}
+    at: dict[str, Any] = {"answer": "answer", "contexts": "contexts"} if given else {}
+    for response in (response_of(document), await ask(replying(document), **at)):
+        assert ([one.text for one in response.passages], response.empty_retrieval) == (texts, empty)
 
 
 async def test_a_reply_that_is_plain_text_is_the_answer() -> None:

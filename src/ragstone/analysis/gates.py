@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 
 from ragstone.analysis.fields import fields_of
 from ragstone.analysis.selection import check_selection, matches, spelled
-from ragstone.display import own_name
+from ragstone.display import may_be_made, own_name
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
-from ragstone.metrics import better, installed_metric
+from ragstone.metrics import better, installed_metric, is_own
 from ragstone.metrics.catalogue import installed_entry
 from ragstone.metrics.elements import element_scores
 from ragstone.plans import Plan
@@ -158,7 +158,7 @@ def check_gates(
 def _names(run: Run, samples: set[str], system: str | None) -> Mapping[str, str]:
     """What people know these samples by; the run is read for those whose id they did not give."""
     names = {sample: sample for sample in samples}
-    unnamed = {sample for sample in samples if sample.startswith("q-")}
+    unnamed = set(filter(may_be_made, samples))
     for record in run.records(system=system, texts=False) if unnamed else ():
         sample = record.case.sample
         if sample.id in unnamed:
@@ -334,9 +334,9 @@ def check_thresholds(thresholds: Mapping[str, Any]) -> None:
 
 
 def _is_share(metric: str) -> bool:
-    """Whether the metric is known to range from 0 to 1."""
+    """Whether the metric is known to range from 0 to 1: it is ours, or says so."""
     try:
-        return installed_entry(metric).range.startswith(("0 to 1", "0 or 1"))
+        return is_own(metric) or installed_entry(metric).range.startswith(("0 to 1", "0 or 1"))
     except UsageError:
         return False
 

@@ -73,10 +73,6 @@ class BaseBenchmark(_Declared):
         return False
 
     @property
-    def user_ids(self) -> bool:
-        return True
-
-    @property
     def gives_passages(self) -> bool:
         return False
 

@@ -10,7 +10,7 @@ from typing import Any
 from ragstone.engine.open_run import OpenRun, benchmark_of, expected_of, open_checked
 from ragstone.engine.public_functions import public
 from ragstone.engine.run_info import GROWING, joined_info
-from ragstone.errors import RagstoneError, RunMismatch, UsageError
+from ragstone.errors import RESTORE, DataError, RagstoneError, RunMismatch, UsageError
 from ragstone.messages import messages
 from ragstone.report.notebook import result_snippet
 from ragstone.runs import RunReader, open_run
@@ -102,8 +102,9 @@ def _named(parts: Mapping[Path, Path]) -> Iterator[None]:
     except RagstoneError as error:
         text = str(error)
         for part, source in parts.items():
-            advice = RECOVER.format(path=part)
-            text = text.replace(advice, "Restore the file from a copy.").replace(str(part), str(source))
+            text = text.replace(RECOVER.format(path=part), RESTORE).replace(str(part), str(source))
+            if isinstance(error, DataError) and error.path == str(part):
+                error.path = str(source)
         error.args = (text,)
         raise
 

@@ -160,7 +160,7 @@ def _distinct(paths: Sequence[str | Path], *, by: str) -> list[Path]:
     for path in map(Path, paths):
         found.setdefault(path.resolve(), path)
     if len(found) == 1 < len(paths) and not by:
-        raise UsageError(f"{paths[0]} is named {len(paths)} times. Name two different runs at least.")
+        raise UsageError(f"{paths[0]} is named {len(paths)} times. Name at least two different runs.")
     if not found:
         raise UsageError("A trend needs at least two runs: none was given.")
     return [*found.values()]

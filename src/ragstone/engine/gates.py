@@ -106,7 +106,7 @@ def _read(path: Path, table: Any, meta: Mapping[str, Any] | None) -> tuple[list[
                     limit = "min" if gate.side == "under" else "max"
                     raise DataError(
                         path,
-                        f"names {limit} of the same cases twice: {first} and {gate.threshold}. Keep one of them.",
+                        f"sets {limit} twice for the same cases: {first} and {gate.threshold}. Keep one of them.",
                         field=f"{_field(path)}.{name}",
                     )
     return [*gates.values()], _settings(path, table["settings"]) if "settings" in table else {}

@@ -16,9 +16,9 @@ from ragstone.benchmarks.plugin import Plugin
 from ragstone.display import Chart, Summary, Table
 from ragstone.engine.public_functions import public
 from ragstone.engine.trust import TRUST, is_named
-from ragstone.errors import RagstoneError, UsageError
+from ragstone.errors import RESTORE, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
-from ragstone.metrics import METRICS
+from ragstone.metrics import is_own
 from ragstone.optional import load
 from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
@@ -46,7 +46,7 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
 def _plugin_of(meta: Mapping[str, Any], path: object) -> Plugin:
     name = _name_of_benchmark(meta)
     if name is None:
-        raise UsageError(f"{path} does not say which benchmark it is a run of. Restore the file from a copy.")
+        raise UsageError(f"{path} does not say which benchmark it is a run of. {RESTORE}")
     place = meta.get("benchmark_at")
     if name not in BENCHMARKS and not isinstance(place, str):
         raise UsageError(
@@ -111,7 +111,7 @@ def _expect(run: RunReader, plugin: Plugin) -> None:
 
 
 def _expected(plugin: Plugin) -> Expected:
-    return plugin.condition_types, plugin.note_types, _is_share
+    return plugin.condition_types, plugin.note_types, is_own
 
 
 def expected_of(meta: Mapping[str, Any], path: Path) -> Expected:
@@ -120,14 +120,9 @@ def expected_of(meta: Mapping[str, Any], path: Path) -> Expected:
     try:
         plugin = _plugin_of(meta, path)
     except UsageError:
-        return {}, {}, _is_share
+        return {}, {}, is_own
     _made(plugin, meta, path)
     return _expected(plugin)
-
-
-def _is_share(metric: str) -> bool:
-    """Whether a metric is one of ragstone's, which all are from 0 to 1."""
-    return (metric in METRICS or f"{metric.partition('@')[0]}@k" in METRICS) and METRICS.owner(metric) is None
 
 
 def check_target(target: str | Path, run: Path | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ragstone.errors import DataError, UsageError
+from ragstone.errors import RESTORE, DataError, UsageError
 from ragstone.storage import Layout, connect, storage_errors, transaction
 from ragstone.structs import from_json
 
@@ -92,7 +92,7 @@ class LabelFile:
             return from_json(text, kind)
         except (ValueError, TypeError, RecursionError) as error:
             problem = f"the file is damaged: {what} cannot be read ({error})."
-            raise DataError(self.path, problem, advice="Restore the file from a copy.") from error
+            raise DataError(self.path, problem, advice=RESTORE) from error
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._lock, self._errors():

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "check_metrics",
-    "find_metric", "installed_metric", "make_metrics", "scored_names", "steps_of",
+    "find_metric", "installed_metric", "is_own", "make_metrics", "scored_names", "steps_of",
 ]  # fmt: skip
 
 
@@ -124,6 +124,12 @@ def check_metrics(names: Sequence[str | Metric], have: Collection[str]) -> None:
     """Raises what `make_metrics` would with the tools of these names ("judge", "model", "embedder"), none of which has
     to be there yet."""
     _checked(names, have)
+
+
+def is_own(name: str) -> bool:
+    """Whether this is the name of one of ragstone's metrics, which all are from 0 to 1."""
+    known = name if name in METRICS else f"{name.partition('@')[0]}@k"
+    return known in METRICS and METRICS.owner(known) is None
 
 
 def steps_of(metrics: Iterable[Metric]) -> frozenset[str]:

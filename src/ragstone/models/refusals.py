@@ -1,11 +1,11 @@
 """Stops asking an endpoint that refuses every request (because of a wrong key, model or address) or never answers.
 
 `Refusals` guards one endpoint. After `LIMIT` consecutive refusals nothing more is sent, and each call raises
-`EndpointRefused`; after a single one where the account's credit is used up. The same happens where the first
-`ATTEMPTS` requests, retries among them, found nobody there; where they all ended in another failure, nothing is tried
-twice any more. Until it has answered, requests go out one at a time: with
-a wrong key `LIMIT` of them, however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may
-still be refused.
+`EndpointRefused`; after a single one where the account's credit is used up. Of an endpoint that has never answered, the
+same happens after `ATTEMPTS` requests in a row, retries among them, that found nobody there; after as many that ended
+in other failures, nothing is tried twice any more. Until it has answered, requests go out one at a time: with a wrong
+key `LIMIT` of them, however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may still be
+refused.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Refusals:
     """The consecutive refusals of one endpoint."""
 
     def __init__(self, *, one_at_a_time: bool = True) -> None:
-        self._in_a_row = self._attempts = 0
+        self._in_a_row = self._attempts = self._unreachable = 0
         self._ended = self._heard = False
         self._last = ""
         self._answered, self._reached = False, not one_at_a_time
@@ -49,20 +49,21 @@ class Refusals:
 
     def count_attempt(self, error: ModelError) -> float:
         """Counts an attempt that failed and may be repeated. Returns the longest pause before that, and raises the
-        `error` where it is not to be. Raises `EndpointRefused` if the first `ATTEMPTS` found nobody, or three times as
+        `error` where it is not to be. Raises `EndpointRefused` if `ATTEMPTS` in a row found nobody, or three times as
         many had no usable reply. A fault (500) may be about one question: that the first `ATTEMPTS` had one keeps the
         others from being repeated, and what then fails is counted by the run (`runs/halt.py`). An endpoint that says
         when to come back is there."""
         self.check()
         if self._heard:
             return float("inf")
+        self._unreachable = self._unreachable + 1 if isinstance(error, Unreachable) else 0
         if isinstance(error, RateLimited | ServerFault) and error.retry_after is not None:
             return FIRST_PAUSE
         self._attempts += 1
-        self._last = str(error)
-        if self._attempts >= (ATTEMPTS if isinstance(error, Unreachable) else 3 * ATTEMPTS):
-            self._in_a_row, self._ended = self._attempts, True
-            raise self._refused() from error
+        for count, limit in ((self._unreachable, ATTEMPTS), (self._attempts, 3 * ATTEMPTS)):
+            if count >= limit:
+                self._in_a_row, self._last, self._ended = count, str(error), True
+                raise self._refused() from error
         if self._attempts >= ATTEMPTS:
             raise error
         return FIRST_PAUSE

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 
-from ragstone.display import Diagnosis, own_name, shown_id
+from ragstone.display import Diagnosis
+from ragstone.report.metadata import case_name
 from ragstone.stats.samples import draw_of
 from ragstone.types import Benchmark, Record, Run
 
@@ -97,8 +98,7 @@ class SystemDigest:
         error.count += 1
         if len(error.examples) < _EXAMPLES:
             example = message.strip() if kind == head.strip() else record.error or ""
-            name = shown_id(record.case.id, own_name(record.case.sample.id, record.case.sample.question))
-            error.examples.append((name, example[:_EXAMPLE_LENGTH]))
+            error.examples.append((case_name(record), example[:_EXAMPLE_LENGTH]))
 
 
 def _count(counter: Counter[str], name: str) -> None:

@@ -4,8 +4,8 @@ from collections import Counter
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
-from ragstone.display import Diagnosis, own_name, shown_id
-from ragstone.report.metadata import case_anchor
+from ragstone.display import Diagnosis, shown_id
+from ragstone.report.metadata import case_anchor, case_name
 from ragstone.report.sanitize import cut, readable
 from ragstone.types import Benchmark, Record, Run
 
@@ -28,8 +28,7 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
             f'errors="{counts["error"]}" skipped="{counts["skipped"]}">\n'
         )
         for record in run.records(system=system, texts=benchmark.reads_texts):
-            name = shown_id(record.case.id, own_name(record.case.sample.id, record.case.sample.question))
-            stream.write(_case(record, name, benchmark.explain(record, language=language)))
+            stream.write(_case(record, case_name(record), benchmark.explain(record, language=language)))
         if plan and plan.asked < plan.total:
             reason = _attribute(f"not asked: {plan.asked:,} of {plan.total:,}, unfinished")
             for case, name in run.unasked(system):

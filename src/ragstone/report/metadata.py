@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ragstone.display import shown_passage
+from ragstone.display import own_name, shown_id, shown_passage
 from ragstone.messages import messages
 from ragstone.report.sanitize import one_line
 from ragstone.structs import Scalar
-from ragstone.types import Benchmark
+from ragstone.types import Benchmark, Record
 
 # Times and process ids, which are not part of the configuration.
 _CLOCK = {
@@ -19,6 +19,12 @@ _MOST = 200  # entries of a run file that are shown
 _DEEPEST = 8
 _CONDITIONS, _LINE = 24, 180  # parts of a condition, and characters of each
 _SHARED = "ragstone.benchmarks.base"  # whose folder has the names of what several benchmarks vary
+
+
+def case_name(record: Record) -> str:
+    """What people know a case by, of all cases of a run (`shown_id`, `own_name`)."""
+    sample = record.case.sample
+    return shown_id(record.case.id, own_name(sample.id, sample.question))
 
 
 def case_anchor(sample: str) -> str:

@@ -83,7 +83,7 @@ def heading_of(view: View) -> str:
 
 def title_of(benchmark: str, words: Mapping[str, str]) -> str:
     """What a reader calls a benchmark. `words`: those of reports."""
-    shown = benchmark.upper() if benchmark.isascii() and len(benchmark) <= 6 else benchmark
+    shown = benchmark.upper() if benchmark.isascii() and len(benchmark) <= 5 else benchmark
     return words.get(f"heading_{benchmark}", shown)
 
 

@@ -131,13 +131,9 @@ def _read(value: Any, asked: str) -> Response:
             f"The system returned {type(value).__name__} without an answer (fields: {known}). Return text, or a dict "
             f"with `answer` and `contexts`.",
         )
-    for part in (source, fields):
-        contexts = part.get("contexts")
-        if isinstance(contexts, Mapping) and contexts and not any(name in contexts for name in _PASSAGES):
-            raise _no_passage("contexts", contexts)
-        check_contexts(contexts)
+    stated = [passages_of(contexts_in(part.get("contexts"))) for part in (source, fields)]
     sources = [source, *_inner(source), fields, *_inner(fields)]
-    passages = _first_passages(sources)
+    passages = next(filter(None, stated), ()) or _first_passages(sources)
     steps, last = _stages(fields.get("stages"), passages, asked)
     found = passages or last
     nothing = not found and (bool(steps) or any(_is_empty_list(part, name) for part in sources for name in _PASSAGES))
@@ -152,13 +148,22 @@ def check_error(answer: str | None, fields: Mapping[str, Any]) -> None:
     raise SystemFailed("raised", f"The system reported an error: {' '.join(text.split())[:_LONGEST_ERROR]}")
 
 
-def check_contexts(value: Any) -> None:
-    """Raises SystemFailed for `contexts` that are no passages: the name is ours, so nothing else is meant by it."""
-    if isinstance(value, bool | int | float | bytes):
-        raise _no_passage("contexts", value)
-    for at, item in enumerate(value) if isinstance(value, list | tuple) else ():
+def contexts_in(value: Any) -> list[Any]:
+    """The passages in `contexts`, as they are: those of a list, a single one, or those that a mapping or an object has
+    under the name of such. Raises SystemFailed for what is no passage: the name is ours, so nothing else is meant."""
+    if value is None or (isinstance(value, Mapping) and not value):
+        return []
+    if not isinstance(value, list | tuple):
+        if isinstance(value, str) or _passage(value) is not None:
+            return [value]
+        fields = _fields(value)
+        if not any(name in fields for name in _PASSAGES):
+            raise _no_passage("contexts", value)
+        return next((found for name in _PASSAGES if (found := contexts_in(fields.get(name)))), [])
+    for at, item in enumerate(value):
         if not isinstance(item, str) and _passage(item) is None:
             raise _no_passage(f"contexts[{at}]", item)
+    return list(value)
 
 
 def _no_passage(name: str, value: Any) -> SystemFailed:

@@ -214,8 +214,10 @@ def content_of(row: CaseRow) -> str:
 
 
 def _write(connection: sqlite3.Connection, entries: Sequence[CaseResult | Interim]) -> None:
+    """Writes those whose case and system are there: of a file that was recovered, some may be lost."""
+    known = "SELECT 1 FROM cases JOIN systems WHERE case_id = ? AND system_id = ?"
     for entry in entries:
-        if not connection.execute("SELECT 1 FROM cases WHERE case_id = ?", (entry.key,)).fetchone():
+        if not connection.execute(known, (entry.key, entry.system_key)).fetchone():
             continue
         if isinstance(entry, Interim):
             write_interim(connection, entry)

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 _living: set[str] = set()  # the owners that this process created and has not given up
+_cleaned: set[Path] = set()  # the folders in which this process has looked for what killed ones left
 
 
 def new_owner() -> str:
@@ -70,15 +71,16 @@ def remove_left(folder: Path) -> None:
     """Removes what killed processes of this machine left of unfinished files with names of `left_part`."""
     with contextlib.suppress(OSError):
         for left in folder.glob(".*.part*"):
-            marked = left.name.partition(".part")[0].rpartition(".")[2].rpartition("-")[0]
+            marked = left.name.rpartition(".part")[0].rpartition(".")[2].rpartition("-")[0]
             if is_left(marked):
                 left.unlink(missing_ok=True)
 
 
-@lru_cache
 def remove_left_once(folder: Path) -> None:
-    """The same, once in a process: for those who open a run file there."""
-    remove_left(folder)
+    """The same, but only the first time that this process opens a run file in this folder."""
+    if folder not in _cleaned:
+        _cleaned.add(folder)
+        remove_left(folder)
 
 
 def _place_mark() -> str:

@@ -394,12 +394,7 @@ def _cell_of(case: Case, axes: Sequence[str]) -> str:
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """The error to report of several: a StorageError, which may have caused the others, else the first."""
-    flat: list[BaseException] = []
-    rest: list[BaseException] = [errors]
-    while rest:
-        error = rest.pop(0)
-        if isinstance(error, BaseExceptionGroup):
-            rest.extend(error.exceptions)
-        else:
-            flat.append(error)
-    return next((error for error in flat if isinstance(error, StorageError)), flat[0])
+    error: BaseException = errors.subgroup(StorageError) or errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -14,7 +14,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragstone.errors import DataError, UsageError
+from ragstone.errors import RESTORE, DataError, UsageError
+from ragstone.runs.outbox import absorb_file, outbox_files
 from ragstone.runs.record_pages import RecordPages
 from ragstone.runs.schema import LAYOUT, META, decode, text_of
 from ragstone.runs.text_store import references, unpacked, write_texts
@@ -32,7 +33,7 @@ _DANGLING = (
     " (SELECT 1 FROM records r WHERE r.system_id = s.system_id AND r.case_id = s.case_id)"
 )
 # Without a whole first page nothing else can be found.
-_CUT = replace(LAYOUT, remedy="Nothing can be read: use a copy of it.")
+_CUT = replace(LAYOUT, remedy=f"Nothing can be read. {RESTORE}")
 
 
 @dataclass
@@ -48,9 +49,10 @@ class Salvaged:
 
 
 def salvage(source: Path, target: Path, expected: Callable[[Mapping[str, Any], Path], Expected]) -> Salvaged:
-    """Writes what can be read of the run file `source` into the new file `target`. Failures, answers, and the scores
-    and verdicts of these are kept with the cases that they need. `expected`: of the settings, which types and metrics
-    to check. UsageError if it is no run file, or one that has not even its settings or no record."""
+    """Writes what can be read of the run file `source`, and the answers that a killed process left beside it, into the
+    new file `target`. Failures, answers, and the scores and verdicts of these are kept with the cases that they need.
+    `expected`: of the settings, which types and metrics to check. UsageError if it is no run file, or one that has not
+    even its settings or no record."""
     reading = connect(source, _CUT, write=False, cut=True)
     with contextlib.closing(reading), _new(target) as writing:
         return _Salvage(source, reading, writing).run(expected)
@@ -92,6 +94,7 @@ class _Salvage:
             else:
                 self._left.damaged = True
         self._copy_plan()
+        self._absorb()
         for dangling, *_ in self._until_damage(_DANGLING):
             self._left.scores += dangling
             self._left.damaged |= dangling > 0
@@ -102,7 +105,7 @@ class _Salvage:
             )
         (self._left.records,) = self._writing.execute("SELECT count(*) FROM records").fetchone()
         if not self._left.records:
-            raise UsageError(f"{self._source}: nothing can be read, it has no whole answer. Use a copy of it.")
+            raise UsageError(f"{self._source}: nothing can be read, it has no whole answer. {RESTORE}")
         return self._left
 
     def _copy_meta(self) -> dict[str, Any]:
@@ -125,7 +128,7 @@ class _Salvage:
             raise self._lost()
 
     def _lost(self) -> UsageError:
-        return UsageError(f"{self._source}: nothing can be saved, its settings are lost. Use a copy of it.")
+        return UsageError(f"{self._source}: nothing can be saved, its settings are lost. {RESTORE}")
 
     def _copy_plan(self) -> None:
         """The planned cases of known systems. A cell that is lost is that of its cases, if one of them was kept."""
@@ -147,6 +150,12 @@ class _Salvage:
             "DELETE FROM planned WHERE cell NOT IN (SELECT cell FROM cells)"
             " OR system_id NOT IN (SELECT system_id FROM systems)"
         )
+
+    def _absorb(self) -> None:
+        """The answers that wait beside the file, as far as its id, which marks them, can be read."""
+        if self._writing.execute("SELECT 1 FROM meta WHERE key = 'file_id'").fetchone():
+            for file in outbox_files(self._source):
+                absorb_file(self._writing, file)
 
     def _check_condition(self, condition: Any) -> None:
         self._pages.check_condition(decode(condition, dict[str, str | int | float | bool], "", ""), "")

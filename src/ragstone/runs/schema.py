@@ -59,12 +59,15 @@ CREATE TABLE planned (
     PRIMARY KEY (system_id, case_id)
 ) WITHOUT ROWID
 """
+# What to do about a damaged run file: with what can be read of it, and where that is of no use.
+RECOVER = "Restore the file from a copy, or save what can be read: ragstone merge {path} -o NEW.run --recover."
+_RESTORE = "Restore the file from a copy, or make the run anew with another --run."
 LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
     version=6,
     cache=3_000,
-    remedy="Use a copy of it, or save what can be read: ragstone merge {path} -o NEW.run --recover.",
+    remedy=RECOVER,
     tables=tuple(_TABLES.split(";")),
 )
 
@@ -73,9 +76,6 @@ META: Mapping[str, Any] = {
     "question": dict[str, Any], "options": dict[str, Any], "preparation": dict[str, Any], "metrics": dict[str, int],
     "better": dict[str, str], "warnings": list[str], "scored_later": list[str],
 }  # fmt: skip
-
-_RESTORE = "Restore the file from a copy, or make the run anew with another --run."
-RECOVER = "Restore the file from a copy, or save what can be read: ragstone merge {path} -o NEW.run --recover."
 
 
 def damaged(path: object, problem: str, *, field: str = "", helps: bool = True) -> DataError:

@@ -22,7 +22,7 @@ from ragstone.errors import BadReply, ServerFault, SystemFailed
 from ragstone.models.http_call import HttpCall, compiled_path
 from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
-from ragstone.responses.outputs import check_contexts, check_error, found_passages, passages_of, response_of
+from ragstone.responses.outputs import check_error, contexts_in, found_passages, passages_of, response_of
 from ragstone.responses.stages import FIRST_TOKEN, passages_at, search_response, stage_step
 from ragstone.systems.accepted import check_accepted
 from ragstone.text.redaction import shown_url
@@ -158,7 +158,7 @@ class HttpSystem:
             rest = {"contexts": found, "stages": fields.get("stages")} if self.target.contexts else fields
             response = response_of({**rest, "answer": answer}, asked)
         if self.target.contexts:
-            nothing = not found and isinstance(self._contexts(reply), list)
+            nothing = not found and self._contexts(reply) not in (None, "", {})
             response = replace(response, passages=found, empty_retrieval=nothing)
         if self.target.usage and isinstance(counts := self._usage(reply), Mapping):
             response = replace(response, usage=response_of({"answer": "", "usage": counts}).usage or Usage())
@@ -167,10 +167,7 @@ class HttpSystem:
         return response
 
     def _passages(self, reply: Any) -> tuple[Passage, ...]:
-        contexts = self._contexts(reply) or self._echoed(reply)
-        contexts = [contexts] if isinstance(contexts, dict) else contexts
-        check_contexts(contexts)
-        contexts = contexts if isinstance(contexts, list) else [] if contexts is None else [contexts]
+        contexts = contexts_in(self._contexts(reply) or self._echoed(reply))
         ids = self._ids(reply) if self.target.ids else None
         if isinstance(ids, list) and len(ids) == len(contexts):
             contexts = [

@@ -54,7 +54,7 @@ def test_the_next_of_several_systems_is_the_next_pair() -> None:
 def test_a_system_that_is_never_right_has_no_best_context() -> None:
     run = HandmadeRun([*asked_with("a", range(0), 5), *asked_with("b", range(0), 5)])
     (summary,) = summaries(run).values()
-    assert summary.verdict == "m answered nothing rightly with any context (5 answers each)."
+    assert summary.verdict == "m answered no question correctly with any context (5 answers each)."
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The charts of RGB: the right points, and alternative texts that tell the finding."""
 
+from typing import Any
+
 import pytest
 from tests.benchmarks.rgb.handmade import HandBenchmark, HandRun, official, record
 
@@ -110,6 +112,18 @@ def test_each_ability_has_its_picture_beside_the_verdict() -> None:
     # One question alone has no interval.
     assert [point.low for point in series.points] == [None, None]
     assert "Negative rejection (English) 50.0%" in rejection.alt
+
+
+@pytest.mark.parametrize("ability", ["rejection", "counterfactual"])
+def test_of_one_ability_without_a_curve_the_bars_stand_beside_the_verdict(ability: str) -> None:
+    right: dict[str, Any] = {"rejected" if ability == "rejection" else "right": True}
+    (only,) = charts(HandRun([record(ability, number, **right) for number in range(5)]), HandBenchmark(), "en")
+    assert (only.id, only.kind, only.leading) == (f"rgb-{ability}", "bars", True)
+    assert any("100%" in line for line in chart_lines(only, width=80))
+    both = [*(record(ability, number, **right) for number in range(5)), *falling()]
+    assert [(each.id, each.leading) for each in charts(HandRun(both), HandBenchmark(), "en")] == [
+        ("rgb-abilities", True), ("rgb-noise-en", True), (f"rgb-{ability}", False),
+    ]  # fmt: skip
 
 
 def test_a_system_that_was_not_asked_everything_has_fewer_bars() -> None:

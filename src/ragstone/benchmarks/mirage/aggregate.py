@@ -104,14 +104,9 @@ class CrossTab:
         """For each answer whether it is right in the first and in the second of two conditions, and its question if
         questions were asked more than once."""
         by_sample = {0: self.kinds} if self.by_sample is None else self.by_sample
-        rows = [
-            (float(kind.code >> 1), float(kind.code & 1), sample)
-            for sample, kinds in by_sample.items()
-            for kind, number in kinds.items()
-            for _ in range(number)
-        ]
-        first, second = [row[0] for row in rows], [row[1] for row in rows]
-        return first, second, None if self.by_sample is None else [row[2] for row in rows]
+        rows = [(kind.code, sample) for sample, kinds in by_sample.items() for kind in kinds.elements()]
+        groups = None if self.by_sample is None else [sample for _, sample in rows]
+        return [float(code >> 1) for code, _ in rows], [float(code & 1) for code, _ in rows], groups
 
 
 def _part(
@@ -254,14 +249,13 @@ class MirageTally:
     def add(self, record: Record) -> None:
         """Add one record. Records of other benchmarks, without a setting, are ignored."""
         fields = record.case.condition
-        setting, probe = str(fields.get("setting", "")), bool(fields.get("probe", ""))
         if (condition := _condition_of(fields)) is None:
             return
-        sample = self._sample(record, probe)
-        self._flag_from_passages(record, setting, sample)
-        if setting == "retrieved":
+        sample = self._sample(record, condition == PROBE)
+        self._flag_from_passages(record, condition.setting, sample)
+        if condition.setting == "retrieved":
             self._retrieved(record, condition, sample)
-        self._other_scores(record, PROBE if probe else condition, sample)
+        self._other_scores(record, condition, sample)
         response = record.response
         if response is not None and response.finish_reason == NO_ANSWER:
             return
@@ -270,7 +264,7 @@ class MirageTally:
         place = self._places.setdefault((sample, repeat), len(self._places))
         if place == len(self.sample_of):
             self.sample_of.append(sample)
-        column = self.answers.setdefault(record.system_id, {}).setdefault(PROBE if probe else condition, Answers())
+        column = self.answers.setdefault(record.system_id, {}).setdefault(condition, Answers())
         column.reach(place)
         column.requested += 1
         column.failed += response is None
@@ -282,7 +276,6 @@ class MirageTally:
         answers = self.answers.get(system, {})
         for cell in plan.cells if answers or not plan.asked else ():
             if (condition := _condition_of(cell.condition)) is not None:
-                condition = PROBE if cell.condition.get("probe") else condition
                 answers.setdefault(condition, Answers()).requested = cell.total
         if answers:
             self.answers[system] = answers
@@ -376,6 +369,8 @@ def _condition_of(fields: Mapping[str, Scalar]) -> Condition | None:
     setting = str(fields.get("setting", ""))
     if setting not in _ORDER:
         return None
+    if fields.get("probe"):
+        return PROBE
     return _FIXED.get(setting) or Condition(
         setting, str(fields.get("retriever", "")), int(fields.get("k", 0)), int(fields.get("chunk", 0))
     )

@@ -65,7 +65,6 @@ class MIRAGE(BaseBenchmark):
 
     name: ClassVar[str] = "mirage"
     version: ClassVar[int] = 2
-    user_ids: ClassVar[bool] = False
     gives_passages: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "Chanhee Park, Hyeonseok Moon, Chanjun Park, Heuiseok Lim: MIRAGE: A Metric-Intensive Benchmark for "

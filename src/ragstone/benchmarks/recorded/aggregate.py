@@ -152,11 +152,10 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         for column, value in groups.items():
             places.append(tally.of(tally.groups.setdefault(column, {}).setdefault(value, {}), name))
         details = score.evidence if isinstance(score.evidence, dict | Mapping) else {}
+        tally.partial += "judges_missing" in details and score.value is not None
         for scores in places:
             scores.unsupported_quotes += bool(details.get("unsupported_quotes"))
             scores.read += "read" in details
-        tally.partial += "judges_missing" in details and score.value is not None
-        for scores in places:
             if score.status == "scored" and score.value is not None:
                 scores.add(score.value, place)
                 continue

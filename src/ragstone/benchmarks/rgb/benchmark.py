@@ -81,7 +81,6 @@ class RGB(BaseBenchmark):
 
     name: ClassVar[str] = "rgb"
     version: ClassVar[int] = 1
-    user_ids: ClassVar[bool] = False
     gives_passages: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "Jiawei Chen, Hongyu Lin, Xianpei Han, Le Sun: Benchmarking Large Language Models in Retrieval-Augmented "

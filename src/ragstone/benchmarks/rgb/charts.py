@@ -33,9 +33,9 @@ def charts(run: Run, benchmark: HasOptions, language: str = "en") -> list[Chart]
         counts, setting(benchmark.options), messages(__name__, language), messages(summary.__name__, language)
     )
     languages = list(dict.fromkeys(of for _, of in extra_tables.systems(counts)))
-    drawn = [drawer.grid()]
+    drawn = [] if (grid := drawer.grid()) is None else [grid]
     drawn += [drawer.curve(ability, of) for ability in _TABLE for of in languages]
-    drawn += [drawer.bars(ability, languages) for ability in ("rejection", "counterfactual")]
+    drawn += [drawer.bars(ability, languages, leading=grid is None) for ability in ("rejection", "counterfactual")]
     return [chart for chart in drawn if chart.series]
 
 
@@ -48,7 +48,7 @@ class _RgbCharts:
     words: Mapping[str, str]
     summary_words: Mapping[str, str]
 
-    def bars(self, ability: str, languages: Sequence[str]) -> Chart:
+    def bars(self, ability: str, languages: Sequence[str], *, leading: bool) -> Chart:
         """Bars: one category for each language of the questions, one series for each system."""
         series, descriptions = [], []
         for system in dict.fromkeys(system for system, _ in extra_tables.systems(self.counts)):
@@ -70,11 +70,12 @@ class _RgbCharts:
         return Chart(
             f"rgb-{ability}", self.words[f"chart_{ability}"], "bars", tuple(series), y_label=self.words["share_right"],
             categories=tuple(language_name(language, self.words) for language in languages),
-            alt=self._sentence(descriptions),
+            alt=self._sentence(descriptions), leading=leading,
         )  # fmt: skip
 
-    def grid(self) -> Chart:
-        """Each ability with the most noise, a row for each system and language: the worst row first."""
+    def grid(self) -> Chart | None:
+        """Each ability with the most noise, a row for each system and language: the worst row first. None for fewer
+        than two abilities: what is measured has a picture of its own."""
         pairs = extra_tables.systems(self.counts)
         several = len({of for _, of in pairs}) > 1
         rows: dict[str, dict[str, Estimate]] = {}
@@ -84,11 +85,12 @@ class _RgbCharts:
             cells |= {label: tally.share() for label, tally, _ in hardest(self.counts, system, of, self.summary_words)}
         rows = dict(sorted(rows.items(), key=lambda row: min((one.value or 0.0 for one in row[1].values()), default=1)))
         columns = list(dict.fromkeys(label for cells in rows.values() for label in cells))
+        if len(columns) < 2:
+            return None
         sizes = sorted({share.n for cells in rows.values() for share in cells.values()})
         series = tuple(
             Series(name, tuple(point for label, share in cells.items() for point in share.points(columns.index(label))))
             for name, cells in rows.items()
-            if len(columns) > 1
         )
         title = self.words["chart_abilities"].format(n="–".join(f"{n:,}" for n in (sizes[:1] + sizes[1:][-1:])))
         alt = self._sentence(

@@ -1,5 +1,6 @@
 """The verdict of an RGB run: where each system is worst, and what it reaches in each ability with the most noise."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
@@ -59,7 +60,8 @@ def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str
 
 def _compared(counts: RgbCounts, summaries: Mapping[str, Summary], words: Mapping[str, str]) -> str:
     """In which abilities the better of the two systems with the highest figures differs from the other, over all noise
-    ratios: by the same questions, corrected by Holm for all abilities and languages."""
+    ratios: by the same questions, corrected by Holm for all abilities and languages. The two are chosen from all
+    systems, so what is said holds for all comparisons of two."""
 
     def height(system: str) -> float:
         values = [figure.value or 0.0 for figure in summaries[system].figures]
@@ -73,10 +75,11 @@ def _compared(counts: RgbCounts, summaries: Mapping[str, Summary], words: Mappin
         for of in languages
         if (decision := _decision(counts, (b, a), of, ability)) is not None
     }
+    choices = math.comb(len(summaries), 2)
     told: dict[str, list[str]] = {"ahead": [], "behind": []}
     for (ability, of), (p, level) in zip(decisions, family(list(decisions.values())), strict=True):
-        ends = decisions[ability, of].interval(level)
-        if p < LEVEL and ends is not None:
+        ends = decisions[ability, of].interval(level / choices)
+        if p * choices < LEVEL and ends is not None:
             language = words["in_language"].format(language=language_name(of, words)) if len(languages) > 1 else ""
             ahead = decisions[ability, of].difference > 0
             gain, low, high = (round(100 * abs(value)) for value in (decisions[ability, of].difference, *ends))
@@ -86,7 +89,8 @@ def _compared(counts: RgbCounts, summaries: Mapping[str, Summary], words: Mappin
     sides = [words[side].format(b=b, cells=words["and"].join(cells)) for side, cells in told.items() if cells]
     if not sides:
         return words["alike"].format(a=a, b=b) if decisions else ""
-    return words["compared"].format(a=a, cells=words["then"].join(sides))
+    choice = words["choice"].format(m=len(summaries)) if choices > 1 else ""
+    return words["compared"].format(a=a, cells=words["then"].join(sides), choice=choice)
 
 
 def _decision(counts: RgbCounts, pair: tuple[str, str], of: str, ability: str) -> Decision | None:

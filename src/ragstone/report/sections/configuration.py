@@ -1,10 +1,12 @@
 """The evaluated systems and the configuration of the run."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from markupsafe import Markup
-from msgspec.structs import asdict
+from msgspec import structs
 
 from ragstone.datasets.sources import GENERATED_LICENSE
 from ragstone.messages import messages
@@ -17,18 +19,19 @@ from ragstone.report.section import Section, View
 
 def _body(view: View) -> Markup:
     w = messages(__name__, view.language)
-    counts = [system.counts for system in view.digest.systems.values()]
-    sums = [(sum(getattr(count, name) for count in counts), name) for name in ("right", "wrong", "unscored", "failed")]
+    counts = Counter[str]()
+    for system in view.digest.systems.values():
+        counts.update(asdict(system.counts))
     tiles = [
         (_asked(view.digest.total, sum(plan.total - plan.asked for plan in view.run.plans().values()), w), w["cases"]),
         *(
-            (f"{count:,}", w[name])
-            for count, name in sums
-            if count or (view.digest.decided and name in ("right", "wrong"))
+            (f"{counts[name]:,}", w[name])
+            for name in ("right", "wrong", "unscored", "failed")
+            if counts[name] or (view.digest.decided and name in ("right", "wrong"))
         ),
     ]
     systems = _systems(view, w)
-    rare = [name for name in ("unscored", "failed", "cut") if any(getattr(count, name) for count in counts)]
+    rare = [name for name in ("unscored", "failed", "cut") if counts[name]]
     return view.html(
         "report/configuration.html", w=w, rare=rare, tiles=tiles, facts=_facts(view, w), systems=systems,
         share=share, own_sampling=len({system["sampling"] for system in systems}) > 1,
@@ -62,7 +65,7 @@ def _sampling(view: View, w: Mapping[str, str]) -> str:
     """The sampling settings of the systems, with the template's where they differ; "" where there are none."""
     samplings = [spec["sampling"] for spec in view.run.systems.values() if spec.get("sampling") is not None]
     used = list(dict.fromkeys(_settings(sampling) or w["endpoint"] for sampling in samplings))
-    published = _settings(asdict(view.benchmark.template.sampling))
+    published = _settings(structs.asdict(view.benchmark.template.sampling))
     text = "; ".join(used)
     return w["instead"].format(used=text, published=published) if used and published and used != [published] else text
 

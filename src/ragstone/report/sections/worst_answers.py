@@ -199,7 +199,7 @@ def _passage(
     kinds = meta.get("kinds")
     kind = passage.meta.get("kind") or (kinds.get(passage.id) if isinstance(kinds, dict) else None) or ""
     names = messages(type(view.benchmark).__module__, view.language)
-    own = str(kind) if view.benchmark.user_ids else ""
+    own = "" if view.benchmark.gives_passages else str(kind)  # a code of the benchmark is no word for readers
     label = {True: w["relevant"], False: w["irrelevant"], None: ""}[passage.relevant]
     limit = _PASSAGE if spans or passage.relevant else _NOISE
     return {
