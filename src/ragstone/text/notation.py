@@ -27,6 +27,7 @@ _BEFORE_THOUSAND = re.compile(r"[一二两三四五六七八九十百]+(?=千[�
 _CALENDARS: Sequence[Mapping[str, float]] = ({}, {"month": 30 * 86400, "year": 360 * 86400}, {"year": 365 * 86400})
 _EXACT = 1e-6
 _MOST_BETWEEN = 5  # characters between the parts of one quantity: 1 hour and 30 minutes
+_MOST_SPELLED = 99
 _SHORTEST_CODE = 7  # digits of a telephone number
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -53,6 +54,36 @@ def find_value(value: str, text: str, *, same_unit: bool = False) -> tuple[str, 
         return plain, []
     pairs = ((span, a, b) for span, other in quantities(plain) for a in sought[0][1] for b in other)
     return plain, [span for span, a, b in pairs if same_quantity(a, b) and (a.unit == b.unit or not same_unit)]
+
+
+def missing_numbers(text: str, source: str) -> list[str]:
+    """The numbers of a text, with their units, that another states in no notation. None and one are left out: they are pronouns,
+    too."""
+    rest = fold(text).text
+    for read, same in ((_clocks, _any_shared), (_dates, _same_date)):
+        known = [other for _, other in read(source)]
+        for (start, end), value in reversed(read(rest)):
+            if any(same(value, other) for other in known):
+                rest = f"{rest[:start]} {rest[end:]}"
+    plain, known_text = spelled_out(rest), spelled_out(source)
+    stated = [*measures_in(known_text), *(one for _, readings in quantities(known_text) for one in readings)]
+    return [
+        plain[start:end] + (f" {readings[0].unit}" if readings[0].unit else "")
+        for (start, end), readings in quantities(plain)
+        if readings[0].value not in (0, 1)
+        and not any(one.value == other.value or same_quantity(one, other) for one in readings for other in stated)
+        and not any(numeral in known_text for numeral in _chinese_numerals(readings[0].value))
+    ]
+
+
+def _chinese_numerals(value: float) -> Sequence[str]:
+    """A number up to 99 in Chinese, which `fold` leaves before words that it does not know to be counted: 六车道."""
+    if value != int(value) or not 2 <= value <= _MOST_SPELLED:
+        return ()
+    tens, ones = divmod(int(value), 10)
+    digits = "零一二三四五六七八九"
+    spelled = f"{digits[tens] if tens > 1 else ''}{'十' if tens else ''}{digits[ones] if ones else ''}"
+    return (spelled, "两") if value == 2 else (spelled,)
 
 
 def beside_quantities(value: str) -> str:

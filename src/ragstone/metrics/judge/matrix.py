@@ -31,6 +31,7 @@ from ragstone.messages import checked_language
 from ragstone.metrics.judge.chunks import Excerpt, Part, compared, excerpts, parts, sides
 from ragstone.metrics.judge.claims import JudgeFailed, Similarities
 from ragstone.metrics.judge.cost import predicted
+from ragstone.metrics.judge.doubts import doubt_of_claims
 from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.once import Once
 from ragstone.metrics.judge.prompts import Prompts
@@ -129,7 +130,10 @@ class MatrixJudge:
 
         def one(excerpt: Excerpt) -> Coroutine[Any, Any, Reply]:
             content = excerpt.shown(texts.asked)
-            return self._ask("decompose", texts, content, lambda reply: problem_of_claims(reply, excerpt))
+            return self._ask(
+                "decompose", texts, content, lambda reply: problem_of_claims(reply, excerpt),
+                doubt=lambda reply: doubt_of_claims(reply, excerpt, texts),
+            )  # fmt: skip
 
         return merged(decomposed_steps(await _all([one(excerpt) for excerpt in shown]), shown))
 

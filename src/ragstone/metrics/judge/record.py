@@ -72,6 +72,7 @@ class ElementVerdict(Frozen, frozen=True):
 class JudgeStep(Frozen, frozen=True):
     """One request to a judge. `prompt` names the prompt, its language and hash; `model` is as the endpoint named it;
     `reply` is raw (None: none came); `problem` says why it could not be used, and then nothing was made of it.
+    `doubt`: what is doubted about what was made of it, as nobody asks a third time.
     `coerced`: what was done to read a reply that is not the object alone as it was asked for (`reply.COERCIONS`).
     `copy` numbers requests that are the same but for their sampling, `again` those of a score whose steps are the same
     in everything, as after the same reply to a retry: each was sent and counts.
@@ -88,6 +89,7 @@ class JudgeStep(Frozen, frozen=True):
     usage: Usage | None = None
     cached: bool = False
     problem: str = ""
+    doubt: str = ""
     copy: int = 0
     sentences: tuple[str, ...] = ()
     answer_claims: tuple[Claim, ...] = ()

@@ -76,12 +76,13 @@ async def ask(
                 return _restored(steps, doubtful)
             raise JudgeFailed(f"{error.kind}: {error}", tuple(steps)) from None
         parsed, problem, coerced = understood(completion)
-        if not problem and doubt is not None and attempt == 0 and (problem := doubt(parsed)):
-            doubtful = parsed
+        doubted = doubt(parsed) if doubt is not None and not problem else ""
+        if doubted and attempt == 0:
+            doubtful, problem = parsed, doubted
         steps.append(
             replace(
                 judge_step, model=completion.model or model.id, reply=completion.text, usage=completion.usage,
-                cached=completion.cached, problem=str(problem), coerced=coerced,
+                cached=completion.cached, problem=str(problem), doubt=str(doubted), coerced=coerced,
             )
         )  # fmt: skip
         if not problem:
