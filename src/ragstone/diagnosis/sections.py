@@ -13,7 +13,7 @@ from ragstone.diagnosis.interventions.benchmark import Interventions
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.conditions import SEARCHES
 from ragstone.diagnosis.interventions.details import details
-from ragstone.diagnosis.interventions.diagnosed import Diagnosed, condition_of, of_questions
+from ragstone.diagnosis.interventions.diagnosed import Diagnosed, by_condition, of_questions
 from ragstone.diagnosis.interventions.labels import misleading
 from ragstone.diagnosis.interventions.question import fetched_of, rewritten_of
 from ragstone.diagnosis.interventions.waterfall import bar_of
@@ -75,7 +75,7 @@ def _page(canvas: Canvas) -> _Page:
 def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record], run: Run | None = None) -> Markup:
     """The cause of one question with the two answers that show it, from all its records; "" if the benchmark is no
     diagnosis, or the first answer is missing. `run`: has the answers to all questions."""
-    records = {condition_of(record): record for record in answers}
+    records = by_condition(answers)
     if not isinstance(benchmark, Interventions) or "as_is" not in records:
         return Markup()
     page, system, case = _page(canvas), records["as_is"].system_id, records["as_is"].case.id

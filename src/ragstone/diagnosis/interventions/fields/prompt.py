@@ -1,18 +1,23 @@
 """What the system makes of the gold in its prompt: whether it is there as a whole, at which place, in which chunks, and
 beside which other passages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ragstone.analysis.gold_passages import evidence_of, is_split, pieces
-from ragstone.analysis.statements import letters
 from ragstone.diagnosis.interventions.conditions import SEARCHES, rivals
 from ragstone.diagnosis.interventions.index import is_old
 from ragstone.diagnosis.interventions.observations import MISSING, Observations
 from ragstone.diagnosis.interventions.placement import stood
-from ragstone.diagnosis.interventions.question import FOUND_BY_ITSELF, are_labels, fetched_of, handed_over, prompt_of
+from ragstone.diagnosis.interventions.question import (
+    FOUND_BY_ITSELF,
+    are_labels,
+    fetched_of,
+    handed_over,
+    prompt_of,
+    whole,
+)
 from ragstone.diagnosis.interventions.rows import rows_of
 from ragstone.text import find_answer
-from ragstone.types import Passage
 
 _OUTCOMES: Mapping[str, str] = {"right": "right", "wrong": "wrong", "refused": "wrong"}
 _WRONG = ("wrong", "refused")
@@ -142,13 +147,7 @@ def clipped(observed: Observations) -> str:
     if first is None or not shown or observed.value("prompted") != "no" or observed.value("fetched") != "yes":
         return "no"
     found = (*fetched_of(first), *handed_over(first))
-    return observed.has_gold([_whole(item, found) for item in shown])
-
-
-def _whole(shown: Passage, found: Sequence[Passage]) -> Passage:
-    """The passage that was found and of which this is the beginning, also under an id that the cut changed."""
-    begun = [item for item in found if item.id == shown.id or letters(item.text).startswith(letters(shown.text))]
-    return max((shown, *begun), key=lambda item: len(item.text))
+    return observed.has_gold([whole(item, found) for item in shown])
 
 
 def unread_end(observed: Observations) -> str | None:

@@ -21,6 +21,7 @@ from ragstone.diagnosis.interventions.question import (
     prompt_of,
     queries_of,
     rewritten_of,
+    unread_prompt,
 )
 from ragstone.diagnosis.interventions.searches import control_of
 from ragstone.responses.stages import passages_at
@@ -58,6 +59,8 @@ def fetched(observed: Observations) -> str:
 def prompted(observed: Observations) -> str:
     if fetched(observed) == MISSING or observed.first is None:
         return MISSING
+    if text := unread_prompt(observed.first):
+        return "yes" if observed.has_gold([Passage("prompt", text)]) == "yes" else MISSING
     return observed.has_gold(prompt_of(observed.first))
 
 
@@ -215,7 +218,7 @@ def deaf(observed: Observations) -> str | None:
     if after is None:
         return observed.told_by("deaf", otherwise="no")
     control, found = control_of(first), observed.response("search_control")
-    if found is None and observed.can("search_control"):
+    if "search_control" not in observed.records and observed.can("search_control"):
         return None
     if control is not None and found is not None and _found(control, found.passages[:1], ()):
         return "no"  # it sees such words
