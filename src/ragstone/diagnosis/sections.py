@@ -12,7 +12,7 @@ from ragstone.analysis.gold_passages import holds, rank_of
 from ragstone.diagnosis.interventions.benchmark import Interventions
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.conditions import SEARCHES
-from ragstone.diagnosis.interventions.details import details
+from ragstone.diagnosis.interventions.details import details, meaning_of
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed, by_condition, of_questions
 from ragstone.diagnosis.interventions.labels import misleading
 from ragstone.diagnosis.interventions.question import fetched_of, rewritten_of
@@ -39,7 +39,7 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     "k_too_small": ("k2", "k4", *_ADDED),
     "stale": _ALONE,
     "chunking": ("chunk_only", "evidence_only", *_ADDED),
-    **dict.fromkeys(("not_in_index", "rewriting", "filtered", "not_retrieved"), _ADDED),
+    **dict.fromkeys(("not_in_index", "rewriting", "search_mismatch", "filtered", "not_retrieved"), _ADDED),
     "language": (*_ADDED[:1], "gold_explicit", *_ALONE),
     **dict.fromkeys(("duplicates", "reranking", "ranking"), _ADDED),
     "prompt_cut": ("spaced", "evidence_first", "gold_first", *_ADDED),
@@ -85,7 +85,7 @@ def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record
         found = benchmark.diagnosed(run, system, sure=False)
         item = next(one for one in found if one.evidence.records["as_is"].case.id == case)
     luck = item.cause.name == "healthy"
-    why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
+    why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or meaning_of(item.cause.name, [item])]
     head = page.view.html(
         "<p><b>{{ name }}</b>: {{ why }}</p>", name=page.names["cause_luck" if luck and bar_of(item) else
                                                               f"cause_{item.cause.name}"],
@@ -147,7 +147,7 @@ def _heading(
     n, shown = len(items), len(cases)
     name = page.names["cause_luck" if luck else f"cause_{cause}"]
     counted = "count_one" if n == 1 else "count" if shown == n else "count_shown"
-    why = page.w["luck"] if luck else page.names[items[0].missing or f"means_{cause}"]
+    why = page.w["luck"] if luck else page.names[items[0].missing or meaning_of(cause, items)]
     return {
         "id": at, "system": system, "n": f"{n:,}", "cases": [card.html for card in cases],
         "name": name[:1].upper() + name[1:], "why": page.w["because"].format(why=why[:1].upper() + why[1:]),

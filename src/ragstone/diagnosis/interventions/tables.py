@@ -13,7 +13,7 @@ from ragstone.diagnosis.interventions.alarms import reason_of, remedy_of
 from ragstone.diagnosis.interventions.behaviour import behaviours, refusals
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, SEARCHES
-from ragstone.diagnosis.interventions.details import details
+from ragstone.diagnosis.interventions.details import details, meaning_of
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.diagnosis.interventions.labels import INTEGRATION_SHARES, LABELS
 from ragstone.diagnosis.interventions.verification import withdrawals
@@ -177,11 +177,11 @@ class _DiagnosisTables(TableWriter):
                 also = Counter(name for item in mine for name in item.cause.also)
                 if also:
                     names = ", ".join(f"{self.words[f'cause_{name}']} ({n})" for name, n in also.most_common())
-                    why = self.words["also"].format(meaning=self.words[f"means_{cause}"], names=names)
+                    why = self.words["also"].format(meaning=self.words[meaning_of(cause, mine)], names=names)
                 rows.append(
                     row(
                         *self._key(system), self.words[f"cause_{cause}"], str(len(mine)), share, f"{100 * sure:.0f}%",
-                        why or self.words[f"means_{cause}"],
+                        why or self.words[meaning_of(cause, mine)],
                         "" if cause == "healthy" else _ids([item.id for item in mine]),
                     )
                 )  # fmt: skip

@@ -23,7 +23,7 @@ from ragstone.types import Run
 STEPS = ("base", "search", "prompt", "alone")
 STEP_OF = {
     "not_in_index": "base", "stale": "base", "contradiction": "base", "chunking": "base",
-    "rewriting": "search", "filtered": "search",
+    "rewriting": "search", "search_mismatch": "search", "filtered": "search",
     "not_retrieved": "search", "language": "search", "duplicates": "prompt", "reranking": "prompt", "ranking": "prompt",
     "k_too_small": "prompt", "prompt_cut": "prompt", "position": "alone", "noise": "alone",
 }  # fmt: skip

@@ -69,6 +69,24 @@ def asked(observed: Observations) -> str | None:
     return observed.told_by("asked") if response is None else observed.has_gold(response.passages)
 
 
+def reworked(observed: Observations) -> str:
+    """Whether the system recorded that it searched for something else than the question; where it recorded no query,
+    whether it is shown to by other questions."""
+    first = observed.first
+    if first is None or (not queries_of(first) and not observed.shared.rewrites):
+        return "no"
+    return "yes" if not queries_of(first) or rewritten_of(first, observed.sample.question) else "no"
+
+
+def ignores_words(observed: Observations) -> bool | None:
+    """Whether the system finds the same with other words in the question, though its search finds the gold for the
+    question as asked, and so sees them; None where that was not asked."""
+    first, asked, after = observed.first, observed.response(ASKED), observed.response("swapped")
+    if first is None or asked is None or after is None or observed.has_gold(asked.passages) != "yes":
+        return None
+    return _is_same(first, after)
+
+
 def lowered(observed: Observations) -> str | None:
     """Whether the question as asked ranks the gold where the prompt has room for it, unlike the rewritten one."""
     first = observed.first
@@ -212,6 +230,11 @@ def deaf(observed: Observations) -> str | None:
     first = observed.first
     if first is None or observed.value("fetched") != "no":
         return "no"
+    if observed.value("asked") == "yes":  # the search itself sees them, so it is the system that is asked
+        ignores = ignores_words(observed)
+        if ignores is None and "swapped" not in observed.records and observed.can("swapped"):
+            return None
+        return "yes" if ignores and observed.shared.searches > 1 else "no"
     before, after = observed.response(ASKED), observed.response("search_swapped")
     if before is None or after is None:
         before, after = first, observed.response("swapped")
@@ -222,10 +245,15 @@ def deaf(observed: Observations) -> str | None:
         return None
     if control is not None and found is not None and _found(control, found.passages[:1], ()):
         return "no"  # it sees such words
-    same = _texts(before) == _texts(after) and len(distinct(after.passages)) >= _MANY
+    same = _is_same(before, after)
     others = [_texts(one) for name in (REFERENCE, "search_control") if (one := observed.response(name)) is not None]
     varies = any(one[:_MANY] != _texts(after)[:_MANY] for one in others) if others else observed.shared.searches > 1
     return "yes" if same and varies else "no"
+
+
+def _is_same(one: Response, other: Response) -> bool:
+    """Whether two searches brought the same passages in the same order, and enough of them to be no accident."""
+    return _texts(one) == _texts(other) and len(distinct(other.passages)) >= _MANY
 
 
 def _texts(response: Response) -> list[str]:
