@@ -1,5 +1,6 @@
 """The cases of a diagnosis by cause, each as a pair: the answer as is, and the answer that shows the cause."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -113,9 +114,19 @@ def _body(view: View) -> Markup | None:
     total, shown = sum(len(items) for *_, items in found), sum(map(len, cards))
     intro = w["shown_all"] if shown == total else w["shown_some"].format(shown=f"{shown:,}", total=f"{total:,}")
     groups: dict[str, list[dict[str, Any]]] = {}
+    headings = Counter[str]()
     for (number, name, group, cause, items), cases in zip(found, cards, strict=True):
+        at = anchor(number, f"cause-{cause}")  # a cause that loses answers at two steps has two headings
+        headings[at] += 1
         groups.setdefault(anchor(number, group), []).append(
-            _heading(page, anchor(number, f"cause-{cause}"), name if len(systems) > 1 else "", cause, items, cases)
+            _heading(
+                page,
+                at if headings[at] == 1 else f"{at}-at-{group}",
+                name if len(systems) > 1 else "",
+                cause,
+                items,
+                cases,
+            )
         )
     listed = [{"id": name, "causes": causes} for name, causes in groups.items()]
     return view.html("diagnosis/diagnosed.html", w=w, groups=listed, intro=intro if total else w["none"])

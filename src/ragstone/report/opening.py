@@ -2,7 +2,7 @@
 frequent causes of wrong answers, and systems that gave no answer."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from ragstone.messages import messages
 from ragstone.report.digest import Digest, ErrorKind, SystemDigest
 from ragstone.report.expert_tables import calibrated_line
 from ragstone.report.named_run import id_of
+from ragstone.runs.readers import is_extractive
 from ragstone.types import Benchmark, Run
 
 _ACTIONS = 3
@@ -57,7 +58,8 @@ def _with_common(
         thin = {name for name, system in digest().systems.items() if _is_thin(system)}
         summaries = dict(sorted(summaries.items(), key=lambda item: (item[0] in thin, -shares.get(item[0], 0.0))))
     if not acting:
-        common = replace(common, actions=_causes(digest(), words, advice))
+        extractive = {name for name, spec in run.systems.items() if is_extractive(spec)}
+        common = replace(common, actions=_causes(digest(), words, advice, extractive))
     verdict = "\n".join(filter(None, (common.verdict, verdict)))
     common = _unbroken(replace(common, verdict=verdict), run.systems)
     return ({"": common} if common.verdict or common.actions else {}) | summaries
@@ -172,9 +174,11 @@ def _paired(a: SystemDigest, b: SystemDigest) -> tuple[list[float], list[float],
     return first, second, groups
 
 
-def _causes(digest: Digest, words: Mapping[str, str], advice: Mapping[str, str]) -> tuple[Action, ...]:
-    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`). The
-    kinds of a cause count together, as `causes_CAUSE`."""
+def _causes(
+    digest: Digest, words: Mapping[str, str], advice: Mapping[str, str], extractive: Collection[str]
+) -> tuple[Action, ...]:
+    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`, or
+    `try_CAUSE_extractive` where no language model answers). The kinds of a cause count together, as `causes_CAUSE`."""
     several = len(digest.systems) > 1
     kinds: dict[tuple[str, str], dict[str, int]] = {}
     for (name, cause), n in digest.causes():
@@ -187,7 +191,8 @@ def _causes(digest: Digest, words: Mapping[str, str], advice: Mapping[str, str])
             cause=label if len(counts) == 1 else advice.get(f"causes_{root}", label),
             n=f"{sum(counts.values()):,}", wrong=f"{digest.systems[name].counts.wrong:,}",
         )  # fmt: skip
-        if what := advice.get(f"try_{root}"):
+        own = advice.get(f"try_{root}_extractive", "") if name in extractive else ""
+        if what := own or advice.get(f"try_{root}"):
             text = words["tried"].format(text=text, advice=what)
         text = words["of_system"].format(system=name, text=text) if several else text
         actions.append(Action(text, cause=(name, *counts)))

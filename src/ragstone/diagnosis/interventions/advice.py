@@ -38,6 +38,9 @@ _SHOWN_BY: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The conditions whose answers speak for the advice against a cause; one that is not here is seen in the answer as
 is."""
+_OF_MODEL = ("reading", "integration", "instruction", "memory", "units", "should_have_refused", "refused_wrongly",
+             "noise", "position")  # fmt: skip
+"""The causes that a language model or its prompt may lift."""
 _UNKNOWN = ("generation",)  # causes for which nothing can be advised before more is measured
 
 
@@ -94,10 +97,12 @@ class Fix:
         return None if price is None else _amount([1000 * price.of_tokens(*row) for row in self.usage])
 
 
-def advice_text(fix: Fix, words: Mapping[str, str]) -> str:
-    """The advice in the words of a language."""
+def advice_text(fix: Fix, words: Mapping[str, str], *, extractive: bool = False) -> str:
+    """The advice in the words of a language. `extractive`: no language model answers, which could be told something."""
     if fix.tried:
         return change_text(fix.change, fix.size, words)
+    if extractive and fix.cause in _OF_MODEL:
+        return words["fix_extractive"]
     if fix.failed and fix.variant != "unseen" and f"else_{fix.cause}" in words:
         return words[f"else_{fix.cause}"]
     return words[f"fix_{fix.cause}_{fix.variant}" if fix.variant else f"fix_{fix.cause}"]

@@ -80,11 +80,12 @@ def reworked(observed: Observations) -> str:
 
 def ignores_words(observed: Observations) -> bool | None:
     """Whether the system finds the same with other words in the question, though its search finds the gold for the
-    question as asked, and so sees them; None where that was not asked."""
-    first, asked, after = observed.first, observed.response(ASKED), observed.response("swapped")
-    if first is None or asked is None or after is None or observed.has_gold(asked.passages) != "yes":
+    question as asked, and something else with these words; None where that was not asked."""
+    first, asked = observed.first, observed.response(ASKED)
+    alone, after = observed.response("search_swapped"), observed.response("swapped")
+    if first is None or asked is None or alone is None or after is None or observed.has_gold(asked.passages) != "yes":
         return None
-    return _is_same(first, after)
+    return _is_same(first, after) and _texts(alone) != _texts(asked)
 
 
 def lowered(observed: Observations) -> str | None:
@@ -232,7 +233,8 @@ def deaf(observed: Observations) -> str | None:
         return "no"
     if observed.value("asked") == "yes":  # the search itself sees them, so it is the system that is asked
         ignores = ignores_words(observed)
-        if ignores is None and "swapped" not in observed.records and observed.can("swapped"):
+        names = ("search_swapped", "swapped")
+        if ignores is None and any(name not in observed.records and observed.can(name) for name in names):
             return None
         return "yes" if ignores and observed.shared.searches > 1 else "no"
     before, after = observed.response(ASKED), observed.response("search_swapped")
