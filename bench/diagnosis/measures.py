@@ -13,7 +13,7 @@ __all__ = [
 
 STAGE_OF: Mapping[str, str] = {
     "not_in_index": "index", "stale": "index", "chunking": "index",
-    "rewriting": "search", "not_retrieved": "search", "k_too_small": "search",
+    "rewriting": "search", "search_mismatch": "search", "not_retrieved": "search", "k_too_small": "search",
     "filtered": "search", "language": "search",
     "ranking": "ranking", "reranking": "ranking", "duplicates": "ranking",
     "position": "answer", "noise": "answer", "memory": "answer", "integration": "answer", "reading": "answer",

@@ -112,7 +112,7 @@ def test_the_advice_names_the_document_and_what_both_state(tmp_path: Path, truth
     assert "drafts/00.txt, which states “The inspector writes: the main boiler of Arvo weighs 9000 kg" in english
     assert "(plants/00.md: “310”)" in english
     (chinese,) = details("contradiction", result.questions, language="zh")
-    assert "删除或注明日期：drafts/00.txt，其中写的是" in chinese
+    assert "请核对：drafts/00.txt，其中写的是" in chinese
     base, (fix,) = result.waterfall().steps[0], result.fixes()
     assert base.gain is not None
     assert base.gain.value == pytest.approx(0.5)

@@ -154,7 +154,7 @@ def test_a_condition_that_fails_blames_nobody_and_is_asked_again(tmp_path: Path,
     wrong = [cause for cause in failing.causes().values() if cause.name != "healthy"]
     assert {(cause.name, cause.lost) for cause in wrong} == {("filtered", "filtered")}
     search = failing.waterfall().steps[1]
-    assert (search.gain, len(search.lost), search.missing) == (None, 6, "measure_again")
+    assert (search.gain, len(search.lost), search.missing) == (None, 6, "measure_error")
     resumed = diagnose(labelled(), Planted(frozenset({"lost"})), **options)
     assert resumed.outcome.complete
     search = resumed.waterfall().steps[1]

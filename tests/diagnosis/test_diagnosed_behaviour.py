@@ -70,7 +70,7 @@ def test_refusals_have_their_reasons(tmp_path: Path, corpus: Path) -> None:
 
 
 @pytest.mark.parametrize(("language", "refusal", "behaviour"), [
-    ("en", "kept out of every search (filter) (6)", "followed the document"),
+    ("en", "kept out of the search (filter) (6)", "followed the document"),
     ("zh", "被检索过滤掉 (6)", "采纳文档中的答案"),
 ])  # fmt: skip
 def test_tables_show_them_in_both_languages(

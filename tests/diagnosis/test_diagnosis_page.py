@@ -79,6 +79,9 @@ def test_the_page_opens_with_the_verdict_the_waterfall_and_three_fixes(mixed: Di
     todo = main.split('class="todo"')[1].split("</ol>")[0]
     assert todo.count("<li>") == 3
     first = text_of(todo.split("</li>")[0])
+    for item in todo.split("</li>")[:3]:  # each advice leads to its own cases
+        (cause,) = re.findall(r'href="#([^"]+)"', item)
+        assert 'class="case"' in main.split(f'<h3 id="{cause}"')[1].split("<h3")[0]
     assert re.search(r"Search for the question as asked.*\+31 points \[\d+, \d+\], tried on 26 questions", first)
 
 

@@ -24,7 +24,7 @@ import ragstone
 
 STAGES = {
     "index": "not_in_index stale chunking contradiction",
-    "search": "rewriting not_retrieved filtered language",
+    "search": "rewriting search_mismatch not_retrieved filtered language",
     "ranking": "reranking ranking k_too_small duplicates",
     "prompt": "prompt_cut position noise history",
     "answer": "memory integration reading instruction units guard cached_answer unstable generation",

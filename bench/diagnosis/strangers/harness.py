@@ -30,7 +30,7 @@ UNORDERED = ("history_leaks", "flaky")
 FINE = ("healthy", "right", "")
 STAGES = {
     "index": ("not_in_index", "stale", "chunking", "contradiction"),
-    "search": ("rewriting", "not_retrieved", "filtered", "language"),
+    "search": ("rewriting", "search_mismatch", "not_retrieved", "filtered", "language"),
     "ranking": ("reranking", "ranking", "k_too_small", "duplicates"),
     "prompt": ("prompt_cut", "position", "noise", "history"),
     "answer": ("memory", "integration", "reading", "instruction", "units", "cached_answer", "unstable"),

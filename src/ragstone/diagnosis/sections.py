@@ -1,5 +1,6 @@
 """The cases of a diagnosis by cause, each as a pair: the answer as is, and the answer that shows the cause."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -12,8 +13,8 @@ from ragstone.analysis.gold_passages import holds, rank_of
 from ragstone.diagnosis.interventions.benchmark import Interventions
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.conditions import SEARCHES
-from ragstone.diagnosis.interventions.details import details
-from ragstone.diagnosis.interventions.diagnosed import Diagnosed, condition_of, of_questions
+from ragstone.diagnosis.interventions.details import details, meaning_of
+from ragstone.diagnosis.interventions.diagnosed import Diagnosed, by_condition, of_questions
 from ragstone.diagnosis.interventions.labels import misleading
 from ragstone.diagnosis.interventions.question import fetched_of, rewritten_of
 from ragstone.diagnosis.interventions.waterfall import bar_of
@@ -39,7 +40,7 @@ PROOF: Mapping[str, tuple[str, ...]] = {
     "k_too_small": ("k2", "k4", *_ADDED),
     "stale": _ALONE,
     "chunking": ("chunk_only", "evidence_only", *_ADDED),
-    **dict.fromkeys(("not_in_index", "rewriting", "filtered", "not_retrieved"), _ADDED),
+    **dict.fromkeys(("not_in_index", "rewriting", "search_mismatch", "filtered", "not_retrieved"), _ADDED),
     "language": (*_ADDED[:1], "gold_explicit", *_ALONE),
     **dict.fromkeys(("duplicates", "reranking", "ranking"), _ADDED),
     "prompt_cut": ("spaced", "evidence_first", "gold_first", *_ADDED),
@@ -75,7 +76,7 @@ def _page(canvas: Canvas) -> _Page:
 def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record], run: Run | None = None) -> Markup:
     """The cause of one question with the two answers that show it, from all its records; "" if the benchmark is no
     diagnosis, or the first answer is missing. `run`: has the answers to all questions."""
-    records = {condition_of(record): record for record in answers}
+    records = by_condition(answers)
     if not isinstance(benchmark, Interventions) or "as_is" not in records:
         return Markup()
     page, system, case = _page(canvas), records["as_is"].system_id, records["as_is"].case.id
@@ -85,7 +86,7 @@ def question_html(canvas: Canvas, benchmark: Benchmark, answers: Sequence[Record
         found = benchmark.diagnosed(run, system, sure=False)
         item = next(one for one in found if one.evidence.records["as_is"].case.id == case)
     luck = item.cause.name == "healthy"
-    why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
+    why = page.w["luck"] if luck and bar_of(item) else page.names[item.missing or meaning_of(item.cause.name, [item])]
     head = page.view.html(
         "<p><b>{{ name }}</b>: {{ why }}</p>", name=page.names["cause_luck" if luck and bar_of(item) else
                                                               f"cause_{item.cause.name}"],
@@ -113,9 +114,19 @@ def _body(view: View) -> Markup | None:
     total, shown = sum(len(items) for *_, items in found), sum(map(len, cards))
     intro = w["shown_all"] if shown == total else w["shown_some"].format(shown=f"{shown:,}", total=f"{total:,}")
     groups: dict[str, list[dict[str, Any]]] = {}
+    headings = Counter[str]()
     for (number, name, group, cause, items), cases in zip(found, cards, strict=True):
+        at = anchor(number, f"cause-{cause}")  # a cause that loses answers at two steps has two headings
+        headings[at] += 1
         groups.setdefault(anchor(number, group), []).append(
-            _heading(page, anchor(number, f"cause-{cause}"), name if len(systems) > 1 else "", cause, items, cases)
+            _heading(
+                page,
+                at if headings[at] == 1 else f"{at}-at-{group}",
+                name if len(systems) > 1 else "",
+                cause,
+                items,
+                cases,
+            )
         )
     listed = [{"id": name, "causes": causes} for name, causes in groups.items()]
     return view.html("diagnosis/diagnosed.html", w=w, groups=listed, intro=intro if total else w["none"])
@@ -147,7 +158,7 @@ def _heading(
     n, shown = len(items), len(cases)
     name = page.names["cause_luck" if luck else f"cause_{cause}"]
     counted = "count_one" if n == 1 else "count" if shown == n else "count_shown"
-    why = page.w["luck"] if luck else page.names[items[0].missing or f"means_{cause}"]
+    why = page.w["luck"] if luck else page.names[items[0].missing or meaning_of(cause, items)]
     return {
         "id": at, "system": system, "n": f"{n:,}", "cases": [card.html for card in cases],
         "name": name[:1].upper() + name[1:], "why": page.w["because"].format(why=why[:1].upper() + why[1:]),

@@ -15,6 +15,7 @@ from ragstone.messages import messages
 from ragstone.report.digest import Digest, ErrorKind, SystemDigest
 from ragstone.report.expert_tables import calibrated_line
 from ragstone.report.named_run import id_of
+from ragstone.runs.readers import is_extractive
 from ragstone.types import Benchmark, Run
 
 _ACTIONS = 3
@@ -59,7 +60,8 @@ def _with_common(
         thin = {name for name, system in digest().systems.items() if _is_thin(system)}
         summaries = dict(sorted(summaries.items(), key=lambda item: (item[0] in thin, -shares.get(item[0], 0.0))))
     if named or not acting:
-        causes = _causes(digest(), words, advice, named)[: _ACTIONS - len(acting)]
+        extractive = {name for name, spec in run.systems.items() if is_extractive(spec)}
+        causes = _causes(digest(), words, advice, named, extractive)[: _ACTIONS - len(acting)]
         common = replace(common, actions=(*common.actions, *causes))
     verdict = "\n".join(filter(None, (common.verdict, verdict)))
     common = _unbroken(replace(common, verdict=verdict), run.systems)
@@ -176,10 +178,12 @@ def _paired(a: SystemDigest, b: SystemDigest) -> tuple[list[float], list[float],
 
 
 def _causes(
-    digest: Digest, words: Mapping[str, str], advice: Mapping[str, str], named: Collection[tuple[str, str]]
-) -> tuple[Action, ...]:
-    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`), without
-    those that are `named` already. The kinds of a cause count together, as `causes_CAUSE`."""
+    digest: Digest, words: Mapping[str, str], advice: Mapping[str, str], named: Collection[tuple[str, str]],
+    extractive: Collection[str],
+) -> tuple[Action, ...]:  # fmt: skip
+    """The most frequent causes of wrong answers, each of a system, with what to try (`try_CAUSE` in `advice`, or
+    `try_CAUSE_extractive` where no language model answers), without those that are `named` already. The kinds of a
+    cause count together, as `causes_CAUSE`."""
     several = len(digest.systems) > 1
     kinds: dict[tuple[str, str], dict[str, int]] = {}
     for (name, cause), n in digest.causes():
@@ -194,7 +198,8 @@ def _causes(
             cause=label if len(counts) == 1 else advice.get(f"causes_{root}", label),
             n=f"{sum(counts.values()):,}", wrong=f"{digest.systems[name].counts.wrong:,}",
         )  # fmt: skip
-        if what := advice.get(f"try_{root}"):
+        own = advice.get(f"try_{root}_extractive", "") if name in extractive else ""
+        if what := own or advice.get(f"try_{root}"):
             text = words["tried"].format(text=text, advice=what)
         text = words["of_system"].format(system=name, text=text) if several else text
         actions.append(Action(text, cause=(name, *counts)))

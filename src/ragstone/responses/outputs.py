@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed
-from ragstone.responses.prompt_parts import parts_in, shortened
+from ragstone.responses.prompt_parts import LONGEST_PROMPT, parts_in, shortened
 from ragstone.types import Passage, Response, Step, Usage
 
 LONGEST_ANSWER = 1_000_000  # characters; a longer one is a bug of the system, and would fill the run file
@@ -187,7 +187,7 @@ def _is_empty_list(fields: Mapping[str, Any], name: str) -> bool:
 
 def _stages(value: Any, passages: Sequence[Passage], asked: str) -> tuple[tuple[Step, ...], tuple[Passage, ...]]:
     """The steps in a mapping of stages, and the passages of the last one. A prompt that is a text has those of the
-    passages before it, or of `passages`, that it contains, as far as it does."""
+    passages before it, or of `passages`, that it contains, as far as it does; where it has none, it is kept."""
     steps, last = list[Step](), tuple(passages)
     _check_stages(value)
     for name, spellings in _STAGES.items() if isinstance(value, Mapping) else ():
@@ -201,7 +201,8 @@ def _stages(value: Any, passages: Sequence[Passage], asked: str) -> tuple[tuple[
         if name == "prompt" and isinstance(output, str):
             parts = parts_in(last, [output], asked)
             last, shown = tuple(passage for passage, _ in parts), tuple(shortened(*part) for part in parts)
-        steps.append(Step(name, output=[msgspec.to_builtins(passage) for passage in shown]))
+        unread = output[:LONGEST_PROMPT] if isinstance(output, str) and not shown else None
+        steps.append(Step(name, input=unread, output=[msgspec.to_builtins(passage) for passage in shown]))
     return tuple(steps), last
 
 

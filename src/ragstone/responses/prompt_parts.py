@@ -13,6 +13,9 @@ from msgspec.structs import replace
 
 from ragstone.types import Passage
 
+LONGEST_PROMPT = 4000
+"""Characters that are kept of a prompt in which no passage was found."""
+
 _PIECE = 20  # letters and digits that are looked for together
 _SHORTEST = 12  # letters and digits of a beginning that is no accident
 _GAPS = 200  # letters that a template may put between the lines of a passage

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.responses.outputs import passages_of, usage_of
-from ragstone.responses.prompt_parts import parts_in, shortened
+from ragstone.responses.prompt_parts import LONGEST_PROMPT, parts_in, shortened
 from ragstone.structs import Itself
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
@@ -26,8 +26,6 @@ STAGE_WORDS = {"fetched": "fetch", "reranked": "rerank", "prompted": "prompt"}
 
 FIRST_TOKEN = "first token"
 """The step of a streamed answer that has the seconds from the question to its first piece of text."""
-
-_LONGEST_PROMPT = 4000  # characters that are kept of a prompt in which no passage was found
 
 
 def stage_step(
@@ -129,7 +127,7 @@ class StageRecorder:
         if prompted:
             steps.append(stage_step("prompt", [shortened(*part) for part in parts]))
         elif self.prompts and (given or candidates or dropped):
-            steps.append(stage_step("prompt", (), query=max(self.prompts, key=len)[:_LONGEST_PROMPT]))
+            steps.append(stage_step("prompt", (), query=max(self.prompts, key=len)[:LONGEST_PROMPT]))
         passages = prompted or returned or candidates
         nothing = not passages and (response.empty_retrieval or self.searched)
         return replace(

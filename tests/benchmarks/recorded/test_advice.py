@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
-from ragstone.benchmarks.recorded.advice import BAR, Advice, advise
+from ragstone.benchmarks.recorded.advice import BAR, Advice, advise, attempt
 from ragstone.benchmarks.recorded.aggregate import tally_scores
 from ragstone.benchmarks.recorded.diagnosis import explain
 from ragstone.benchmarks.recorded.summary import summaries
 from ragstone.benchmarks.recorded.tables import tables
+from ragstone.messages import messages
 from ragstone.types import Record
 
 _Scores = Mapping[str, float]
@@ -105,3 +106,13 @@ def test_cases_judged_several_times_count_with_their_means() -> None:
     ]
     (item,) = [item for item in advice_on(records) if item.rule == "correctness"]
     assert item.worst == (("a", 0.1),)
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Let a language model answer"), ("zh", "让语言模型作答")])
+def test_a_system_without_a_language_model_is_not_told_to_try_a_stronger_one(language: str, said: str) -> None:
+    words = messages("ragstone.benchmarks.recorded.tables", language)
+    own, of_reader = {"kind": "extractive"}, {"kind": "rag", "reader": {"kind": "extractive"}}
+    for spec in (own, of_reader):
+        assert attempt("correctness", spec, words).startswith(said)
+        assert attempt("recall", spec, words) == words["try_recall"]
+    assert attempt("correctness", {"kind": "rag", "reader": {"kind": "chat"}}, words) == words["try_correctness"]

@@ -50,12 +50,12 @@ def evidence_of(
 
 def item_of(
     name: str, outcomes: Mapping[str, str], *, at: str = "prompted", in_index: str | None = None, gold: bool = True,
-    answerable: bool = True, seconds: Mapping[str, float] | None = None,
+    answerable: bool = True, seconds: Mapping[str, float] | None = None, around: str = "",
 ) -> dict[str, Record]:  # fmt: skip
     """The records of a question with these outcomes by condition. `at`: where its gold passage was seen: in the prompt,
-    only "fetched", nowhere (""), or the system does not say ("unreported")."""
+    only "fetched", nowhere (""), or the system does not say ("unreported"). `around`: the rest of that passage."""
     right, refusal, wrong = "It weighs 338 kg.", "I do not know.", "It weighs 12 kg."
-    passage = Passage("gold", right, relevant=True)
+    passage = Passage("gold", right + around, relevant=True)
     meta: dict[str, Any] = {} if in_index is None else {"in_index": in_index}
     meta |= {} if answerable else {"answerable": False}
     references = (("338 kg",),) if answerable else ()

@@ -177,9 +177,17 @@ def test_what_only_the_sentences_right_is_lost_in_the_prompt_and_its_gain_is_not
     """The index has the passages. Only wrong answers were asked with the sentences alone: no gain."""
     drowned = {"as_is": "wrong", "again": "wrong", "gold_only": "wrong", "evidence_only": "right"}
     right = {"as_is": "right", "again": "right", "gold_only": "right"}
-    records = [item_of(f"q{n}", drowned if n < 3 else right, in_index="yes") for n in range(20)]
+    long = " The north works have many halls and gates." * 50
+    records = [item_of(f"q{n}", drowned if n < 3 else right, in_index="yes", around=long) for n in range(20)]
     items = of_questions(records, takes=frozenset(), gates=None, sure=False)
     assert [item.cause.name for item in items[:3]] == ["chunking"] * 3
+    (action,) = summary_of(items, "s").actions
+    assert action.text.startswith("Cut smaller chunks, or use a model that reads all of a long one")
+    (causes,) = [table for table in tables_of({"s": items}) if table.id == "diagnosis-causes"]
+    said = [cell.text for row in causes.rows for cell in row.cells]
+    words = messages(tables_of.__module__, "en")
+    assert words["means_chunking_drowned"] in said
+    assert words["means_chunking"] not in said  # it says that the document's own text is answered rightly
     *before, alone = waterfall(items).steps
     assert [(step.gain.value if step.gain else None, step.lost) for step in before] == [(0.0, ())] * 3
     assert (alone.gain, alone.lost, alone.unmeasured, alone.missing) == (

@@ -7,12 +7,14 @@ faithfulness and answer relevancy are ragstone's. The cases behind a rule are th
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ragstone.benchmarks.recorded.aggregate import ScoreTally
 from ragstone.benchmarks.recorded.diagnosis import LOW, deciding_metric
 from ragstone.benchmarks.recorded.metric_scores import Groups, MetricScores
+from ragstone.runs.readers import is_extractive
 from ragstone.stats import Estimate
 
 BAR = 0.8
@@ -103,3 +105,9 @@ def _refused_rightly(tally: ScoreTally) -> Groups:
     asked = np.array([hash(sample) for sample, _ in tally.refusals[False]], dtype=np.int64)  # as `Samples.groups`
     declined = np.array([declined for _, declined in tally.refusals[False]], dtype=bool)
     return np.setdiff1d(asked[declined], asked[~declined])
+
+
+def attempt(rule: str, spec: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """What a rule says to try on a system of this specification, which need not have a language model."""
+    own = words.get(f"try_{rule}_extractive") if is_extractive(spec) else None
+    return own or words[f"try_{rule}"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragstone.benchmarks.recorded.advice import Advice, advise, metric_for
+from ragstone.benchmarks.recorded.advice import Advice, advise, attempt, metric_for
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.diagnosis import CORRECTNESS, deciding_metric, is_of_correctness
 from ragstone.benchmarks.recorded.metric_scores import MetricScores
@@ -51,14 +51,14 @@ class _Right:
 
 class _Summary:
     def __init__(self, run: Run, gates: Mapping[str, float], language: str) -> None:
-        self.meta, self.gates, self.language = run.meta, gates, language
+        self.meta, self.systems, self.gates, self.language = run.meta, run.systems, gates, language
         self.words = messages(__name__, language)
 
     def of(self, system: str, tally: ScoreTally) -> Summary:
         dots = tuple(self._dots(tally))
         actions = tuple(
             Action(
-                self._advice(item.rule),
+                self._advice(item.rule, system),
                 samples=tuple(sample for sample, _ in item.worst[:_SAMPLES]),
                 examples=tuple(self._examples(tally, item)),
             )
@@ -84,8 +84,9 @@ class _Summary:
             question, answer = tally.texts[sample]
             yield self.words["example"].format(question=question, answer=answer)
 
-    def _advice(self, rule: str) -> str:
-        return self.words["action"].format(finding=self.words[f"low_{rule}"], advice=self.words[f"try_{rule}"])
+    def _advice(self, rule: str, system: str) -> str:
+        what = attempt(rule, self.systems.get(system, {}), self.words)
+        return self.words["action"].format(finding=self.words[f"low_{rule}"], advice=what)
 
     def _verdict(self, system: str, tally: ScoreTally, right: _Right | None) -> str:
         """The share of right answers, where it is known, and the metrics that say most: one of each topic, else the

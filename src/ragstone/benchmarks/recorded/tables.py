@@ -8,7 +8,7 @@ from statistics import variance
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.recorded.advice import BAR, advise
+from ragstone.benchmarks.recorded.advice import BAR, advise, attempt
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, amounts_of, display_order, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.stages import stages_table
 from ragstone.display import Cell, Chart, Row, Series, Table
@@ -50,7 +50,7 @@ class _ScoreTables:
     def __init__(self, run: Run, language: str, gates: Mapping[str, float] | None = None) -> None:
         self.gates = gates or {}
         self.language, self.words = language, messages(__name__, language)
-        self.meta = run.meta
+        self.meta, self.systems = run.meta, run.systems
         self.tallies = tally_scores(run)
         self.multiple = len(self.tallies) > 1
 
@@ -162,7 +162,7 @@ class _ScoreTables:
                     Row((
                         *self._keys(system, self.words[f"low_{advice.rule}"]),
                         replace(advice.mean.cell(), note=self.words["low" if advice.low else "suspicious"]),
-                        Cell(self.words[f"try_{advice.rule}"]), Cell(worst),
+                        Cell(attempt(advice.rule, self.systems.get(system, {}), self.words)), Cell(worst),
                     ))
                 )  # fmt: skip
         columns = self._columns(*(self.words[name] for name in ("finding", "figure", "try", "worst")))

@@ -11,9 +11,19 @@ from dataclasses import dataclass
 
 from ragstone.diagnosis.interventions.causes import CAUSES, LOST
 from ragstone.diagnosis.interventions.conditions import CONDITIONS
+from ragstone.diagnosis.interventions.details import details
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
+from ragstone.diagnosis.interventions.question import rewritten_of
 from ragstone.diagnosis.interventions.standing import CHANGES
-from ragstone.diagnosis.interventions.waterfall import STEP_OF, bar_of, changes_of, is_scored, missing_of, step_of
+from ragstone.diagnosis.interventions.waterfall import (
+    STEP_OF,
+    bar_of,
+    changes_of,
+    is_drowned,
+    is_scored,
+    missing_of,
+    step_of,
+)
 from ragstone.prices import Price
 from ragstone.stats import Estimate
 
@@ -28,6 +38,9 @@ _SHOWN_BY: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The conditions whose answers speak for the advice against a cause; one that is not here is seen in the answer as
 is."""
+_OF_MODEL = ("reading", "integration", "instruction", "memory", "units", "should_have_refused", "refused_wrongly",
+             "noise", "position")  # fmt: skip
+"""The causes that a language model or its prompt may lift."""
 _UNKNOWN = ("generation",)  # causes for which nothing can be advised before more is measured
 
 
@@ -53,7 +66,8 @@ class Fix:
     None if that was not measured, and then `missing` is what would measure it (a key of the messages). `cases`: the
     questions with this cause; of those `unmeasured` the gain says nothing. `usage`: the change of the tokens
     `_TOKENS`, and `seconds` that of time, for each question of a change that was tried. `size`: the
-    passages of a prompt; 0 where they differ. `unfinished`: most of its answers stop within a sentence."""
+    passages of a prompt; 0 where they differ. `variant`: what most of the questions showed, where the advice depends on
+    it (`_variant`)."""
 
     cause: str
     cases: tuple[str, ...]
@@ -66,7 +80,7 @@ class Fix:
     size: int = 0
     usage: tuple[tuple[float, ...], ...] = ()
     seconds: Estimate | None = None
-    unfinished: bool = False
+    variant: str = ""
 
     @property
     def tried(self) -> bool:
@@ -82,23 +96,16 @@ class Fix:
         """The change of cost per 1,000 questions, at this price."""
         return None if price is None else _amount([1000 * price.of_tokens(*row) for row in self.usage])
 
-    @property
-    def place(self) -> str:
-        """Where the right passages helped, for the advice on their order: "first", "last", or "" if neither did more
-        than the other."""
-        righted = {effect.condition: len(effect.righted) for effect in self.shown}
-        first, last = righted.get("gold_first", 0), righted.get("gold_last", 0)
-        return "" if self.cause != "position" or first == last else "first" if first > last else "last"
 
-
-def advice_text(fix: Fix, words: Mapping[str, str]) -> str:
-    """The advice in the words of a language."""
+def advice_text(fix: Fix, words: Mapping[str, str], *, extractive: bool = False) -> str:
+    """The advice in the words of a language. `extractive`: no language model answers, which could be told something."""
     if fix.tried:
         return change_text(fix.change, fix.size, words)
-    if fix.failed and f"else_{fix.cause}" in words:
+    if extractive and fix.cause in _OF_MODEL:
+        return words["fix_extractive"]
+    if fix.failed and fix.variant != "unseen" and f"else_{fix.cause}" in words:
         return words[f"else_{fix.cause}"]
-    variant = "unfinished" if fix.unfinished and fix.cause == "integration" else fix.place
-    return words[f"fix_{fix.cause}_{variant}" if variant else f"fix_{fix.cause}"]
+    return words[f"fix_{fix.cause}_{fix.variant}" if fix.variant else f"fix_{fix.cause}"]
 
 
 def change_text(change: str, size: int, words: Mapping[str, str]) -> str:
@@ -134,13 +141,38 @@ def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> F
     changes = [_change(cause, item) for item in known]
     own = [_change(cause, item) for item in mine]
     unmeasured = tuple(item.id for item, change in zip(mine, own, strict=True) if change is None)
-    stopped = 2 * sum(item.evidence.value("unfinished") == "sentence" for item in mine) > len(mine)
+    variant = _variant(cause, mine, shown)
     if len(unmeasured) == len(mine) or not shown:
         unseen = not shown or cause in (*LOST, "noise", *_UNKNOWN)
         missing = missing_of(STEP_OF.get(cause, "alone"), mine) if unseen else ""
-        return Fix(cause, ids, "", shown, failed, None, ids, missing or "measure_try", size, unfinished=stopped)
+        return Fix(cause, ids, "", shown, failed, None, ids, missing or "measure_try", size, variant=variant)
     gain = Estimate.of_difference([one or 0.0 for one in changes])
-    return Fix(cause, ids, "", shown, failed, gain, unmeasured, "", size, unfinished=stopped)
+    return Fix(cause, ids, "", shown, failed, gain, unmeasured, "", size, variant=variant)
+
+
+def _variant(cause: str, mine: Sequence[Diagnosed], shown: Sequence[Effect]) -> str:
+    """Which of several advices against a cause the questions speak for: where right passages helped ("first", "last");
+    "unfinished" answers; words of the question that a search does not see, without a query that shows a rewriter
+    ("unseen"); chunks so long that answers drown in them ("drowned"), or of which only the outcomes are known
+    ("plain"); a search that finds for the same query what the system did not ("narrowed"). "": the usual one."""
+
+    def most(name: str, value: str) -> bool:
+        return 2 * sum(item.evidence.value(name) == value for item in mine) > len(mine)
+
+    if cause == "position":
+        righted = {effect.condition: len(effect.righted) for effect in shown}
+        first, last = righted.get("gold_first", 0), righted.get("gold_last", 0)
+        return "" if first == last else "first" if first > last else "last"
+    if cause == "integration" and most("unfinished", "sentence"):
+        return "unfinished"
+    firsts = [(item.evidence.first, item.evidence.sample.question) for item in mine] if cause == "rewriting" else []
+    if 2 * sum(first is None or not rewritten_of(first, asked) for first, asked in firsts) > len(mine):
+        return "unseen"
+    if cause == "chunking" and 2 * sum(map(is_drowned, mine)) > len(mine):
+        return "drowned"
+    if cause == "chunking":
+        return "" if details(cause, mine) else "plain"
+    return "narrowed" if cause == "filtered" and most("narrowed", "yes") else ""
 
 
 def _tried(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> Iterator[Effect]:

@@ -18,7 +18,7 @@ from ragstone.diagnosis.interventions.as_is_run import AsIsRun, compare_tables
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, ORDERED, SEARCHES
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.diagnosis.interventions.evidence import Evidence
-from ragstone.diagnosis.interventions.question import ASKED, REFERENCE, Question, basis_of
+from ragstone.diagnosis.interventions.question import ASKED, REFERENCE, Question, as_prompted, basis_of
 from ragstone.diagnosis.interventions.shared import Shared, shared_of
 from ragstone.diagnosis.interventions.standing import Standing, next_change, standing_of, with_change
 from ragstone.diagnosis.interventions.verification import SHOWN, is_changed, proofs, verified_of
@@ -186,7 +186,7 @@ class Interventions(BaseBenchmark):
         names = [f"{row_name(row)}/{name}" for row, more in wanted.items()
                  for name in ("as_is", *({ASKED, REFERENCE} & {*more})) if more]  # fmt: skip
         found = run.find([(self.answers[1], name) for name in names])
-        return {one.case.id: one.response for one in found if one is not None and one.response is not None}
+        return {one.case.id: as_prompted(one.response) for one in found if one is not None and one.response is not None}
 
     def grown(self, run: RunReader, system: str) -> Self:
         """The benchmark of the next round: with the conditions that the records of the run show to be needed, and once

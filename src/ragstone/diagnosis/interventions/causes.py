@@ -42,8 +42,9 @@ STAGES: Final = (
     _row("chunking", prompted="no", split="yes", own=("wrong", MISSING)),
     _row("not_in_index", in_index="no"),
     _row("filtered", fetched="no", asked="yes", narrowed="yes"),
-    _row("rewriting", fetched="no", asked="yes"),
+    _row("rewriting", fetched="no", asked="yes", reworked="yes"),
     _row("rewriting", fetched="no", deaf="yes"),
+    _row("search_mismatch", fetched="no", asked="yes"),
     _row("duplicates", prompted="no", crowded="yes"),
     _row("filtered", in_index="yes", fetched="no", by_reference="no", excluded="yes"),
     _row("filtered", fetched="no", curtailed="yes"),
@@ -63,7 +64,7 @@ STAGES: Final = (
     _row("prompt_cut", alone="right", prompted="yes", own="wrong", unread_end="yes"),
     _row("prompt_cut", alone=_WRONG, prompted="yes", unread_end="yes"),
     _row("chunking", alone="right", prompted="yes", own="wrong"),
-    _row("chunking", alone=_WRONG, prompted="yes", own="wrong", sentence="right", rows_mixed="no"),
+    _row("chunking", alone=_WRONG, prompted="yes", large="yes", own="wrong", sentence="right", rows_mixed="no"),
 )
 """The rows that say at which stage the gold was lost; none matches if it was in the prompt, or nobody knows."""
 

@@ -207,8 +207,8 @@ def _fewer(question: Question, first: Response) -> Query | None:
 
 
 def _unranked(question: Question, first: Response) -> Query | None:
-    """What the retriever ranked highest, without the reranker."""
-    if passages_at(first, "rerank") is None:
+    """What the retriever ranked highest, without what comes between it and the prompt."""
+    if passages_at(first, "rerank") is None and passages_at(first, "prompt") is None:
         return None
     return _changed_to(question, first, (passages_at(first, "fetch") or ())[: len(first.passages)])
 

@@ -9,13 +9,14 @@ from ragstone.diagnosis.interventions.conditions import rivals
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.diagnosis.interventions.labels import misleading
 from ragstone.diagnosis.interventions.question import fetched_of, rewritten_of
+from ragstone.diagnosis.interventions.waterfall import is_drowned
 from ragstone.messages import messages
 from ragstone.metrics.rank import document_of
 from ragstone.text import estimate_tokens, sentences, words
 
 _MOST = 5  # things that a line names
 _QUOTED = 80  # characters of an answer or a sentence
-_DROWNS = 3  # times as long as its evidence: a chunk that may drown it
+_DROWNS = 3  # times as long as what is answered rightly: a chunk in which that may drown
 
 
 def details(cause: str, items: Sequence[Diagnosed], *, language: str = "en") -> list[str]:
@@ -23,6 +24,12 @@ def details(cause: str, items: Sequence[Diagnosed], *, language: str = "en") -> 
     say = _DETAILS.get(cause)
     mine = [item for item in items if item.cause.name == cause]
     return list(say(mine, messages(__name__, language))) if say is not None and mine else []
+
+
+def meaning_of(cause: str, items: Sequence[Diagnosed]) -> str:
+    """The key of the text that says what shows a cause: of answers that drown in their chunks, what showed that."""
+    drowned = cause == "chunking" and 2 * sum(map(is_drowned, items)) > len(items)
+    return "means_chunking_drowned" if drowned else f"means_{cause}"
 
 
 def rank_of_gold(item: Diagnosed) -> int | None:
@@ -94,15 +101,14 @@ def _chunking(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[
         for one in found:
             lost.update(one.lacking([(own.text, own.title) for own in evidence.own_chunks]))
         if evidence.own_chunks:
-            chunks, alone = (sum(map(estimate_tokens, part)) for part in (
-                [own.text for own in evidence.own_chunks], {one.slot: one.alone for one in found}.values()
-            ))  # fmt: skip
-            sizes.append((chunks, alone))
+            read = [gold.text for gold in evidence.gold] if item.right("gold_only") else {one.alone for one in found}
+            chunks = sum(estimate_tokens(own.text) for own in evidence.own_chunks)
+            sizes.append((chunks, sum(map(estimate_tokens, read))))
     if cut:
         yield texts["cut"].format(names=_counted(cut, texts), tokens=longest)
     if lost:
         yield texts["subjects"].format(names=_counted(lost, texts))
-    large = sorted(size for size, alone in sizes if size > _DROWNS * alone)
+    large = sorted(size for size, read in sizes if size > _DROWNS * read)
     if large:
         yield texts["large"].format(n=len(large), tokens=large[len(large) // 2])
 
@@ -153,7 +159,8 @@ _Details: TypeAlias = Callable[[Sequence[Diagnosed], Mapping[str, str]], Iterato
 _DETAILS: Mapping[str, _Details] = {
     "chunking": _chunking, "not_in_index": _missing, "stale": _stale, "contradiction": _contradicting,
     "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
-    "not_retrieved": _missing, "filtered": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
+    "not_retrieved": _missing, "filtered": _missing, "search_mismatch": _missing, "rewriting": _lost_words,
+    "noise": _misleading, "position": _ranks,
     "error": _replies("replies"), "metric": _replies("wordings"), "units": _replies("wordings"),
     "cached_answer": _replies("kept"), "history": _replies("leaked"),
 }  # fmt: skip

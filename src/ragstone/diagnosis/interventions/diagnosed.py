@@ -7,11 +7,13 @@ from functools import cached_property
 from itertools import groupby
 
 import numpy as np
+from msgspec.structs import replace
 
 from ragstone.diagnosis.interventions.causes import Cause, cause_of, lost_stage
 from ragstone.diagnosis.interventions.conditions import SEARCHES
 from ragstone.diagnosis.interventions.evidence import Evidence, facts_of
 from ragstone.diagnosis.interventions.labels import labels_of
+from ragstone.diagnosis.interventions.question import as_prompted
 from ragstone.diagnosis.interventions.shared import Shared, shared_of
 from ragstone.diagnosis.interventions.standing import untried
 from ragstone.diagnosis.interventions.verification import SHOWN, seen_of, verified_of, withdraw
@@ -63,12 +65,20 @@ def condition_of(record: Record) -> str:
     return str(record.case.condition.get("intervention", "as_is"))
 
 
+def by_condition(answers: Iterable[Record]) -> dict[str, Record]:
+    """The records of one question by condition, with the passages of their prompts."""
+    return {
+        condition_of(one): one if one.response is None else replace(one, response=as_prompted(one.response))
+        for one in answers
+    }
+
+
 def questions_of(run: Run, system: str, cases: Collection[str] | None = None) -> Iterator[dict[str, Record]]:
     """The records of each question by condition, in the order of the questions, or of these cases; those without a
     first answer are left out."""
     all_records = run.records(system=system, cases=cases)
     for _, group in groupby(all_records, key=lambda record: record.case.id.partition("/")[0]):
-        records = {condition_of(record): record for record in group}
+        records = by_condition(group)
         if "as_is" in records:
             yield records
 

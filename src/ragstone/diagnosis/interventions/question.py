@@ -36,6 +36,45 @@ class Question:
         )
 
 
+def as_prompted(response: Response) -> Response:
+    """The response with the passages of its recorded prompt, whole, in place of those that the system returned beside
+    it: these are what was left before the prompt, a step "rerank", or "fetch" if it told no such step. As it is where
+    no prompt was recorded, or one in whose text no passage was found."""
+    shown = passages_at(response, "prompt")
+    if (
+        shown is None
+        or unread_prompt(response)
+        or [item.id for item in shown] == [item.id for item in response.passages]
+    ):
+        return response
+    steps = response.steps
+    if response.passages and (stage := _stage_of_returned(response)):
+        steps = (stage_step(stage, response.passages), *steps)
+    known = (*response.passages, *(passages_at(response, "rerank") or ()), *(passages_at(response, "fetch") or ()))
+    return replace(response, passages=tuple(whole(item, known) for item in shown), steps=steps)
+
+
+def _stage_of_returned(response: Response) -> str:
+    """The stage that the returned passages are those of; "" if the system told it."""
+    fetched = passages_at(response, "fetch")
+    if fetched is None:
+        return "fetch"
+    same = [item.id for item in fetched] == [item.id for item in response.passages]
+    return "" if same or passages_at(response, "rerank") is not None else "rerank"
+
+
+def unread_prompt(response: Response) -> str:
+    """The text of the recorded prompt in which no passage was found: it may have them in other words; "" otherwise."""
+    step = next((step for step in reversed(response.steps) if step.name == "prompt"), None)
+    return str(step.input) if step is not None and step.input and not step.output else ""
+
+
+def whole(shown: Passage, found: Sequence[Passage]) -> Passage:
+    """The passage that was found and of which this is the beginning, also under an id that the cut changed."""
+    begun = [item for item in found if item.id == shown.id or letters(item.text).startswith(letters(shown.text))]
+    return max((shown, *begun), key=lambda item: len(item.text))
+
+
 def fetched_of(response: Response) -> tuple[Passage, ...]:
     """What the retriever of a system returned; without a record of that, the passages of the answer."""
     return passages_at(response, "fetch") or response.passages

@@ -22,7 +22,8 @@ class Shared:
     the different lists of passages that questions got; `reranker_helps`: it raises the gold as often as it lowers it.
     `places`: the most passages that an answer had; `headings`: many wrong answers are nothing but headings of passages;
     `unfinished`: where the wrong answers to several questions stop, in the "value" or the "sentence" that the gold
-    states; `verified`: which conditions took effect; None where nothing was asked under any."""
+    states; `verified`: which conditions took effect; None where nothing was asked under any; `rewrites`: the system
+    finds the same with other words in most questions for which a search for the question as asked finds the gold."""
 
     barrier: bool = False
     fixed: frozenset[str] = frozenset()
@@ -35,6 +36,7 @@ class Shared:
     headings: bool = False
     unfinished: frozenset[str] = frozenset()
     verified: Verified | None = None
+    rewrites: bool = False
 
 
 class Facts(NamedTuple):
@@ -42,7 +44,8 @@ class Facts(NamedTuple):
     known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right,
     whether its prompt was recorded (None: no answer), the wordings of its references, its passages (None: there are
     none), whether a reranker raised (1) or lowered (-1) its gold, how many passages it has, whether its wrong answer is
-    nothing but a heading of one, and where it stops within what the gold states."""
+    nothing but a heading of one, where it stops within what the gold states, and whether the system finds the same with
+    other words in it (None: not asked)."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
@@ -56,6 +59,7 @@ class Facts(NamedTuple):
     size: int = 0
     heading: bool = False
     stop: str = ""
+    ignores: bool | None = None
 
 
 def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Shared:
@@ -91,9 +95,11 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
     wrong = [fact for fact in facts if fact.message]
     headed = {fact.references for fact in wrong if fact.heading}
     stopped = Counter(stop for stop, _ in {(fact.stop, fact.references) for fact in facts if fact.stop})
+    ignoring = [fact.ignores for fact in facts if fact.ignores is not None]
+    rewrites = len(searches) > 1 and sum(ignoring) >= max(_FEWEST_MESSAGES, len(ignoring) / 2)
     return Shared(
         barrier, frozenset(fixed), frozenset(stock), known, repeated, min(len(searches), 2),
         bool(moves) and sum(moves) >= 0, max((fact.size for fact in facts), default=0),
         len(headed) >= _FEWEST_MESSAGES and len(headed) >= len(wrong) / 3,
-        frozenset(stop for stop, size in stopped.items() if size >= _FEWEST_MESSAGES), verified,
+        frozenset(stop for stop, size in stopped.items() if size >= _FEWEST_MESSAGES), verified, rewrites,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from ragstone.diagnosis.interventions.verification import Seen, seen_of, withdra
 
 CHANGES: Mapping[str, tuple[str, ...]] = {
     "k_too_small": ("k2", "k4"), "reranking": ("unranked",), "rewriting": ("unrewritten",),
+    "search_mismatch": ("unrewritten",),
     "position": ("best_first", "reordered", "fewer"), "noise": ("fewer",), "duplicates": ("distinct",),
     "cached_answer": ("reworded",),
 }  # fmt: skip

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
+from typing import Any
 
 from ragstone.diagnosis.interventions.advice import Effect, Fix, advice_text, change_text, fixes
 from ragstone.diagnosis.interventions.alarms import alarmed
@@ -21,6 +23,7 @@ from ragstone.diagnosis.interventions.waterfall import (
 from ragstone.display import Action, Bar, Summary
 from ragstone.messages import messages
 from ragstone.prices import Price
+from ragstone.runs.readers import is_extractive
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
@@ -31,7 +34,7 @@ def summaries(run: Run, items: Mapping[str, Sequence[Diagnosed]], *, language: s
     """The summary of each system with at least one answer. `items`: the questions of each system."""
     return {
         system: alarmed(
-            summary_of(found, system, language=language, price=priced(run)),
+            summary_of(found, system, language=language, price=priced(run), spec=run.systems[system]),
             found,
             run.systems[system],
             language=language,
@@ -42,15 +45,16 @@ def summaries(run: Run, items: Mapping[str, Sequence[Diagnosed]], *, language: s
 
 
 def summary_of(
-    items: Sequence[Diagnosed], system: str, *, language: str = "en", price: Price | None = None
+    items: Sequence[Diagnosed], system: str, *, language: str = "en", price: Price | None = None,
+    spec: Mapping[str, Any] = MappingProxyType({}),
 ) -> Summary:  # fmt: skip
-    """The summary of these questions of a system."""
-    return _Summary(items, language, price).of(system)
+    """The summary of these questions of a system. `spec`: of the system."""
+    return _Summary(items, language, price, is_extractive(spec)).of(system)
 
 
 class _Summary:
-    def __init__(self, items: Sequence[Diagnosed], language: str, price: Price | None) -> None:
-        self.words, self.language = messages(__name__, language), language
+    def __init__(self, items: Sequence[Diagnosed], language: str, price: Price | None, extractive: bool) -> None:
+        self.words, self.language, self.extractive = messages(__name__, language), language, extractive
         self.items, self.price = items, price
         self.wrong = [item for item in items if is_scored(item) and item.right("as_is") != 1]
         self.unsure = sum(item.evidence.is_unsure("as_is") for item in self.wrong)
@@ -161,7 +165,7 @@ class _Summary:
             values |= {"gain": _points(fix.gain), "interval": _spaced_interval(fix.gain), "price": self._price(fix)}
             counts = {"righted": len(effect.righted), "broke": len(effect.broke), "n": fix.gain.n}
             gain = self.words["tried" if fix.tried else "at_most"].format(**values, **counts)
-        advice = advice_text(fix, self.words)
+        advice = advice_text(fix, self.words, extractive=self.extractive)
         return self.words["action"].format(fix=advice[:1].upper() + advice[1:], gain=gain)
 
     def _shown(self, effect: Effect) -> str:

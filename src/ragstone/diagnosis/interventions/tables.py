@@ -13,7 +13,7 @@ from ragstone.diagnosis.interventions.alarms import reason_of, remedy_of
 from ragstone.diagnosis.interventions.behaviour import behaviours, refusals
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.conditions import CONDITIONS, SEARCHES
-from ragstone.diagnosis.interventions.details import details
+from ragstone.diagnosis.interventions.details import details, meaning_of
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.diagnosis.interventions.labels import INTEGRATION_SHARES, LABELS
 from ragstone.diagnosis.interventions.verification import withdrawals
@@ -21,6 +21,7 @@ from ragstone.diagnosis.interventions.waterfall import priced, waterfall
 from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
 from ragstone.prices import Price
+from ragstone.runs.readers import is_extractive
 from ragstone.stats import Estimate
 from ragstone.types import Run
 
@@ -95,7 +96,7 @@ class _DiagnosisTables(TableWriter):
         """What fixing each cause would buy, the largest gain first."""
         rows = [
             row(
-                *self._key(system), self.words[f"cause_{fix.cause}"], self._advice(fix),
+                *self._key(system), self.words[f"cause_{fix.cause}"], self._advice(fix, system),
                 self._gain(fix), str(len(fix.cases)), _change(fix.tokens), _change(fix.seconds),
                 *([_change(fix.cost(self.price))] if self.price else []), _ids(fix.cases),
             )
@@ -106,8 +107,9 @@ class _DiagnosisTables(TableWriter):
         columns = self._columns("cause", "fix", "gain", "questions", "tokens", "seconds", *cost, "ids")
         return self._table("fixes", columns, rows, self.words["fixes_note"])
 
-    def _advice(self, fix: Fix) -> str:
-        return advice_text(fix, self.words) if fix.shown else self.words["not_measured"]
+    def _advice(self, fix: Fix, system: str) -> str:
+        extractive = is_extractive(self.specs.get(system, {}))
+        return advice_text(fix, self.words, extractive=extractive) if fix.shown else self.words["not_measured"]
 
     def _gain(self, fix: Fix) -> Cell:
         """What a fix buys: of a change that was tried, or at most."""
@@ -177,11 +179,11 @@ class _DiagnosisTables(TableWriter):
                 also = Counter(name for item in mine for name in item.cause.also)
                 if also:
                     names = ", ".join(f"{self.words[f'cause_{name}']} ({n})" for name, n in also.most_common())
-                    why = self.words["also"].format(meaning=self.words[f"means_{cause}"], names=names)
+                    why = self.words["also"].format(meaning=self.words[meaning_of(cause, mine)], names=names)
                 rows.append(
                     row(
                         *self._key(system), self.words[f"cause_{cause}"], str(len(mine)), share, f"{100 * sure:.0f}%",
-                        why or self.words[f"means_{cause}"],
+                        why or self.words[meaning_of(cause, mine)],
                         "" if cause == "healthy" else _ids([item.id for item in mine]),
                     )
                 )  # fmt: skip

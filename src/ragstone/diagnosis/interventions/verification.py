@@ -129,12 +129,13 @@ def reasons(seen: Seen, verified: Verified) -> dict[str, str]:
     """The conditions to withdraw from a question, with the reason."""
     found = {}
     for name, effect in seen.effects.items():
+        outcome = seen.outcomes.get(name)
         proven = verified.closed_book if name == "closed_book" else verified.given
         if name in GIVEN and verified.prompts and effect == Effect("unknown", "nothing"):
             found[name] = "no_prompt"
-        elif effect.took == "no" or (effect.took == "unknown" and not proven and seen.outcomes.get(name) != "error"):
+        elif effect.took == "no" or (effect.took == "unknown" and not proven and outcome != "error"):
             found[name] = "same_answers" if effect.took == "unknown" and seen.same and name in GIVEN else effect.seen
-        elif name in GIVEN and verified.discredited and name != "evidence_first":
+        elif name in GIVEN and verified.discredited and name != "evidence_first" and outcome != "error":
             found[name] = "alarm"
     return found
 

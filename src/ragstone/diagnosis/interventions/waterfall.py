@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
+from ragstone.diagnosis.interventions.evidence import Evidence
 from ragstone.diagnosis.interventions.verification import GIVEN
 from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
@@ -22,7 +23,7 @@ from ragstone.types import Run
 STEPS = ("base", "search", "prompt", "alone")
 STEP_OF = {
     "not_in_index": "base", "stale": "base", "contradiction": "base", "chunking": "base",
-    "rewriting": "search", "filtered": "search",
+    "rewriting": "search", "search_mismatch": "search", "filtered": "search",
     "not_retrieved": "search", "language": "search", "duplicates": "prompt", "reranking": "prompt", "ranking": "prompt",
     "k_too_small": "prompt", "prompt_cut": "prompt", "position": "alone", "noise": "alone",
 }  # fmt: skip
@@ -106,7 +107,7 @@ def changes_of(item: Diagnosed) -> dict[str, float | None]:
     if is_drowned(item):
         return {**dict.fromkeys(STEPS[:-1], 0.0), "alone": None}
     if at in STEPS:
-        given = item.right(_REPAIRS.get(item.lost, "gold_added"))
+        given = item.right(_repair_of(item))
         if item.lost == "chunking" and given is None:
             given = alone
         changes |= dict.fromkeys(STEPS[STEPS.index(at) + 1 : -1], 0.0)
@@ -185,9 +186,28 @@ def _reason(step: str, item: Diagnosed) -> str:
     ignored = any(name in GIVEN and why in _IGNORED for name, why in evidence.withdrawn.items())
     ignored = ignored or (verified is not None and verified.tried and not verified.given)
     if "passages" in evidence.takes and not ignored:
-        failed = any(evidence.outcome(name) == "error" for name in GIVEN)
-        return "measure_error" if failed else "measure_again"
+        return _why_no_answer("gold_only" if step == "alone" else _repair_of(item), evidence)
     return "measure_passages" if "repeat" in evidence.takes else "measure_system"
+
+
+def _why_no_answer(condition: str, evidence: Evidence) -> str:
+    """Why a system that takes passages has no outcome under a condition. Only an answer that can still be asked for
+    comes when the same command is run again."""
+    if any(evidence.outcome(name) == "error" for name in GIVEN):
+        return "measure_error"
+    if evidence.outcome(condition) == "unscored":
+        return "measure_score"
+    verified = evidence.shared.verified
+    if verified is not None and verified.discredited:
+        return "measure_alarm"
+    if condition in evidence.withdrawn or (verified is not None and condition in verified.unusable):
+        return "measure_effect"
+    return "measure_again" if condition not in evidence.records and evidence.can(condition) else "measure_try"
+
+
+def _repair_of(item: Diagnosed) -> str:
+    """The condition that gives back what a question lost."""
+    return _REPAIRS.get(item.lost, "gold_added")
 
 
 def _share(values: Sequence[float]) -> Estimate:

@@ -4,16 +4,26 @@ beside which other passages."""
 from collections.abc import Mapping, Sequence
 
 from ragstone.analysis.gold_passages import evidence_of, is_split, pieces
-from ragstone.analysis.statements import letters
 from ragstone.diagnosis.interventions.conditions import SEARCHES, rivals
 from ragstone.diagnosis.interventions.index import is_old
 from ragstone.diagnosis.interventions.observations import MISSING, Observations
 from ragstone.diagnosis.interventions.placement import stood
-from ragstone.diagnosis.interventions.question import FOUND_BY_ITSELF, are_labels, fetched_of, handed_over, prompt_of
+from ragstone.diagnosis.interventions.question import (
+    FOUND_BY_ITSELF,
+    are_labels,
+    fetched_of,
+    handed_over,
+    prompt_of,
+    whole,
+)
 from ragstone.diagnosis.interventions.rows import rows_of
-from ragstone.text import find_answer
+from ragstone.metrics.rank import document_of
+from ragstone.text import estimate_tokens, find_answer, sentences
+from ragstone.text.content_words import content_words, words_in
 from ragstone.types import Passage
 
+ORDINARY = 330
+"""Tokens of a chunk of ordinary length: those of `rag(…)` and of MIRAGE."""
 _OUTCOMES: Mapping[str, str] = {"right": "right", "wrong": "wrong", "refused": "wrong"}
 _WRONG = ("wrong", "refused")
 _CUT_OFF = ("not_in_prompt", "part_in_prompt")  # why a condition is withdrawn that did not reach the prompt as a whole
@@ -33,16 +43,39 @@ def indexed(observed: Observations) -> str | None:
 
 
 def dated(observed: Observations) -> str:
-    """Whether the index has a sentence of the observed with another value, about the same."""
+    """Whether the index has a sentence of the gold with another value, about the same."""
+    return "yes" if _has_old(observed, observed.question.indexed) else "no"
+
+
+def _has_old(observed: Observations, passages: Sequence[Passage]) -> bool:
+    """Whether a passage has a sentence of the gold with another value, about the same."""
     sought = [one for item in observed.gold for one in evidence_of(item, observed.slots)]
-    return "yes" if any(is_old(item, one) for item in observed.question.indexed for one in sought) else "no"
+    return any(is_old(item, one) for item in passages for one in sought)
+
+
+def _has_other_answer(observed: Observations, answer: str, passages: Sequence[Passage]) -> bool:
+    """Whether a passage has a sentence of the gold with another value, or one of another document that states the
+    answer given and is about what the gold's is about: has half of the words of the question that stand there. Another
+    sentence, however much of the question stands around it, contradicts nothing."""
+    if _has_old(observed, passages):
+        return True
+    asked, language = content_words(observed.sample.question, observed.sample.language), observed.sample.language
+    said = content_words(answer, language) - asked
+    about = [words for item in observed.gold for one in evidence_of(item, observed.slots)
+             if (words := words_in(one.text, asked, language))]  # fmt: skip
+    own = {document_of(item.id, ()) for item in observed.gold}
+    stating = [part for item in passages if document_of(item.id, ()) not in own for part in sentences(item.text)
+               if said and 2 * len(words_in(part, said, language)) >= len(said)]  # fmt: skip
+    return any(2 * len(words_in(part, words, language)) >= len(words) for part in stating for words in about)
 
 
 def contradicted(observed: Observations) -> str | None:
     """Whether passages of the prompt that state another answer misled: without them the answer is right, and from
     them alone it is wrong; not where it is right beside them once the gold that the prompt lacked is there."""
     first = observed.first
-    if first is None or observed.outcome("as_is") not in _WRONG or not rivals(observed.question, first):
+    if first is None or observed.outcome("as_is") not in _WRONG:
+        return "no"
+    if not _has_other_answer(observed, first.answer, rivals(observed.question, first)):
         return "no"
     if (added := observed.settled("gold_added")) == "right" or (added is None and observed.can("gold_added")):
         return None if added is None else "no"
@@ -104,6 +137,11 @@ def split(observed: Observations) -> str | None:
     return "yes" if pieces(found[:1], gold, slots) and is_split(found, gold, slots) else "no"
 
 
+def large(observed: Observations) -> str:
+    """Whether a chunk of the system with the gold is so long that the answer may drown in it."""
+    return "yes" if any(estimate_tokens(chunk.text) > ORDINARY for chunk in observed.own_chunks) else "no"
+
+
 def sentence(observed: Observations) -> str | None:
     """Whether the answer is right from only the sentences with the answer."""
     outcome = observed.told("evidence_only")
@@ -142,13 +180,7 @@ def clipped(observed: Observations) -> str:
     if first is None or not shown or observed.value("prompted") != "no" or observed.value("fetched") != "yes":
         return "no"
     found = (*fetched_of(first), *handed_over(first))
-    return observed.has_gold([_whole(item, found) for item in shown])
-
-
-def _whole(shown: Passage, found: Sequence[Passage]) -> Passage:
-    """The passage that was found and of which this is the beginning, also under an id that the cut changed."""
-    begun = [item for item in found if item.id == shown.id or letters(item.text).startswith(letters(shown.text))]
-    return max((shown, *begun), key=lambda item: len(item.text))
+    return observed.has_gold([whole(item, found) for item in shown])
 
 
 def unread_end(observed: Observations) -> str | None:

@@ -21,6 +21,7 @@ from ragstone.diagnosis.interventions.question import (
     prompt_of,
     queries_of,
     rewritten_of,
+    unread_prompt,
 )
 from ragstone.diagnosis.interventions.searches import control_of
 from ragstone.responses.stages import passages_at
@@ -58,12 +59,33 @@ def fetched(observed: Observations) -> str:
 def prompted(observed: Observations) -> str:
     if fetched(observed) == MISSING or observed.first is None:
         return MISSING
+    if text := unread_prompt(observed.first):
+        return "yes" if observed.has_gold([Passage("prompt", text)]) == "yes" else MISSING
     return observed.has_gold(prompt_of(observed.first))
 
 
 def asked(observed: Observations) -> str | None:
     response = observed.response("search_asked")
     return observed.told_by("asked") if response is None else observed.has_gold(response.passages)
+
+
+def reworked(observed: Observations) -> str:
+    """Whether the system recorded that it searched for something else than the question; where it recorded no query,
+    whether it is shown to by other questions."""
+    first = observed.first
+    if first is None or (not queries_of(first) and not observed.shared.rewrites):
+        return "no"
+    return "yes" if not queries_of(first) or rewritten_of(first, observed.sample.question) else "no"
+
+
+def ignores_words(observed: Observations) -> bool | None:
+    """Whether the system finds the same with other words in the question, though its search finds the gold for the
+    question as asked, and something else with these words; None where that was not asked."""
+    first, asked = observed.first, observed.response(ASKED)
+    alone, after = observed.response("search_swapped"), observed.response("swapped")
+    if first is None or asked is None or alone is None or after is None or observed.has_gold(asked.passages) != "yes":
+        return None
+    return _is_same(first, after) and _texts(alone) != _texts(asked)
 
 
 def lowered(observed: Observations) -> str | None:
@@ -209,20 +231,31 @@ def deaf(observed: Observations) -> str | None:
     first = observed.first
     if first is None or observed.value("fetched") != "no":
         return "no"
+    if observed.value("asked") == "yes":  # the search itself sees them, so it is the system that is asked
+        ignores = ignores_words(observed)
+        names = ("search_swapped", "swapped")
+        if ignores is None and any(name not in observed.records and observed.can(name) for name in names):
+            return None
+        return "yes" if ignores and observed.shared.searches > 1 else "no"
     before, after = observed.response(ASKED), observed.response("search_swapped")
     if before is None or after is None:
         before, after = first, observed.response("swapped")
     if after is None:
         return observed.told_by("deaf", otherwise="no")
     control, found = control_of(first), observed.response("search_control")
-    if found is None and observed.can("search_control"):
+    if "search_control" not in observed.records and observed.can("search_control"):
         return None
     if control is not None and found is not None and _found(control, found.passages[:1], ()):
         return "no"  # it sees such words
-    same = _texts(before) == _texts(after) and len(distinct(after.passages)) >= _MANY
+    same = _is_same(before, after)
     others = [_texts(one) for name in (REFERENCE, "search_control") if (one := observed.response(name)) is not None]
     varies = any(one[:_MANY] != _texts(after)[:_MANY] for one in others) if others else observed.shared.searches > 1
     return "yes" if same and varies else "no"
+
+
+def _is_same(one: Response, other: Response) -> bool:
+    """Whether two searches brought the same passages in the same order, and enough of them to be no accident."""
+    return _texts(one) == _texts(other) and len(distinct(other.passages)) >= _MANY
 
 
 def _texts(response: Response) -> list[str]:
