@@ -119,18 +119,16 @@ def _sign(before: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _longest_first() -> tuple[str, ...]:
-    return tuple(sorted(spellings(), key=len, reverse=True))
+def _unit_pattern() -> re.Pattern[str]:
+    """A unit in any spelling, the longest first; one that ends in a Latin letter ends where the letters do."""
+    longest = sorted(spellings(), key=len, reverse=True)
+    words = (re.escape(word) + (r"(?![^\W\d_])" if word[-1].isascii() else "") for word in longest)
+    return re.compile(f"%|{'|'.join(words)}")
 
 
 def _first_unit(rest: str) -> str:
-    if rest.startswith("%"):
-        return "%"
-    for word in _longest_first():
-        ends = not word[-1].isascii() or not rest[len(word) : len(word) + 1].isalpha()
-        if rest.startswith(word) and ends:
-            return spellings()[word]
-    return ""
+    found = _unit_pattern().match(rest)
+    return "" if found is None else spellings().get(found[0], "%")
 
 
 def same_in_other_form(one: str, other: str) -> bool:

@@ -57,8 +57,8 @@ def find_value(value: str, text: str, *, same_unit: bool = False) -> tuple[str, 
 
 
 def missing_numbers(text: str, source: str) -> list[str]:
-    """The numbers of a text, with their units, that another states in no notation. None and one are left out: they are pronouns,
-    too."""
+    """The numbers of a text, with their units, that another states in no notation. 0 and 1 are left out: "none" and
+    "one" are pronouns, too."""
     rest = fold(text).text
     for read, same in ((_clocks, _any_shared), (_dates, _same_date)):
         known = [other for _, other in read(source)]

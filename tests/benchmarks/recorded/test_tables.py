@@ -235,6 +235,11 @@ def test_who_judged_is_told_with_what_is_known_of_it() -> None:
     assert "1 of the judge's 2 replies were read" in read
     assert "prose around it (1), extra keys (1)." in read
     assert "were read" not in notes("openai/gpt-4o-mini", step())
+    first, second = (
+        step("decompose", doubt="no claim for sentence 2", problem=problem) for problem in ("no claim", "")
+    )
+    assert "Doubted: 1 of the texts that the judge took apart" in notes("openai/gpt-4o-mini", first, second, step())
+    assert "Doubted" not in notes("openai/gpt-4o-mini", first, step("decompose"), step(doubt="a quote"))
     assert "measured" not in " ".join(tables([record("q", {"token_f1": 1.0})])["eval-scores"].notes)
 
 

@@ -15,6 +15,7 @@ VALUES = {
     "at": "answer_claims[2].supported_by", "types": ["object", "null"], "value": "'a. b'", "choices": ["one", "two"],
     "place": 3, "length": 30, "text": "'No. Well: is it missing'", "reason": "Expecting value", "key": "'k'",
     "name": "NaN", "id": 4, "count": 2, "ids": "1, 2", "quote": "'It is 5: so. Yes'", "score": 9, "low": 1, "high": 5,
+    "first": 1, "second": 2, "number": "3 days",
 }  # fmt: skip
 
 

@@ -49,7 +49,8 @@ async def verified(
     references = ((shown["reference"],),) if shown["reference"] else ()
     case = Case("c", Sample("s", shown["question"], references), {}, Query(shown["question"], language=language))
     given = tuple(Passage(f"p{place}", text) for place, text in enumerate(passages))
-    return await MatrixJudge(judge, prompts=OURS, verify=how).verify(case, Response("1.", given))
+    answer = "\n".join(shown["answer_claims"].values())
+    return await MatrixJudge(judge, prompts=OURS, verify=how).verify(case, Response(answer, given))
 
 
 @pytest.mark.parametrize(("language", "shown", "reply"), EXAMPLES["decompose"])

@@ -66,6 +66,7 @@ class ScoreTally:
     partial: int = 0  # scores of several judges without one that failed
     # What several judges scored, by metric: (sample, {judge: value}).
     by_judge: dict[str, list[tuple[str, dict[str, float]]]] = field(default_factory=dict)
+    doubts: int = 0  # decompositions that were doubted in the second reply, too
     quotes: int = 0  # that the judge gives for support
     unsupported_quotes: int = 0  # those that are in no passage
 
@@ -202,6 +203,7 @@ def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -
                 counted.add(id(step))
                 tally.replies += 1
                 tally.problems += bool(step.problem)
+                tally.doubts += bool(step.doubt) and not step.problem and step.name == "decompose"
                 tally.read_so += bool(step.coerced)
                 tally.coerced.update({name.partition(":")[0] for name in step.coerced})
                 if step.model:

@@ -262,6 +262,8 @@ class _ScoreTables:
         )
         if unsupported:
             yield self.words["unsupported_quotes"].format(unsupported=unsupported, quotes=quotes)
+        if doubts := sum(tally.doubts for tally in self.tallies.values()):
+            yield self.words["doubts"].format(n=doubts)
         if partial := sum(tally.partial for tally in self.tallies.values()):
             yield self.words["partial"].format(n=partial)
         if read_so := sum(tally.read_so for tally in self.tallies.values()):
