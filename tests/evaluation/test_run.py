@@ -70,7 +70,7 @@ def test_failures_are_named_and_exit_3(folder: Path) -> None:
     assert "2/3" in ended.out
     ended = process("run", "q.csv", "--system", "app.py:broken", "--quiet", folder=folder)
     assert ended.code == 3
-    assert "raised: ValueError: no such tenant (app.py, line 9, in broken)" in ended.err
+    assert "raised an exception: ValueError: no such tenant (app.py, line 9, in broken)" in ended.err
 
 
 def test_documents_answer_without_a_key(folder: Path) -> None:

@@ -253,7 +253,7 @@ def _chinese_rules(words: Sequence[str]) -> list[_Rule]:
         (r"(\d+)分半钟?", lambda m: f"{m[1]}.5分钟"),
         (r"(\d+)分(?![钟之贝\w])", lambda m: f"{m[1]}分钟"),
         (rf"(\d+)个半(?={unit}|月)", lambda m: f"{m[1]}.5个"),
-        (rf"(\d+)({unit})半(?!\w*(?:{unit}))", lambda m: f"{m[1]}.5{m[2]}"),
+        (rf"(\d+)({unit})半(?![价票]|\w*(?:{unit}))", lambda m: f"{m[1]}.5{m[2]}"),
         (rf"半(?=个?(?:{unit}|月))", lambda m: "0.5"),
         (rf"(\d+)米{digit}(?![\d\w])", lambda m: f"{m[1]}.{_DIGITS.get(m[2], m[2])}米"),
         (r"(\d\s?)(华氏|摄氏)(?!度)", lambda m: f"{m[1]}{m[2]}度"),

@@ -32,7 +32,7 @@ _NO_CLAIM = re.compile(
     r"here (?:is|are)|"
     r"please (?:let|feel|note|consult|contact|check|ask|see)|if you (?:have|need|want|would)\b|"
     r".*\b(?:may vary|worth (?:checking|confirming)|(?:medical|legal|financial) advice)\b)"
-    r"|(?:您好|你好|好的|当然|祝|希望|感谢|谢谢|欢迎|如需|如果?(?:您|你)?还?有|如果还|请(?:注意|放心|随时|咨询)|建议(?:您|你)|具体(?:还是)?[要以])"
+    r"|(?:您好|你好|好的|当然|祝|希望|感谢|谢谢|欢迎|如需|如果?(?:您|你)?(?:还|有|能|可以|需|想)|请(?:注意|放心|随时|咨询)|建议(?:您|你)|具体(?:还是)?[要以])"
     r"|.*(?:仅供参考|不能代替)"
     r"|#.*|\*\*[^*]*\*\*[:：]?$"
 )
