@@ -163,18 +163,26 @@ def answers_of(path: Path) -> dict[str, str]:
         return {record.case.id: record.response.answer for record in run.records() if record.response is not None}
 
 
-@pytest.mark.parametrize("model", [{}], indirect=True)
+def losing(shown: Mapping[str, Any], reply: Any) -> Any:
+    """A reader that finds no even height, so that further rounds are needed."""
+    even = any(f"{digit} metres" in text for digit in "02468" for text in shown["passages"].values())
+    return {"answer": "", "found": False} if even else reply
+
+
+@pytest.mark.parametrize("model", [{"read": losing}], indirect=True)
 def test_build_questions_killed_in_each_pass_asks_nothing_twice(
     model: tuple[CountingModel, str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
-    for passage in documents(8):
+    for passage in documents(16):
         (folder / f"{passage.meta['document']}.md").write_text(f"# {passage.title}\n\n{passage.text}", "utf-8")
     killed_and_whole(
         model, tmp_path, ("questions", folder, "--size", 4, "--type", "single=1"),
         ["facts", "question", "elsewhere", "gold", "closed_book", "without_evidence", "paraphrase", "paraphrased"],
     )  # fmt: skip
+    rejected = (tmp_path / "whole" / "rejected.jsonl").read_text("utf-8")
+    assert rejected.count('"not_answerable_from_gold"') > 3  # more than the first round can lose: 4 of 7
 
 
 @pytest.mark.parametrize("model", [{"read": CHINESE.knowing}], indirect=True)

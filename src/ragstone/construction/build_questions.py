@@ -13,7 +13,7 @@ from ragstone.construction.benchmarks import ConstructionPlugin
 from ragstone.construction.builders.pipeline import PassYield, Pipeline, Rejected, State
 from ragstone.construction.builders.questions.boilerplate import Cleaned, drop_boilerplate
 from ragstone.construction.builders.questions.items import Draft, Fact, group_of
-from ragstone.construction.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.construction.builders.questions.pipeline import QuestionSettings, most_drafts, questions_pipeline
 from ragstone.construction.builders.questions.places import with_headings
 from ragstone.construction.builders.steps import Role, content_id
 from ragstone.construction.built_files import CORPUS, QUESTIONS, chunk_row, question_row, write_rows
@@ -213,7 +213,10 @@ def _warnings(plan: QuestionBuild, done: Constructed) -> tuple[str, ...]:
         found.append(texts["stale"].format(count=len(plan.earlier.stale)))
     got, wanted = len(done.state.items), plan.settings.size
     if got < wanted:
-        found.append(texts["fewer"].format(got=got, wanted=wanted))
+        yields = {one.name: one for one in done.state.yields}
+        sample, drafts = yields["sample"], yields["select"].kept
+        read_all = sample.kept == sample.entered and drafts < most_drafts(wanted)
+        found.append(texts["fewer" if read_all else "tried"].format(got=got, wanted=wanted, drafts=drafts))
     return tuple(found)
 
 

@@ -47,9 +47,10 @@ async def construct(
     retriever: str = "bm25",
     how: RunOptions = DEFAULTS,
 ) -> Constructed:
-    """Runs all passes. What the run file has is not asked again, so the same command resumes, and a larger size
-    extends. `before`: the state of an earlier part of the construction, whose yields and rejections go on. `searcher`:
-    the search engine of passes that need one. Raises UsageError, RunMismatch and the errors of opening models."""
+    """Runs all passes, in rounds while there is `more`. What the run file has is not asked again, so the same command
+    resumes, a later round asks only what is new, and a larger size extends. `before`: the state of an earlier part of
+    the construction, whose yields and rejections go on. `searcher`: the search engine of passes that need one. Raises
+    UsageError, RunMismatch and the errors of opening models."""
     check_retriever(retriever)
     most = how.at_once(list(models.values()))
     shell, options = how.shell, how.calling(most)
@@ -57,7 +58,7 @@ async def construct(
     settings = {"construction": pipeline.name, **pipeline.settings}
     path = how.path(lambda: default_name(f"build-{pipeline.name}", settings))
     before = before or State()
-    state, outcome = State(tuple(pipeline.start), before.rejected, before.yields), Outcome()
+    states, outcome = [State(tuple(pipeline.start), before.rejected, before.yields)], Outcome()
     async with AsyncExitStack() as stack:
         stack.enter_context(shell.staying())
         opened: dict[Any, BuildingModel] = {}
@@ -65,7 +66,8 @@ async def construct(
             if id(model) not in opened and model not in opened:
                 opened[model] = await stack.enter_async_context(BuildingTarget(model, pipeline.steps).open(options))
         search = CorpusSearch(pipeline.corpus, retriever, options, stack)
-        for one in pipeline.passes:
+        while len(states) <= len(pipeline.passes):
+            one, state = pipeline.passes[len(states) - 1], states[-1]
             replies: dict[tuple[str, int], Reply] = {}
             tasks = list(one.tasks(state.items)) if one.step is not None else []
             if one.step is not None and tasks:
@@ -82,8 +84,10 @@ async def construct(
                 replies = {key: known[case_id] for key, case_id in cases.items() if case_id in known}
                 if len(replies) < len(cases):
                     return Constructed(path, outcome, state, complete=False)
-            state = await advance(state, one, replies, search)
-    return Constructed(path, outcome, state, complete=True)
+            states.append(await advance(state, one, replies, search))
+            if len(states) > len(pipeline.passes) and (larger := pipeline.more(states[-1])) is not None:
+                states, pipeline = states[: pipeline.shared(larger) + 1], larger
+    return Constructed(path, outcome, states[-1], complete=True)
 
 
 def replies_of(path: Path, system: str, one: Pass) -> dict[str, Reply]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,8 @@ async def expected(
 
 @dataclass(frozen=True)
 class _Reached:
-    """The state before a pass. `most`: the most items that can be left; `known`: these are the items of the run."""
+    """The state before a pass. `most`: the most items that can be left, those of later rounds among them; `known`:
+    these are the items of the run, in this round."""
 
     state: State
     most: int
@@ -76,18 +77,37 @@ class _Walk:
 
     async def through(self, pipeline: Pipeline, reached: _Reached, stack: AsyncExitStack) -> None:
         search = CorpusSearch(pipeline.corpus, "bm25", ModelOptions(), stack)
-        for one in pipeline.passes:
-            replies: dict[tuple[str, int], Reply] = {}
-            missing = 0
-            if one.step is not None:
-                replies, missing = await self._asked(one, reached)
-            state = await advance(reached.state, one, replies, search)
-            known = reached.known and not missing
-            most = len(state.items) if known else max(one.most(reached.most), len(state.items))
-            reached = _Reached(state, most, known)
-        for later in pipeline.then(reached.state.items):
-            start = _Reached(State(tuple(later.start)), reached.most, reached.known)
+        trail: list[_Reached] = [reached]
+        least: dict[str, Usage] | None = None
+        while True:
+            for one in pipeline.passes[len(trail) - 1 :]:
+                trail.append(await self._after(one, trail[-1], search))
+            if least is not None:  # the replies of `local/template` led to this round
+                self.passes |= {name: replace(self.passes[name], least=usage) for name, usage in least.items()}
+            elif not trail[-1].known:
+                least = {one.name: self.passes[one.name].least for one in pipeline.passes if one.step is not None}
+            larger = pipeline.more(trail[-1].state)
+            if larger is None:
+                break
+            trail, pipeline = trail[: pipeline.shared(larger) + 1], larger
+        if trail[-1].known:  # nothing is missing
+            asked = [one.name for one in pipeline.passes if one.step is not None]
+            self.passes |= {name: replace(self.passes[name], most=self.passes[name].likely) for name in asked}
+        for later in pipeline.then(trail[-1].state.items):
+            start = _Reached(State(tuple(later.start)), trail[-1].most, trail[-1].known)
             await self.through(later, start, stack)
+
+    async def _after(self, one: Pass, reached: _Reached, search: CorpusSearch) -> _Reached:
+        """The state after a pass, whose amounts are noted."""
+        replies: dict[tuple[str, int], Reply] = {}
+        missing = 0
+        if one.step is not None:
+            replies, missing = await self._asked(one, reached)
+        state = await advance(reached.state, one, replies, search)
+        known = reached.known and not missing
+        exact = known and not one.grows and reached.most == len(reached.state.items)
+        most = len(state.items) if exact else max(one.most(reached.most), len(state.items))
+        return _Reached(state, most, known)
 
     async def _asked(self, one: Pass, reached: _Reached) -> tuple[dict[tuple[str, int], Reply], int]:
         """The replies to a pass, and how many of them the run file does not have, whose amounts are noted."""
@@ -104,9 +124,10 @@ class _Walk:
             response = await system.answer(case.query)
             replies[key] = reply_of(response, one.step.kind)
             likely += _usage(case, response.answer) if one.role != "searcher" else Usage(requests=1)
-        least, most = likely, likely
-        if not reached.known:
-            least, most = Usage(), self._most(one, likely, reached.most, len(replies))
+        least = likely if reached.known else Usage()
+        most = likely
+        if not reached.known or reached.most > len(reached.state.items):
+            most = self._most(one, likely, reached.most, len(replies))
         self.passes[one.name] = Amounts(one.role, least, likely, most)
         return replies, likely.requests
 

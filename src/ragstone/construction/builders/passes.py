@@ -75,6 +75,7 @@ class BasePass:
     """Base of a pass with one task for an item, which keeps no more items than it is given."""
 
     each: ClassVar[int] = 1
+    grows: ClassVar[bool] = False
     step: ClassVar[Step | None]
     role: ClassVar[Role] = "checker"
 

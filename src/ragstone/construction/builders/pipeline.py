@@ -5,6 +5,7 @@ items alone, so a construction that is started again comes to the same tasks and
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -39,7 +40,7 @@ def rejected(item: Any, at: str, reason: str, detail: str = "") -> Rejected:
 
 def _named(value: Any) -> Any:
     """The value with the id of a chunk in place of the chunk."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_named(item) for item in value]
     if not isinstance(value, dict):
         return value
@@ -70,7 +71,7 @@ class Search(Protocol):
 class Pass(Protocol):
     """A pass by its name. `step` None: it asks nobody. `tasks` yields what is asked about the items; `finish` returns
     the items that are kept, which may be of another kind, and those that are not. At most: `each` tasks for an item,
-    and `most(n)` items kept of n."""
+    and `most(n)` items kept of n. `grows`: a later round may keep more of the same items."""
 
     @property
     def name(self) -> str: ...
@@ -80,6 +81,8 @@ class Pass(Protocol):
     def role(self) -> Role: ...
     @property
     def each(self) -> int: ...
+    @property
+    def grows(self) -> bool: ...
     def tasks(self, items: Sequence[Any], /) -> Iterator[Task]: ...
     def most(self, entered: int, /) -> int: ...
     async def finish(self, items: Sequence[Any], replies: Replies, search: Search, /) -> Kept: ...
@@ -97,7 +100,8 @@ class State:
 @dataclass(frozen=True)
 class Pipeline:
     """A construction: its name, the settings that must be equal to resume it, its passes, the items it starts with, and
-    the corpus that is searched. `then`: the constructions that start with the items that are left."""
+    the corpus that is searched. `then`: the constructions that start with the items that are left. `more`: given the
+    state at the end, the same construction with more items, those of this one first; None: there is none."""
 
     name: str
     settings: Mapping[str, JSON]
@@ -105,12 +109,17 @@ class Pipeline:
     start: Sequence[Any] = ()
     corpus: Sequence[Passage] = ()
     then: Callable[[Sequence[Any]], Sequence["Pipeline"]] = lambda _: ()
+    more: Callable[[State], "Pipeline | None"] = lambda _: None
 
     @property
     def steps(self) -> dict[str, Step]:
         """The steps of all passes by name, those of the constructions that follow among them."""
         own = {pass_.step.name: pass_.step for pass_ in self.passes if pass_.step is not None}
         return own | {name: step for later in self.then(()) for name, step in later.steps.items()}
+
+    def shared(self, larger: "Pipeline") -> int:
+        """How many passes both begin with: these are not done again."""
+        return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.passes, larger.passes, strict=False)))
 
 
 async def advance(state: State, pass_: Pass, replies: Replies, search: Search) -> State:

@@ -1,6 +1,7 @@
 """The gates that a question has to pass: each asks a checker and keeps what it can answer, or cannot, as it should."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -153,6 +154,7 @@ class EvidenceNeeded(EachPass):
     """Without the evidence of any fact that it needs a question must not be answered: else it asks for something that
     stands elsewhere, can be guessed, or needs fewer facts than it was made of."""
 
+    each = 2  # no type has more facts
     name = "without_evidence"
     step = READ
 
@@ -207,7 +209,8 @@ class Unambiguous(EachPass):
 
 @dataclass(frozen=True)
 class Accept(LocalPass):
-    """`size` of the drafts: of each type its share, then any, where a type yielded too few; the others are surplus."""
+    """`size` of the drafts: of each type its share, those of new documents first, then any, where a type or the
+    documents yielded too few; the others are surplus."""
 
     size: int
     shares: Mapping[str, float]
@@ -218,14 +221,24 @@ class Accept(LocalPass):
         return min(self.size, entered)
 
     async def finish(self, items: Sequence[Draft], replies: Replies, search: Search, /) -> Kept:
-        accepted: dict[str, Draft] = {}
-        for name, share in self.shares.items():
-            same = [draft for draft in items if draft.type == name]
-            accepted |= {draft.id: draft for draft in same[: round(share * self.size)]}
-        for draft in items:
-            if len(accepted) >= self.size:
-                break
-            accepted.setdefault(draft.id, draft)
-        kept = list(accepted.values())[: self.size]
-        ids = {draft.id for draft in kept}
-        return kept, [rejected(draft, self.name, "surplus") for draft in items if draft.id not in ids]
+        accepted, types, documents = set[str](), Counter[str](), set[str]()
+
+        def take(wanted: Callable[[Draft], bool]) -> None:
+            for draft in items:
+                if len(accepted) < self.size and draft.id not in accepted and wanted(draft):
+                    accepted.add(draft.id)
+                    types[draft.type] += 1
+                    documents.update(fact.document for fact in draft.facts)
+
+        def lacking(draft: Draft) -> bool:
+            return types[draft.type] < round(self.shares[draft.type] * self.size)
+
+        def new(draft: Draft) -> bool:
+            return any(fact.document not in documents for fact in draft.facts)
+
+        take(lambda draft: new(draft) and lacking(draft))
+        take(new)
+        take(lacking)
+        take(lambda _: True)
+        kept = [draft for draft in items if draft.id in accepted]
+        return kept, [rejected(draft, self.name, "surplus") for draft in items if draft.id not in accepted]

@@ -1,50 +1,78 @@
-"""Which facts questions are asked of: for each type as many groups of facts as its share, drawn by the seed.
+"""Which facts questions are asked of: turn by turn of the sampled chunks one draft, of the type that lacks most.
 
-The draw is an order of all candidates that does not depend on how many are wanted, so a larger set begins with the
-smaller one, and a changed document changes only the drafts with its facts."""
+The draw goes on where a smaller one ended, so a larger set begins with the smaller one, and a changed document changes
+the drafts with its facts."""
 
-import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, pairwise
+from itertools import pairwise
+from typing import ClassVar
 
 from ragstone.construction.builders.passes import LocalPass
 from ragstone.construction.builders.pipeline import Kept, Replies, Search
 from ragstone.construction.builders.questions.items import Draft, Fact, QuestionType, question_types, same_answer
+from ragstone.construction.builders.questions.sample import TURN
 from ragstone.construction.builders.steps import content_id
 
 STYLES = ("plain", "search", "long", "typos")
 """How a question is phrased: as a sentence, as words for a search box, long-winded, or with typing errors."""
 
-_MOST_PAIRS = 50  # of one key, such as an attribute that every document has
+_MOST_PAIRS = 10  # of one fact with earlier ones of the same key, such as an attribute that every document has
+
+_Group = tuple[str, tuple[Fact, ...]]  # the id of its draft, and its facts
 
 
 @dataclass(frozen=True)
 class SelectFacts(LocalPass):
-    """Makes the drafts: `count` of them over all types, before any is rejected."""
+    """Makes at most `count` drafts, before any is rejected: one of each turn, and if `again` (all chunks were read),
+    more of each. `limit`: of the whole construction."""
 
     count: int
+    limit: int
     shares: Mapping[str, float]
     styles: Sequence[str] = ("plain",)
     personas: Sequence[str] = ("",)
     seed: int = 0
+    again: bool = False
+    grows: ClassVar[bool] = True
     name: str = "select"
 
     def most(self, entered: int, /) -> int:
-        """The drafts that are wanted: a few facts make many groups."""
-        return sum(math.ceil(self.count * share) for share in self.shares.values())
+        """All drafts: a few facts make many groups."""
+        return self.limit
 
     async def finish(self, items: Sequence[Fact], replies: Replies, search: Search, /) -> Kept:
-        drafts: list[Draft] = []
-        for name, share in self.shares.items():
-            groups = {tuple(fact.id for fact in group): group for group in _groups(items, question_types()[name])}
-            order = sorted(groups, key=lambda ids: content_id(str(self.seed), name, *ids))
-            drafts += (self._draft(name, groups[ids]) for ids in order[: math.ceil(self.count * share)])
+        """The drafts in the order of their turns."""
+        turns, drafts = self._turns(items), list[Draft]()
+        drawn, used = Counter[str](), Counter[str]()
+        while len(drafts) < self.count:
+            before = len(drafts)
+            for groups in turns:
+                types = [name for name in self.shares if groups[name]]
+                if not types or len(drafts) >= self.count:
+                    continue
+                name = min(types, key=lambda name: (2 * drawn[name] + 1) / self.shares[name])  # Sainte-Laguë
+                chosen = min(groups[name], key=lambda group: (min(used[fact.document] for fact in group[1]), group[0]))
+                groups[name].remove(chosen)
+                drawn[name] += 1
+                used.update({fact.document for fact in chosen[1]})
+                drafts.append(self._draft(name, *chosen))
+            if len(drafts) == before or not self.again:
+                break
         return drafts, []
 
-    def _draft(self, name: str, group: tuple[Fact, ...]) -> Draft:
-        draft_id = content_id(str(self.seed), name, *(fact.id for fact in group))
+    def _turns(self, facts: Sequence[Fact]) -> list[dict[str, list[_Group]]]:
+        """Of each turn, by type, the groups that its chunks complete."""
+        turns: dict[int, dict[str, list[_Group]]] = defaultdict(lambda: defaultdict(list))
+        for name in self.shares:
+            groups = {tuple(fact.id for fact in group): group for group in _groups(facts, question_types()[name])}
+            for ids, group in groups.items():
+                turn = max(int(fact.chunk.meta.get(TURN, 0)) for fact in group)
+                turns[turn][name].append((content_id(str(self.seed), name, *ids), group))
+        return [turns[turn] for turn in sorted(turns)]
+
+    def _draft(self, name: str, draft_id: str, group: tuple[Fact, ...]) -> Draft:
         number = int(draft_id, 16)
         style, persona = self.styles[number % len(self.styles)], self.personas[number // 7 % len(self.personas)]
         gold = tuple({fact.chunk.id: fact.chunk for fact in group}.values())
@@ -90,9 +118,10 @@ def _same_attribute(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
 
 
 def _versions(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
-    """Pairs of the same property at two times, with two values."""
+    """Pairs of the same property at two times, with two values; the second one says its time."""
     for group in _by(facts, _property).values():
-        yield from (pair for pair in _pairs(group) if pair[1].time and pair[0].time != pair[1].time and _differ(pair))
+        pairs = (pair if pair[1].time else pair[::-1] for pair in _pairs(group))
+        yield from (pair for pair in pairs if pair[0].time != pair[1].time and _differ(pair))
 
 
 def _conflicts(facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
@@ -123,8 +152,9 @@ def _by(facts: Iterable[Fact], key: Callable[[Fact], tuple[str, ...]]) -> dict[t
 
 
 def _pairs(group: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
-    pairs = (pair for pair in combinations(group, 2) if pair[0].language == pair[1].language)
-    return islice(pairs, _MOST_PAIRS)
+    for place, later in enumerate(group):
+        earlier = group[max(0, place - _MOST_PAIRS) : place]
+        yield from ((fact, later) for fact in earlier if fact.language == later.language)
 
 
 def _differ(pair: Sequence[Fact]) -> bool:
