@@ -258,7 +258,7 @@ def test_a_gate_on_a_run_without_scores_says_so() -> None:
     with pytest.raises(UsageError) as caught:
         check_gates(MemoryRun([record("q", {})]), [Gate("mrr", 0.5)])
     assert str(caught.value) == "The run has no scores of 'mrr', which has a gate: it has no scores at all."
-    assert told(str(caught.value), "zh") == "运行中没有“mrr”的得分，却为它设了门槛：这次运行没有任何得分。"
+    assert told(str(caught.value), "zh") == "运行中没有“mrr”的得分，却为它设了门禁：这次运行没有任何得分。"
 
 
 @pytest.mark.parametrize(
