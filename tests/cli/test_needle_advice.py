@@ -17,6 +17,17 @@ def ask(question, contexts):
 """
 
 
+def test_answered_controls_come_before_harder_needles(ragstone: Callable[..., Told]) -> None:
+    Path("reader.py").write_text(SYSTEM.replace("LIMIT", "90_000").replace("I do not know.", "It is 12345."))
+    ended = ragstone(
+        "bench", "niah", "--system", "reader.py:ask", "--lengths", "500:1000:2", "--depths", "0:100:3", "--run", "n.run"
+    )
+    text = " ".join(line.strip() for line in ended.out.splitlines())
+    assert "2 of 2 controls without a needle were answered" in text
+    assert "tell the model to refuse where the context lacks the answer" in text
+    assert "Nothing was missed" not in text
+
+
 @pytest.mark.parametrize(
     ("limit", "language", "said", "unsaid"),
     [

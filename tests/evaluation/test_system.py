@@ -118,7 +118,9 @@ def test_interventions_of_ours_work_in_both_languages(folder: Path) -> None:
 def test_a_failure_is_shown_with_its_line_and_exit_3(folder: Path) -> None:
     ended = process("system", "check", "app.py:broken", folder=folder)
     assert ended.code == 3
-    assert ended.out.count("Error:    raised an exception: ValueError: no such tenant (app.py, line 10, in broken)") == 2
+    assert (
+        ended.out.count("Error:    raised an exception: ValueError: no such tenant (app.py, line 10, in broken)") == 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -104,29 +104,42 @@ DENIED = [
 
 
 @pytest.mark.parametrize(
+    ("alias", "answer", "status"),
+    [
+        ("Bicycle", "A few bicycles may be left there.", "unsure"),
+        ("bicycle", "Bicycles may be left there.", "unsure"),
+        ("berry", "Berries are served.", "unsure"),
+        ("berries", "One berry is served.", "unsure"),
+        ("box", "Boxes are stored below.", "unsure"),
+        ("boxes", "The box is stored below.", "unsure"),
+        ("dogs", "Only a dog is allowed.", "unsure"),
+        ("custom", "They pay customs duty.", "unsure"),
+        ("bicycle", "It is not bicycles but cars.", "scored"),
+        ("ten", "There are tens of thousands.", "scored"),
+        ("Robert", "Roberts decides.", "scored"),
+        ("his", "Hi, they said.", "scored"),
+    ],
+)
+def test_a_word_in_its_other_number_may_be_the_reference(alias: str, answer: str, status: str) -> None:
+    found = asked("q", answer, alias)
+    assert (found.status, found.value) == (status, 0.0 if status == "scored" else None)
+    assert (
+        AnswerMatch(strict=True).score(Case("a", Sample("s", "q", ((alias,),)), {}, Query("q")), Response(answer)).value
+        == 0.0
+    )
+
+
+@pytest.mark.parametrize(
     ("alias", "answer", "value"),
     [
         ("Wednesday", "The museum is closed on Wednesdays.", 1.0),
         ("Wednesdays", "It is closed every Wednesday.", 1.0),
-        ("Bicycle", "A few bicycles may be left there.", 1.0),
-        ("bicycle", "Bicycles may be left there.", 1.0),
-        ("berry", "Berries are served.", 1.0),
-        ("berries", "One berry is served.", 1.0),
-        ("box", "Boxes are stored below.", 1.0),
-        ("boxes", "The box is stored below.", 1.0),
-        ("dogs", "Only a dog is allowed.", 1.0),
-        ("bicycle", "It is not bicycles but cars.", 0.0),
-        ("Robert", "Roberts decides.", 0.0),
-        ("Roberts", "Robert decides.", 0.0),
-        ("new", "They brought news.", 0.0),
-        ("cars", "They keep a card.", 0.0),
-        ("his", "Hi, they said.", 0.0),
+        ("Wednesday", "It is closed on Thursdays.", 0.0),
+        ("Wednesday", "It is not closed on Wednesdays.", 0.0),
     ],
 )
-def test_a_noun_in_singular_or_plural_is_stated(alias: str, answer: str, value: float) -> None:
-    assert (
-        AnswerMatch(strict=True).score(Case("a", Sample("s", "q", ((alias,),)), {}, Query("q")), Response(answer))
-    ).value == value
+def test_a_weekday_is_stated_by_its_plural(alias: str, answer: str, value: float) -> None:
+    assert asked("q", answer, alias).value == value
 
 
 @pytest.mark.parametrize(("alias", "answer"), STATED)

@@ -1,6 +1,7 @@
 """`trend`: runs over time, or the periods of one run, and their tables and charts."""
 
 import contextlib
+import filecmp
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,16 +155,25 @@ def trend(
 
 
 def _distinct(paths: Sequence[str | Path], *, by: str) -> list[Path]:
-    """The paths, each file once. UsageError if there is none, or, unless `by` splits it,
+    """The paths, each run once: a copy of one is no other run. UsageError if there is none, or, unless `by` splits it,
     only one of several names."""
-    found: dict[Path, Path] = {}
+    found: list[Path] = []
     for path in map(Path, paths):
-        found.setdefault(path.resolve(), path)
+        if not any(_same_file(path, other) for other in found):
+            found.append(path)
     if len(found) == 1 < len(paths) and not by:
         raise UsageError(f"{paths[0]} is named {len(paths)} times. Name at least two different runs.")
     if not found:
         raise UsageError("A trend needs at least two runs: none was given.")
-    return [*found.values()]
+    return found
+
+
+def _same_file(path: Path, other: Path) -> bool:
+    if path.resolve() == other.resolve():
+        return True
+    with contextlib.suppress(OSError):  # what cannot be read is told where it is opened
+        return path.samefile(other) or filecmp.cmp(path, other, shallow=False)
+    return False
 
 
 def trend_tables(trend: Trend, language: str) -> list[Table]:

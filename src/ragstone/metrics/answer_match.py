@@ -81,11 +81,11 @@ class AnswerMatch:
     """`answer_match`: 1.0 if the answer states an alias of every reference slot, else 0.0, or unsure.
 
     Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it, or in
-    a cell or after a label that says the rest of it, or as an English noun in its other number ("on Wednesdays"); a
-    refusal states nothing (a gap in the documents that is not of what was asked is none), and a denied mention does not
-    count unless the alias is stated elsewhere too. Where only phrases and sentences are missing, and the answer has
-    words of them and no other quantities in their place, it may say the same in other words: unsure, without a value.
-    `strict` counts these as 0, as the benchmarks do.
+    a cell or after a label that says the rest of it; a refusal states nothing (a gap in the documents that is not of
+    what was asked is none), and a denied mention does not count unless the alias is stated elsewhere too. Where only
+    phrases and sentences are missing, and the answer has words of them and no other quantities in their place, or a
+    word in its other number (bicycles), it may say the same: unsure, without a value. `strict` counts these as 0, as
+    the benchmarks do.
     Range: 0 or 1, higher is better.
     Needs: the answer, the reference.
     Evidence: {"slots": [[{"alias", "start", "end"}, …], …]}, for each slot the counted mentions, each stretch of the
@@ -156,7 +156,8 @@ class AnswerMatch:
         """Whether only slots are missing of which the answer may say each alias in other words."""
         missing = [slot for slot, counted in zip(slots, found, strict=True) if not counted]
         return bool(missing) and all(
-            may_paraphrase(alias, question, answer) and not (_elsewhere(alias, answer) or opposed(alias, answer))
+            _in_other_number(alias, answer)
+            or (may_paraphrase(alias, question, answer) and not (_elsewhere(alias, answer) or opposed(alias, answer)))
             for slot in missing for alias in slot if alias.strip()
         )  # fmt: skip
 
@@ -169,23 +170,30 @@ def _mentions(alias: str, answer: str, question: str) -> list[tuple[int, int]]:
     found = {span for spelling in spellings for span in find_answer(spelling, answer)}
     return (
         sorted(found)
-        or _in_other_number(alias, answer)
+        or _on_weekdays(alias, answer)
         or labelled_values(alias, answer, question)
         or _without_case_word(alias, answer)
         or ([] if _other_case_word(alias, answer) else _in_other_words(alias, answer, question))
     )
 
 
-def _in_other_number(alias: str, answer: str) -> list[tuple[int, int]]:
-    """Where an answer states a noun of one word in the plural for the singular, or the other way round: on Wednesdays,
-    a bicycle. A capital in both may be a name's: Roberts is not Robert."""
+def _on_weekdays(alias: str, answer: str) -> list[tuple[int, int]]:
+    """Where an answer states a weekday in its other number: on Wednesdays."""
+    day = alias.strip().lower().removesuffix("s")
+    return find_answer(day if alias.strip().lower() != day else f"{day}s", answer) if day in _WEEKDAYS else []
+
+
+def _in_other_number(alias: str, answer: str) -> bool:
+    """Whether an answer may state a word in the plural for the singular, or the other way round: bicycle, bicycles. It
+    may be another word, too: custom and customs. A capital in both may be a name's: Roberts is not Robert."""
     noun = alias.strip()
-    if len(noun) < _SHORTEST_NOUN or not (noun.isascii() and noun.isalpha()) or noun.lower() in ("new", "news"):
-        return []
+    if len(noun) < _SHORTEST_NOUN or not (noun.isascii() and noun.isalpha()) or not fold(noun).text.isalpha():
+        return False
     forms = (form for form in _other_numbers(noun) if len(form) >= _SHORTEST_NOUN)
-    found = {span for form in forms for span in find_answer(form, answer)}
-    common = noun.islower() or noun.lower().removesuffix("s") in _WEEKDAYS
-    return sorted((start, end) for start, end in found if common or answer[start:end].islower())
+    found = (span for form in forms for span in find_answer(form, answer))
+    return any(
+        (noun.islower() or answer[start:end].islower()) and not is_denied(answer, start, end) for start, end in found
+    )
 
 
 def _other_numbers(noun: str) -> Iterator[str]:

@@ -30,8 +30,8 @@ def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
 
 
 def _actions(by_system: Mapping[str, Mapping[NeedleKey, NeedleTally]], words: Mapping[str, str]) -> Iterator[Action]:
-    """What to do about a map that ends before its longest contexts, or one without any miss: its causes say nothing of
-    length."""
+    """What to do about a map that ends before its longest contexts, or one without any error: its causes say nothing
+    of length."""
     for system, groups in by_system.items():
         for key, group in groups.items():
             lengths, found = group.main.lengths, effective(group.main, ruler_bar())
@@ -41,7 +41,7 @@ def _actions(by_system: Mapping[str, Mapping[NeedleKey, NeedleTally]], words: Ma
             if found.reached and found.high is not None:
                 text = words["shorten"].format(length=name_of_length(found.reached), above=name_of_length(found.high))
                 yield Action(place + text, cause=(system, *_LENGTH_CAUSES))
-            elif found.ends and group.main.mean().value == 1.0:
+            elif found.ends and group.main.mean().value == 1.0 and all(map(all, group.refused.values.values())):
                 yield Action(place + words["go_on"].format(length=name_of_length(lengths[-1])))
 
 
