@@ -1,5 +1,6 @@
 """Things are found by name, and a name that is wrong gets the nearest right one."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import pytest
 from tests.cli.tools import ROOT, process
 
 from ragstone.capabilities import brought
+from ragstone.error_text import told
 from ragstone.errors import UnknownName, UsageError
 from ragstone.registry import Registry
+from ragstone.report.section import SECTIONS
 
 
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, **modules: str) -> str:
@@ -113,6 +116,27 @@ def test_what_cannot_be_called_is_no_plugin_where_a_function_is_needed(
     assert callable(registry.get("uncallable:function"))
 
 
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("order, title, body = 'x', {'en': 'X'}, print", "its 'order' is not a number"),
+        ("order, title, body = 1, None, print", "its 'title' is not a mapping"),
+        ("order, title, body = 1, {'en': 'X'}, 3", "its 'body' is not a function"),
+        ("title, body = {'en': 'X'}, print", "it has no 'order'"),
+    ],
+)
+def test_a_plugin_with_parts_of_other_kinds_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, problem: str
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "zq_section", raising=False)
+    (tmp_path / "zq_section.py").write_text(f"class thing:\n    folded, question = False, None\n    {code}\n")
+    with pytest.raises(UsageError) as caught:
+        SECTIONS.get("zq_section:thing")
+    assert str(caught.value) == f"zq_section:thing is not a report section: {problem}."
+    assert not re.search("[a-z]{3}", re.sub("zq_section:thing|“\\w+”", "", told(str(caught.value), "zh")))
+
+
 RAG = "rag(retriever=bm25,model=local/extractive)"
 
 
@@ -157,12 +181,36 @@ def test_commands_go_on_without_the_broken_plugins_of_a_package(
         (("run", "rows.csv", "--corpus", "docs", "--system", RAG, "--quiet"), {metric, benchmark, retriever}),
         (("doctor",), {provider}),
     ):  # fmt: skip
-        told = process(*words, folder=tmp_path, **more)
-        assert told.code == 0, (words, told.err)
-        lines = [line for line in told.err.splitlines() if "zq_theirs" in line]
-        assert all(line.startswith("ragstone: ") and line.endswith(advice) for line in lines), told.err
+        ended = process(*words, folder=tmp_path, **more)
+        assert ended.code == 0, (words, ended.err)
+        lines = [line for line in ended.err.splitlines() if "zq_theirs" in line]
+        assert all(line.startswith("ragstone: ") and line.endswith(advice) for line in lines), ended.err
         uncalled = {metric, retriever} if callable_too else set()
         begins = {f"ragstone: {warning.format(kind)}" for kind in expected - uncalled}
-        assert len(lines) == len(begins), (words, told.err)
-        assert all(any(line.startswith(begin) for line in lines) for begin in begins), (words, told.err)
+        assert len(lines) == len(begins), (words, ended.err)
+        assert all(any(line.startswith(begin) for line in lines) for begin in begins), (words, ended.err)
     assert process("run", "rows.csv", "--system", "zz", folder=tmp_path, **more).code == 2
+
+
+@pytest.mark.slow
+def test_a_thing_that_has_every_part_of_another_kind_costs_its_own_name_only(tmp_path: Path) -> None:
+    (tmp_path / "zq_any.py").write_text(
+        "class Any:\n    order = 'x'\n    def __getattr__(self, name):\n"
+        "        if name.startswith('__'):\n            raise AttributeError(name)\n        return 3\nthing = Any()\n"
+    )
+    info = tmp_path / "zq_any-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: zq-any\nVersion: 1.0\n")
+    kinds = ("metrics", "benchmarks", "report_sections", "retrievers")
+    (info / "entry_points.txt").write_text("".join(f"[ragstone.{kind}]\nzz = zq_any:thing\n" for kind in kinds))
+    (tmp_path / "rows.csv").write_text("question,answer,reference\nWhat?,5 m,5 m\n")
+    more = {"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
+    for words, warned in (
+        (("eval", "rows.csv", "--metrics", "answer_match", "--run", "a.run", "--quiet"), "metric"),
+        (("report", "a.run", "-o", "a.html"), "report section"),
+        (("metrics",), "metric"),
+        (("bench", "--help"), "benchmark"),
+    ):
+        ended = process(*words, folder=tmp_path, **more)
+        assert ended.code == 0, (words, ended.err)
+        assert f"The {warned} 'zz' of zq-any cannot be loaded" in ended.err, (words, ended.err)

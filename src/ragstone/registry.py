@@ -12,7 +12,7 @@ import importlib.util
 import logging
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
@@ -107,8 +107,9 @@ class Registry(Generic[T]):
 
     `package` is scanned for modules with a `PLUGINS` mapping, and so is the `part` of each capability (`brought`);
     `group` is the entry-point group (`ragstone.metrics`).
-    `needs`: the attributes of a plug-in; of those written `this|that` it has at least one. A plug-in of another package
-    that cannot be loaded costs its own name only; a warning names the package and the reason.
+    `needs`: the attributes of a plug-in; of those written `this|that` it has at least one, and one written `this:KIND`
+    is of a kind of `_KINDS`. A plug-in of another package that cannot be loaded costs its own name only; a warning
+    names the package and the reason.
     """
 
     def __init__(
@@ -188,11 +189,27 @@ class Registry(Generic[T]):
     def _checked(self, name: str, found: Any) -> T:
         for names in (part.split("|") for part in self.needs):
             if not any(_has(found, part) for part in names):
-                raise UsageError(f"{name} is not a {self.kind}: it has no {names[0]!r}.")
+                attribute, _, kind = names[0].partition(":")
+                if kind and _has(found, attribute):
+                    raise UsageError(f"{name} is not a {self.kind}: its {attribute!r} is not {_KINDS[kind][1]}.")
+                raise UsageError(f"{name} is not a {self.kind}: it has no {attribute!r}.")
         return cast("T", found)
 
 
-def _has(found: Any, attribute: str) -> bool:
+_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "call": (callable, "a function"),
+    "text": (lambda value: isinstance(value, str), "a text"),
+    "number": (lambda value: isinstance(value, int | float), "a number"),
+    "table": (lambda value: isinstance(value, Mapping), "a mapping"),
+}
+
+
+def _has(found: Any, part: str) -> bool:
+    attribute, _, kind = part.partition(":")
     if attribute == "__call__":  # every class has it, also where its objects cannot be called
         return callable(found)
-    return hasattr(type(found), attribute) or hasattr(found, attribute)
+    if isinstance(value := getattr(type(found), attribute, None), property):
+        return True  # its value may take long
+    if not hasattr(type(found), attribute) and not hasattr(found, attribute):
+        return False
+    return not kind or _KINDS[kind][0](getattr(found, attribute, value))

@@ -12,8 +12,12 @@ from ragstone.registry import Registry
 
 __all__ = ["BENCHMARKS"]
 
-_PARTS = sorted(name for name in {*Plugin.__annotations__, *vars(Plugin)} if not name.startswith("_"))
+_PARTS = sorted(
+    f"{name}:call" if callable(vars(Plugin).get(name)) else name
+    for name in {*Plugin.__annotations__, *vars(Plugin)}
+    if not name.startswith("_")
+)
 
 BENCHMARKS: Registry[Plugin] = Registry(
-    "benchmark", "ragstone.benchmarks", "ragstone.benchmarks", needs=["from_meta", *_PARTS], part="benchmarks"
+    "benchmark", "ragstone.benchmarks", "ragstone.benchmarks", needs=["from_meta:call", *_PARTS], part="benchmarks"
 )

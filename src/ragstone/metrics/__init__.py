@@ -79,7 +79,7 @@ MetricPlugin: TypeAlias = Metric | type[Maker] | Family
 
 METRICS: Registry[MetricPlugin] = Registry(
     "metric", "ragstone.metrics", "ragstone.metrics", hint="`ragstone metrics` lists them.",
-    needs=["score|make|at|__call__"],
+    needs=["score:call|make:call|at:call|__call__"],
 )  # fmt: skip
 
 _FIVE = ("faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness")

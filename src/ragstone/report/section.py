@@ -171,7 +171,7 @@ SECTIONS: Registry[Section] = Registry(
     "report section",
     "ragstone.report.sections",
     "ragstone.report_sections",
-    needs=["order", "title", "body", "folded", "question"],
+    needs=["order:number", "title:table", "body:call", "folded", "question"],
     part="sections",
 )
 
