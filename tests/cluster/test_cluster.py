@@ -382,10 +382,11 @@ async def test_a_head_that_answers_no_question_is_gone_though_its_address_listen
     monkeypatch.setattr(cluster_reach, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(cluster_reach, "LOOK_SECONDS", 0.05)
     never = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as head:
-        watch = Watch("ray://head:1", head.getsockname(), never.wait)
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)  # takes every connection
+    async with server:
+        watch = Watch("ray://head:1", server.sockets[0].getsockname(), never.wait)
         with pytest.raises(Unfinished):
-            await watch.value(asyncio.Event().wait())
+            await asyncio.wait_for(watch.value(asyncio.Event().wait()), 30)
     never.set()
 
 

@@ -55,6 +55,17 @@ def test_a_consent_is_to_names_and_not_to_bytes() -> None:
         configured_system("app")
 
 
+def test_a_variable_that_moves_to_the_table_of_another_address_needs_a_new_consent() -> None:
+    tables = '[systems.a]\nurl = "https://a.example/ask"\n{}[systems.b]\nurl = "https://b.example/ask"\n{}'
+    header = '[systems.{}.headers]\nAuthorization = "$TOKEN"\n'
+    path = write(tables.format(header.format("a"), ""))
+    trust.trust(path, consent_tables(path))
+    assert configured_system("b") is not None
+    write(tables.format("", header.format("b")))
+    with pytest.raises(NotTrusted, match="TOKEN"):
+        configured_system("b")
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -210,6 +210,22 @@ def test_over_fewer_than_twenty_questions_no_system_leads(questions: int, differ
     assert "No difference is seen between " in text_of(render(paired(200, 0), SmallBenchmark()))
 
 
+def test_two_systems_that_share_fewer_than_twenty_questions_are_not_compared() -> None:
+    def shared(n: int) -> MemoryRun:
+        """Two systems with 40 answers each, of which n are to the same questions; the first has all right."""
+
+        def made() -> Iterator[Record]:
+            for record in paired(40 + 40 - n, 0).records():
+                first, number = record.system_id == SYSTEMS[0], int(record.case.id)
+                if number < 40 if first else number >= 40 - n:
+                    yield replace(record, scores={"answer_match": Score.of(float(first))})
+
+        return MemoryRun(made, {}, {name: {} for name in SYSTEMS})
+
+    assert "more right answers than" in text_of(render(shared(20), SmallBenchmark()))
+    assert "more right answers" not in text_of(render(shared(19), SmallBenchmark()))
+
+
 class Told(SmallBenchmark):
     """A benchmark with a sentence on each system."""
 

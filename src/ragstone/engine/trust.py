@@ -2,7 +2,8 @@
 
 The file may have come with a stranger's repository, so that what it names is used only after one consent of the user:
 `ragstone trust FILE`, an answer in the terminal, or in CI the variable RAGSTONE_TRUST, a list of names with commas. The
-consent is to these names, not to the bytes of the file: another limit or gate needs no new one, another address does.
+consent is to these names in their tables, not to the bytes of the file: another limit or gate needs no new one, another
+address does, and so does a variable that moves to another table.
 """
 
 import contextlib
@@ -39,22 +40,30 @@ _LONGEST = 4096  # characters of a path
 def named_in(tables: Any, folder: Path) -> tuple[str, ...]:
     """What these tables of a file in `folder` name that needs a consent: code, variables, addresses, and paths that
     leave the folder, by a link, too."""
+    return tuple(dict.fromkeys(name for _, name in _placed(tables, folder)))
+
+
+def _placed(tables: Any, folder: Path) -> list[tuple[tuple[str, ...], str]]:
+    """The names, each with the keys of the tables that it stands in."""
     inside = folder.resolve()
-    found = [name for key, text in _texts(tables) for name in (*_names(key, text), *_links(text, inside))]
-    return tuple(dict.fromkeys(found))
+    return [
+        (keys, name)
+        for keys, text in _texts(tables)
+        for name in (*_names(keys[-1] if keys else "", text), *_links(text, inside))
+    ]
 
 
-def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """The texts, each with its key, if it has one."""
+def _texts(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The texts, each with its keys from the outermost table on; a key itself has none."""
     if isinstance(value, str):
-        yield key, value
+        yield keys, value
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield from _texts(name)
-            yield from _texts(item, name)
+            yield from _texts(item, (*keys, name))
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item, key)
+            yield from _texts(item, keys)
 
 
 def _names(key: str, value: str) -> Iterator[str]:
@@ -146,4 +155,5 @@ def _file() -> Path:
 
 
 def _digest(path: Path, tables: Any) -> str:
-    return hashlib.sha256("\0".join(sorted(named_in(tables, path.parent))).encode("utf-8", "surrogatepass")).hexdigest()
+    placed = sorted({"\1".join((*keys, name)) for keys, name in _placed(tables, path.parent)})
+    return hashlib.sha256("\0".join(placed).encode("utf-8", "surrogatepass")).hexdigest()
