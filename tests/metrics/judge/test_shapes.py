@@ -255,6 +255,181 @@ SAME_VERDICT = {
 }
 
 
+DENIED = {
+    "a curly apostrophe": f"{TEXT}\nThe reference isn’t stated in the answer.",
+    "an adverb": f"{TEXT}\nIt is not explicitly stated.",
+    "another adverb": f"{TEXT}\nIt was never clearly and fully stated.",
+    "nowhere": f"It is nowhere stated.\n{TEXT}",
+    "what no reader sees": f"{TEXT}\nIt is n\u200bot the reference.",
+    "the verb": f"{TEXT}\nActually, the answer does not state it.",
+    "incorrect": f"{TEXT}\nThe answer is incorrect, the lamp is missing.",
+    "missing": f"The lamp is missing.\n{TEXT}",
+    "taken back": f"{TEXT}\nI take that back.",
+    "the negative one taken back": f"{OTHER}\nI take that back.",
+    "struck": f"{OTHER}\nStrike that.",
+    "the opposite": f"{OTHER}\nThe opposite is true.",
+    "disagreement": f"{OTHER}\nOn a closer reading I disagree.",
+    "actually": f"{OTHER}\nActually, the answer does state it.",
+    "wrong": f"{OTHER}\nThat was wrong.",
+    "no to a denial": f"{OTHER}\nNo, it is stated.",
+    "not only": f"{OTHER}\nIt is not only stated but stressed.",
+    "not not": f"{OTHER}\nIt isn't really not stated.",
+    "no doubt": f"{OTHER}\nThere is no doubt that it is stated.",
+    "no to a denial in Chinese": f"{OTHER}\n不，答案中是 stated。",
+    "a comment": NICE.replace("{", "{ // no, wait, that is wrong\n", 1),
+    "a comment on the negative one": json.dumps(json.loads(OTHER), indent=1).replace("}", "/* this is wrong */ }"),
+    "a comment about an example": NICE[:-2] + " // a placeholder\n}",
+    "a deletion of Markdown": f"~~{TEXT}~~",
+    "a deletion of HTML": f"<del>{OTHER}</del>",
+    "a strike": f"<s>{OTHER}</s>",
+    "a comment of HTML": f"<!-- {OTHER} -->",
+    "commented out": f"// {OTHER}",
+    "commented out as a block": f"/* {OTHER} */",
+    "a word in Chinese": f"{IN_CHINESE}\n答案并没有明确给出该内容。",
+    "an error in Chinese": f"{IN_CHINESE}\n这个答案遗漏了绿灯。",
+    "taken back in Chinese": f"{OTHER}\n我撤回上述结论。",
+    "the opposite in Chinese": f"{OTHER}\n事实正好相反。",
+    "a comment in Chinese": NICE.replace("{", "{ // 这是错的\n", 1),
+    **{
+        f"a wrapper called {key}": json.dumps({key: json.loads(OTHER)})
+        for key in (
+            "rejected_verdict", "wrong", "error", "invalid", "not", "negation", "old", "previous_verdict", "refused",
+            "被拒绝的结果", "旧结论", "错误",
+        )
+    },
+    **{
+        f"a wrapper that says {key} {item}": json.dumps({key: item, "result": json.loads(OTHER)})
+        for key, item in (
+            ("status", "error"), ("status", "failed"), ("success", False), ("code", 500), ("ok", 0), ("total", 0),
+            ("note", {"final": "stated"}), ("note", ["stated"]), ("type", "error"), ("状态", "失败"),
+            ("comment", "a draft"),
+        )
+    },
+    **{
+        f"a key {key} of {item}": json.dumps({**GOOD, key: item}, ensure_ascii=False)
+        for key, item in (
+            ("note", {"final": "not_stated"}), ("note", ["not_stated"]), ("note", {"final": "stated"}), ("note", 0),
+            ("overall", 0), ("success", 0), ("type", "example"), ("note", "this verdict is a placeholder"),
+            ("note", "It doesn’t name the lamp."), ("备注", "答案没有给出绿灯。"), ("备注", "本结论作废"),
+            ("rejected_verdict", "stated"), ("not_verdict", "stated"), ("verdict_reason", "no"),
+            ("answer", "It is absent."),
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DENIED.values(), ids=DENIED)
+def test_what_denies_takes_back_or_strikes_out_an_object_is_refused(text: str) -> None:
+    found, problem, coerced = read_reply(text, MATCH)
+    assert (found, coerced) == ({}, ())
+    assert problem.isprintable()
+    assert problem
+
+
+AGREED = {
+    "a denial beside a denial": f"{OTHER}\nThe answer isn’t complete: the lamp is not explicitly stated.",
+    "an adverb beside a denial": f"The lamp is nowhere stated.\n{OTHER}",
+    "in Chinese": f"{OTHER}\n答案没有提到绿灯。",
+    "a remark": json.dumps({**json.loads(OTHER), "note": "It doesn't name the lamp.", "备注": "没有提到绿灯"}),
+    "no": f"{OTHER}\n\nNo.",
+    "a list of remarks": json.dumps({**json.loads(OTHER), "evidence": ["The lamp is missing.", "No light."]}),
+    "no remark": json.dumps({**json.loads(OTHER), "notes": "None", "evidence": [], "comment": None}),
+    "an address": f"{OTHER}\nSee https://example.org/a.",
+    "a code that is good": json.dumps({"code": 200, "success": True, "data": json.loads(OTHER)}),
+    "a status in Chinese": json.dumps({"状态": "成功", "核查结果": json.loads(OTHER)}),
+}
+
+
+@pytest.mark.parametrize("text", AGREED.values(), ids=AGREED)
+def test_a_denial_beside_an_object_that_denies_agrees(text: str) -> None:
+    read = read_reply(text, MATCH)
+    assert (read.value, read.problem) == (json.loads(OTHER), "")
+    assert read.coerced
+
+
+def test_yes_agrees_with_1_and_no_with_0() -> None:
+    form = OUTPUTS["ragas_context_precision"]
+    for verdict, agreeing, denying in ((1, "Yes", "No"), (0, "No", "Yes"), (1, "是", "否"), (0, "否", "是")):
+        value = {"reason": "So it says.", "verdict": verdict}
+        assert read_reply(f"{agreeing}\n{json.dumps(value)}", form) == (value, "", ("prose",))
+        assert "contradicts it" in read_reply(f"{denying}\n{json.dumps(value)}", form).problem
+
+
+CARRIED = CLAIM | {"in_reference": True}
+EMPTY = CLAIM | {"supported_by": [], "in_reference": False}
+
+
+@pytest.mark.parametrize(
+    ("claim", "key", "item"),
+    [
+        (CARRIED, "status", "unsupported"), (CARRIED, "type", "hallucination"), (CARRIED, "overall", "unsupported"),
+        (CARRIED, "why", "not supported by any passage"), (CARRIED, "why", "No passage supports this."),
+        (CARRIED, "passage", 5), (CARRIED, "explanations", {"supported": False}),
+        (CARRIED, "explanation", "This is a hallucination."), (CARRIED, "reason", {"verdict": "unsupported"}),
+        (CARRIED, "supported_by_reason", "none"), (CARRIED, "in_reference_reason", "false"),
+        (CARRIED, "理由", "不支持"),
+        (CARRIED, "理由", "段落中找不到依据，属于编造"), (CARRIED, "not_supported_by", [2]),
+        (CARRIED, "claim_id", True),
+        (CARRIED, "claim_id", 2), (EMPTY, "in_reference_reason", "true"),
+        (EMPTY, "why", "It is supported by passage 2."),
+    ],
+)  # fmt: skip
+def test_a_key_more_that_says_otherwise_of_a_claim_is_refused(claim: dict[str, Any], key: str, item: object) -> None:
+    reply = VERIFIED | {"answer_claims": [claim | {key: item}]}
+    assert read_reply(json.dumps(reply), VERIFY).problem == f"answer_claims[1].{key} is not asked for"
+
+
+@pytest.mark.parametrize(
+    ("claim", "key", "item"),
+    [
+        (CARRIED, "explanation", "Passage 2 gives the year."), (CARRIED, "理由", "段落2写明了年份。"),
+        (CARRIED, "claim", "It was never opened to the public again."), (CARRIED, "confidence", 0.9),
+        (CARRIED, "claim_id", 1), (EMPTY, "why", "It is not explicitly supported by any passage."),
+        (EMPTY, "why", "不支持"), (CARRIED, "note", None), (CARRIED, "evidence", ["passage 2"]),
+    ],
+)  # fmt: skip
+def test_a_remark_on_a_claim_that_agrees_is_dropped(claim: dict[str, Any], key: str, item: object) -> None:
+    reply = VERIFIED | {"answer_claims": [claim | {key: item}]}
+    read = read_reply(json.dumps(reply), VERIFY)
+    assert (read.problem, read.value) == ("", VERIFIED | {"answer_claims": [claim]})
+    assert read.coerced == (f"extra_keys: {key}",)
+
+
+RUBRIC = {"elements": [], "reason": "Two of them.", "score": 3}
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "I rate it four.",
+        "It deserves a 4.",
+        "4/5",
+        "4 stars",
+        "Four stars.",
+        "It earns two points.",
+        "我给四分。",
+        "给 4 分",
+        "四星",
+    ],
+)
+def test_another_number_than_the_grade_is_refused(prose: str) -> None:
+    assert "contradicts it" in read_reply(f"{json.dumps(RUBRIC)}\n{prose}", OUTPUTS["rubric"]).problem
+    assert read_reply(json.dumps({**RUBRIC, "note": prose}), OUTPUTS["rubric"]).problem == "note is not asked for"
+
+
+@pytest.mark.parametrize("key", ["overall", "total", "overall_score", "status"])
+def test_another_grade_in_a_key_is_refused(key: str) -> None:
+    assert read_reply(json.dumps({**RUBRIC, key: 4}), OUTPUTS["rubric"]).problem == f"{key} is not asked for"
+
+
+@pytest.mark.parametrize(
+    "prose",
+    ["I rate it three.", "3/5", "3 stars", "1. It names the year [2].\n2. Element 4 is there.", "三分", "给 3 分"],
+)
+def test_the_same_grade_and_numbers_that_are_none_are_read(prose: str) -> None:
+    assert read_reply(f"{json.dumps(RUBRIC)}\n{prose}", OUTPUTS["rubric"]) == (RUBRIC, "", ("prose",))
+
+
 @pytest.mark.parametrize("text", SAME_VERDICT.values(), ids=SAME_VERDICT)
 def test_a_remark_that_says_nothing_else_is_read(text: str) -> None:
     assert read_reply(text, MATCH) == (GOOD, "", ("prose",))
@@ -270,7 +445,8 @@ GRADED = {"reason": "One of two facts.", "score": 7}
 @pytest.mark.parametrize(
     ("prose", "is_read"),
     [
-        ("Score: 7/10", True), ("The final score is 7.", True), ("I rate it 7 out of 10.", True), ("评分：7 分", True),
+        ("Score: 7/10", True), ("The final score is 7.", True), ("I rate it 7 out of 10.", True),
+        ("A 7 (out of 10).", True), ("On a scale of 1 to 10: 7", True), ("评分：7 分", True),
         ("Final score: 3", False), ("I'd give it a 3", False), ("最终评分为 3分", False), ("Score: 1.0", False),
         ("I rate it 3.", False), ("Score: 7.5", False), ("最终评分为 3", False),
     ],
@@ -291,7 +467,7 @@ def test_a_key_of_a_remark_is_dropped_and_recorded(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "item", "problem"),
     [
-        ("claim_score", 7, ""), ("score_confidence", 0.4, ""), ("total", 3, ""),
+        ("claim_score", 7, ""), ("score_confidence", 0.4, ""), ("total", 3, "total is not asked for"),
         ("overall_score", 3, "overall_score is not asked for"), ("final_score", 3, "final_score is not asked for"),
         ("notes", "Score: 3", "notes is not asked for"),
     ],
@@ -411,6 +587,11 @@ def test_a_text_that_says_a_part_of_it_takes_nothing_from_the_judge(shown: str) 
         "not_" * 20_000,
         ":" * 50_000,
         "= " * 20_000,
+        "<s>" * 20_000,
+        "isn't so " * 10_000,
+        "not, very " * 10_000,
+        "未" * 20_000,
+        "actually take it " * 10_000,
     ],
 )
 def test_no_reply_takes_long_to_read(text: str) -> None:

@@ -7,10 +7,17 @@ from collections.abc import Container, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
+from ragstone.metrics.judge.contradictions import plain
+
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\[nrtbf]")
 _FENCE = re.compile(r"```\w*\s*\Z")
 _LEFT_OUT = re.compile(r"[^\w{}\[\]:.+\-]+|_+")  # spaces, quotes, commas, backslashes, what no reader sees
 _GOES_ON = re.compile(r"[a-z]|\.?\d")
+_STRUCK_OUT = re.compile(
+    r"~~|</?(?:del|strike)\b[^>]*>|<s>[^<]*</s>|<!--|-->|\[/?(?:s|del|strike)\]|\\(?:sout|st|cancel|xcancel|bcancel)\b|line-through"
+    r"|(?<![:\w])//|/\*|\*/",
+    re.IGNORECASE,
+)
 # A text without characters that no reader sees, and without letters of another width or style.
 _SEEN = re.compile(
     "[^\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
@@ -39,8 +46,12 @@ _TAKEN_BACK = re.compile(
     r"|revis(?:e|ed|ing|ion)|reconsider\w*|oops|a sample|rather than (?:that|this)"
     r"|(?:verdict|score|grade|above|it|this|that) (?:should|must|ought to|has to) (?:\w+ )?(?:be|read|have)"
     r"|(?:not|isn't|is not) (?:my|the) (?:own |final |actual )*(?:verdict|answer|judge?ment|reply|output)"
+    r"|(?:take|took|taking) (?:\w+ ){0,3}back|retract\w*|withdr[ae]w\w*|strike (?:that|this|it)|never ?mind|actually"
+    r"|(?:the )?opposite|on the contrary|quite the contrary|(?:i|i'd) (?:\w+ )?disagree|overrul\w*|void"
+    r"|(?:that|this|it|which|above|verdict)(?: is| was|'s| are) (?:\w+ )?"
+    r"(?:wrong|incorrect|false|not (?:true|right|correct))"
     r"|(?:example|template|placeholder|draft)s?)\b"
-    r"|等等|等一下|更正|纠正|修正|不对|写错|搞错|弄错|有误|应为|应该(?:是|为|改)|应改|改为|重新|收回|示例|样例|草稿|模板",
+    r"|等等|等一下|更正|纠正|修正|不对|写错|搞错|弄错|有误|应为|应该(?:是|为|改)|应改|改为|重新|收回|撤回|作废|推翻|相反|其实|事实上|不同意|不正确|错了|错的|示例|样例|草稿|模板",
     re.IGNORECASE,
 )
 
@@ -93,8 +104,13 @@ def marks_quotations(prose: str) -> bool:
 
 
 def taken_back(after: str) -> bool:
-    """Whether what follows an object says that it does not hold."""
-    return _TAKEN_BACK.search(after) is not None
+    """Whether what follows an object, or is written within it, says that it does not hold."""
+    return _TAKEN_BACK.search(plain(after)) is not None
+
+
+def struck_out(beside: str) -> bool:
+    """Whether a reply has the marks of what is deleted or commented out: ~~…~~, <del>, an HTML comment."""
+    return _STRUCK_OUT.search(beside) is not None
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ragstone.metrics.judge.contradictions import contradiction
+from ragstone.metrics.judge.contradictions import contradiction, denied, plain
 from ragstone.metrics.judge.objects import Found, objects_in, parsed, problem_of
 from ragstone.metrics.judge.problems import Problem, problem
-from ragstone.metrics.judge.quoted import marks_quotations, occurs_in, spoken_of, spoken_of_by, taken_back
-from ragstone.metrics.judge.schemas import conformed, is_remark, keys_within, problem_with
+from ragstone.metrics.judge.quoted import marks_quotations, occurs_in, spoken_of, spoken_of_by, struck_out, taken_back
+from ragstone.metrics.judge.schemas import conformed, is_remark, keys_within, problem_with, remark_texts, words_of
 
 COERCIONS = (
     "prose", "fence", "reasoning", "wrapper", "list_of_one", "repeated", "extra_keys", "left_out", "number_text",
@@ -33,6 +33,25 @@ _END = rf"</{_THINKING}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel
 _THOUGHT = re.compile(rf"(?:{_BEGIN})(?:(?!{_BEGIN}).)*?(?:{_END})", re.DOTALL | re.IGNORECASE)
 _THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(_BEGIN, re.IGNORECASE), re.compile(_END, re.IGNORECASE)
 _WRAPPERS = 3  # objects around the object, at most
+# The keys that an object may stand under, and what may be said beside it: a remark, how a call went, what kind it is.
+_INNER = frozenset({
+    "answer", "args", "arguments", "assessment", "body", "call", "calls", "check", "choices", "conclusion",
+    "content", "data", "decision", "eval", "evaluation", "evaluations", "final", "function", "grade", "grading",
+    "item", "items", "json", "judge", "judgement", "judgment", "match", "message", "object", "output", "outputs",
+    "overall", "parameters", "params", "payload", "reply", "report", "response", "result", "results", "return",
+    "returned", "rubric", "score", "structured", "tool", "value", "verdict", "verification", "verify",
+})  # fmt: skip
+_INNER_ZH = re.compile(
+    "(?:最终|核查|评判|评估|评价|评测|判断|判定|评分|校验|验证|检查|审核|分析|输出|返回|的)*"
+    "(?:结果|输出|结论|评估|评判|评价|判断|判定|评分|回复|答复|响应|数据|内容|报告|参数|返回|对象)"
+)
+_WENT = frozenset({"code", "ok", "status", "success", "成功", "状态", "状态码"})
+_WELL = frozenset(
+    {"200", "true", "ok", "success", "successful", "succeeded", "complete", "completed", "done", "成功", "完成"}
+)
+_KIND = frozenset(
+    {"count", "created", "format", "id", "index", "language", "model", "name", "object", "role", "type", "version"}
+)
 
 
 class Read(NamedTuple):
@@ -69,9 +88,8 @@ def read_reply(
     if isinstance(value, str) and value.lstrip().startswith("{"):  # the object as the text of a text
         read = read_reply(value, schema, shown=shown)
         return read if read.problem else read._replace(coerced=tuple(dict.fromkeys([*done, "wrapper", *read.coerced])))
-    value, wrapped = _unwrapped(value, schema)
-    value = conformed(value, dict(schema), wrapped)
-    if found := problem_with(value, dict(schema)):
+    value, found, wrapped = _meant(value, dict(schema))
+    if found:
         return Read({}, found)
     if occurs_in(value, shown or {}):
         return Read({}, problem("quoted"))
@@ -96,10 +114,8 @@ def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any]) ->
     for found in objects_in(spoken):
         if found.problem is not None:
             return Read({}, found.problem)
-        value, coerced = _unwrapped(found.value, schema)
-        value = conformed(value, schema, coerced)
-        candidate = _Candidate(found, value, problem_with(value, schema), (*found.repairs, *coerced))
-        candidates.append(candidate)
+        value, wrong, coerced = _meant(found.value, schema)
+        candidates.append(_Candidate(found, value, wrong, (*found.repairs, *coerced)))
     copied = [one for one in candidates if isinstance(one.value, dict) and occurs_in(one.value, shown)]
     own = [one for one in candidates if one not in copied]
     fitting = [one for one in own if not one.problem]
@@ -117,9 +133,13 @@ def _read_within(text: str, schema: dict[str, Any], shown: Mapping[str, Any]) ->
         return Read({}, problem("several"))
     if spoken_of(spoken, last.found.start, last.found.end):
         return Read({}, problem("spoken_of"))
-    if taken_back(spoken[last.found.end :]):
-        return Read({}, problem("taken_back", text=repr(spoken[last.found.end :].strip("` \n")[:_SHOWN])))
-    beside = "\n".join((around, *(one.found.comments for one in candidates)))
+    comments = "\n".join(one.found.comments for one in candidates)
+    for after in (spoken[last.found.end :], comments):
+        if taken_back(after):
+            return Read({}, problem("taken_back", text=repr(after.strip("` \n")[:_SHOWN])))
+    if struck_out(around):
+        return Read({}, problem("struck_out"))
+    beside = f"{around}\n{comments}"
     if contrary := contradiction(beside, last.value, schema):
         return Read({}, problem("contradicted", text=repr(contrary.strip()[:_SHOWN])))
     done += ["fence"] if "```" in around else []
@@ -138,9 +158,20 @@ def _without_thoughts(text: str) -> tuple[str | None, list[str]]:
     return spoken, ["reasoning"] if spoken != text else []
 
 
-def _unwrapped(value: Any, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """The object within lists of one, objects of one key that the form does not have, and calls of a tool."""
-    done: list[str] = []
+def _meant(value: Any, schema: dict[str, Any]) -> tuple[Any, str, list[str]]:
+    """The object of the form that a value is or wraps, what is wrong with it, and what was done to read it."""
+    inner, said, done = _unwrapped(value, schema)
+    inner = conformed(inner, schema, done)
+    wrong = problem_with(inner, schema)
+    if not wrong and (contrary := contradiction(said, inner, schema)):
+        wrong = problem("contradicted", text=repr(contrary.strip()[:_SHOWN]))
+    return inner, wrong, done
+
+
+def _unwrapped(value: Any, schema: Mapping[str, Any]) -> tuple[Any, str, list[str]]:
+    """The object within lists of one, objects of one key that the form does not have, and calls of a tool; and what
+    those say beside it."""
+    done, said = list[str](), list[str]()
     for _ in range(_WRAPPERS):
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             value = value[0]
@@ -148,29 +179,45 @@ def _unwrapped(value: Any, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
             continue
         inner = None
         if isinstance(value, dict) and not value.keys() & schema["properties"].keys():
-            inner = _wrapped(value, schema)
+            inner, beside = _wrapped(value)
+            said += beside
         if inner is None:
-            return value, done
+            break
         value = inner
         done.append("wrapper")
-    return value, done
+    return value, "\n".join(said), done
 
 
-def _wrapped(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    """The only object within an object that says nothing else of it: {"status": "ok", "result": {…}}, or a call of a
-    tool, whose arguments may be a text."""
+def _wrapped(value: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """The only object within an object that says nothing else of it, and the remarks beside it: {"status": "ok",
+    "result": {…}}, or a call of a tool, whose arguments may be a text."""
     inner = {key: item for key, item in value.items() if isinstance(item, dict | list)}
     if not inner and "name" in value and isinstance(text := value.get("arguments"), str):
         try:
             inner = {"arguments": parsed(text)}
         except (ValueError, RecursionError):
-            return None
+            return None, []
     others = {key: item for key, item in value.items() if key not in inner and key != "arguments"}
-    said = [f"{key}: {item}" for key, item in others.items()]
-    if len(inner) != 1 or any(map(spoken_of_by, (*inner, *said))) or not all(map(is_remark, others)):
-        return None
+    if len(inner) != 1 or not all(map(_holds, inner)) or not all(_is_beside(*other) for other in others.items()):
+        return None, []
     (wrapped,) = inner.values()
-    return None if contradiction("\n".join(said), wrapped, schema) else wrapped
+    return wrapped, [f"{key}: {item}" for key, item in others.items() if is_remark(key) and item is not None]
+
+
+def _holds(key: str) -> bool:
+    """Whether a key is one that an object may stand under, and says no more of it."""
+    return bool(_INNER_ZH.fullmatch(key)) or (words_of(key) <= _INNER and not spoken_of_by(key))
+
+
+def _is_beside(key: str, item: Any) -> bool:
+    """Whether a key of a wrapper says nothing of the object in it: a status that is good, a kind, a remark."""
+    text = plain(f"{item}").strip()
+    if key.casefold() in _WENT:
+        return text in _WELL
+    if key.casefold() in _KIND:
+        return not (isinstance(item, bool) or denied(text) or "error" in text or spoken_of_by(text))
+    texts = remark_texts(key, item) if is_remark(key) else None
+    return texts is not None and not any(map(spoken_of_by, (key, *texts)))
 
 
 def _rivals(one: _Candidate, schema: Mapping[str, Any]) -> bool:

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ragstone.metrics.judge.contradictions import contradiction
+from ragstone.metrics.judge.contradictions import affirms, contradiction, denied, plain
 from ragstone.metrics.judge.problems import problem
+from ragstone.metrics.judge.quoted import taken_back
 
 Schema = dict[str, Any]
 _NUMBERED_ITEM = re.compile(
@@ -19,21 +20,20 @@ _NUMBERED_ITEM = re.compile(
 )  # "claim 1", "段落 2"
 _TRUTHS = {"true": True, "false": False, "yes": True, "no": False, "是": True, "否": False}
 _NOTHING = frozenset({"", "null", "none", "无", "没有"})
+_SURE = re.compile(r"confiden|置信度|信心")  # in keys: of what may be a number
 _DIGITS = re.compile(r"\s*\d{1,6}\s*")
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 # The words of keys that nobody asked for and that say nothing else than the object: a remark, alone or on what was
-# asked for (`verdict_reason`), a part of what was judged (`sentence`), and what calls of tools and wrappers have.
+# asked for (`verdict_reason`), and a part of what was judged (`sentence`).
 _REMARKS = frozenset({
     "analysis", "comment", "comments", "confidence", "details", "evidence", "explanation", "explanations",
     "justification", "note", "notes", "rationale", "reason", "reasoning", "reasons", "remark", "remarks", "summary",
     "thinking", "thought", "thoughts", "why",
 })  # fmt: skip
 _ECHOES = frozenset({"answer", "claim", "passage", "question", "reference", "sentence", "statement", "text"})
-_AROUND = frozenset({
-    "code", "count", "created", "format", "id", "language", "model", "name", "object", "overall", "role", "status",
-    "success", "total", "type", "version",
-})  # fmt: skip
+_WHOLE = frozenset({"final", "overall", "total"})
+_SHORT = 24  # characters of a remark that may be a verdict: a part of what was judged is longer
 _REMARK_ZH = re.compile(
     "(?:总体|整体|评判|判断|判定|评估|评分|结论)?的?"
     "(?:解释|理由|说明|备注|原因|分析|依据|证据|思考|推理|推理过程|注释|注|总结|小结|置信度|信心|论断|句子|段落|语言)"
@@ -229,19 +229,46 @@ def _conformed_object(value: dict[str, Any], properties: Mapping[str, Schema], c
 def is_remark(key: str, names: Iterable[str] = ()) -> bool:
     """Whether a key that nobody asked for is one of those that say nothing else than the object. `names`: the keys that
     were asked for, about which there may be a remark."""
-    words, asked = _words(key), set().union(*map(_words, names)) - _REMARKS
-    known = _REMARKS if words & asked else _REMARKS | _ECHOES | _AROUND
-    return bool(_REMARK_ZH.fullmatch(key) or (words - asked and words - asked <= known))
+    words, asked = words_of(key), set().union(*map(words_of, names)) - _REMARKS
+    known = _REMARKS if words & asked else _REMARKS | _ECHOES
+    return bool(_REMARK_ZH.fullmatch(key) or (words & known and words - asked <= known | {"overall"}))
 
 
 def _says_nothing(key: str, item: Any, value: Mapping[str, Any], properties: Mapping[str, Schema]) -> bool:
     """Whether a key that nobody asked for is a remark without a contradiction, or repeats one that was asked for."""
-    if any(_words(name) < _words(key) and name in value and item == value[name] for name in properties):
-        return True  # `claim_id` beside `id`
-    if not is_remark(key, properties) or isinstance(item, bool) or keys_within(item) & properties.keys():
+    for name in properties:  # `claim_id` beside `id`
+        more = words_of(key) - words_of(name)
+        if words_of(name) < words_of(key) and more <= _ECHOES | _WHOLE and name in value and _same(item, value[name]):
+            return True
+    if not is_remark(key, properties):
         return False
-    schema = {"type": "object", "properties": properties}
-    return not (isinstance(item, str | list) and contradiction(f"{key}: {item}", dict(value), schema))
+    texts = remark_texts(key, item)
+    return texts is not None and not any(_speaks(key, text, value, properties) for text in texts)
+
+
+def remark_texts(key: str, item: Any) -> list[str] | None:
+    """What a remark says; None where it is no text: a number (but for a confidence), a truth, an object."""
+    if item is None or (isinstance(item, int | float) and not isinstance(item, bool) and _SURE.search(key.casefold())):
+        return []
+    texts = item if isinstance(item, list) else [item]
+    return texts if all(isinstance(text, str) for text in texts) else None
+
+
+def _speaks(key: str, text: str, value: Mapping[str, Any], properties: Mapping[str, Schema]) -> bool:
+    """Whether the text of a remark says a verdict: another one, or by itself what could be one of a key."""
+    said, words = plain(text).strip(), words_of(key)
+    if said in _NOTHING and not words & set().union(*map(words_of, properties)):
+        return False
+    if said in _TRUTHS or said in _NOTHING - {""} or taken_back(said):
+        return True
+    schema, echoed = {"type": "object", "properties": properties}, bool(words & _ECHOES) and len(said) >= _SHORT
+    if contradiction(f"{key}: {text}", value, schema, denials=not echoed):
+        return True
+    return not echoed and affirms(value, schema) and bool(denied(said))
+
+
+def _same(item: Any, other: Any) -> bool:
+    return item == other and type(item) is type(other)
 
 
 def keys_within(value: Any) -> set[str]:
@@ -255,7 +282,8 @@ def _folded(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-def _words(key: str) -> set[str]:
+def words_of(key: str) -> set[str]:
+    """The words of a key: claim and id of `claim_id` and of `claimId`."""
     return {word.casefold() for word in _WORD.findall(key)}
 
 
