@@ -176,7 +176,7 @@ def compare_runs(
     with `texts` those of the passages, too, and say of each whether it is right: right answers are then compared, too.
 
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
-    check_same_benchmark(a, b, "compare runs of one benchmark", as_is=True)
+    check_same_benchmark(a, b, "compare runs of one benchmark")
     scores_a, scores_b = (
         read_side(side, where or {}, group_by, reader, texts=texts)
         for side, reader in zip((a, b), readers or (None, None), strict=True)
