@@ -82,6 +82,12 @@ def test_a_trend_of_diagnoses_is_that_of_the_answers_as_is(ragstone: Callable[..
     assert [point.value for point in healthy.points] == [0.6, 1.0]
 
 
+def test_runs_of_one_minute_are_told_apart_by_their_names(ragstone: Callable[..., Told]) -> None:
+    runs = [night(name, 1, right=right) for name, right in (("a.run", 18), ("b.run", 4))]
+    assert "fell on 1 Nov, 02:00 (b.run)" in ragstone("trend", *runs).out
+    assert "11月1日 02:00（b.run）" in ragstone("trend", *runs, "--language", "zh").out
+
+
 def test_a_trend_says_what_fell_and_when(ragstone: Callable[..., Told], nights: list[str]) -> None:
     told = ragstone("trend", *reversed(nights))
     assert told.code == 0, told.err
