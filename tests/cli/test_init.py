@@ -282,12 +282,19 @@ def test_what_cannot_be_leaves_nothing_behind(tmp_path: Path, options: list[str]
 
 
 def test_existing_files_are_named_and_kept(tmp_path: Path) -> None:
-    (tmp_path / "questions.csv").write_text("question\nWhy?\n", "utf-8")
-    one_line(process("init", folder=tmp_path), "questions.csv exist already", "--force")
+    (tmp_path / "questions.csv").write_text("question,reference\nWhy?,rain\n", "utf-8")
+    one_line(process("init", folder=tmp_path), "is already questions.csv.", "--questions questions.csv", "--force")
+    chinese = process("init", folder=tmp_path, RAGSTONE_LANGUAGE="zh")
+    one_line(chinese, "已有 questions.csv", "--questions questions.csv", "替换已有的文件")
     assert files(tmp_path) == {"questions.csv"}
-    (tmp_path / "ragstone.toml").write_text("", "utf-8")
-    one_line(process("init", folder=tmp_path), "ragstone.toml exist already")
-    assert (tmp_path / "questions.csv").read_text("utf-8") == "question\nWhy?\n"
+    given = process("init", "--questions", "questions.csv", "--no-run", folder=tmp_path)  # as the line says
+    assert given.code == 0, given
+    assert len(rows(tmp_path)) == 1
+    one_line(process("init", folder=tmp_path), "ragstone.toml, ", "`ragstone run` takes", "--force")
+    for name in {*files(tmp_path)} - {"questions.csv", "ragstone.toml"}:
+        (tmp_path / name).unlink()
+    one_line(process("init", folder=tmp_path), "is already ragstone.toml.")
+    assert (tmp_path / "questions.csv").read_text("utf-8") == "question,reference\nWhy?,rain\n"
     assert process("init", "--force", "--no-run", folder=tmp_path).code == 0
     assert len(rows(tmp_path)) > 4
 

@@ -267,7 +267,27 @@ def test_a_diagnosis_is_compared_with_a_run_of_its_questions_by_the_answers_as_i
     assert ragstone("compare", "after.run", "before.run", "--fail-on-regression").code == 1
     assert "cause" not in ragstone("compare", "before.run", "after.run", "--language", "en").out
     assert ragstone("compare", "before.run", "after.run", "--report", "c.html").code == 0
-    one_line(ragstone("trend", "before.run", "after.run", "--language", "en"), "'diagnose'", "'run'")
+    trend = ragstone("trend", "before.run", "after.run", "--language", "en").out
+    assert "2 runs" in trend
+    assert "11 answers each" in trend
+    assert "cause" not in trend
+
+
+def test_a_cause_of_neither_diagnosis_is_no_row_of_their_comparison(ragstone: Callable[..., Told]) -> None:
+    """It would take part in the correction of all others; whoever names it gets it."""
+    questions = "".join(f"How many are in ten times {number}?,{number} tens\n" for number in range(1, 11))
+    Path("q.csv").write_text(f"question,reference\n{questions}", "utf-8")
+    for run, body in (("before.run", "'777 tens'"), ("after.run", "question.split()[-1][:-1] + ' tens'")):
+        Path("app.py").write_text(f"def ask(question, passages=None):\n    return {body}\n", "utf-8")
+        asked = ("q.csv", "--system", "app.py:ask", "--metrics", "answer_match", "--quiet", "--run", run)
+        assert ragstone("diagnose", *asked).code == 0
+    told = ragstone("compare", "before.run", "after.run", "--json").document
+    rows_ = [row for row in told["metrics"] if row["metric"] != "right answers"]
+    assert all(row["a"] or row["b"] for row in rows_)
+    assert any("answer_match" in (row["metric"], *row["aliases"]) for row in rows_)
+    assert any("cause.healthy" in (row["metric"], *row["aliases"]) for row in rows_)
+    named = ragstone("compare", "before.run", "after.run", "--metrics", "cause.history", "--json").document
+    assert "cause.history" in {row["metric"] for row in named["metrics"]}
 
 
 def test_a_diagnosis_is_called_by_its_command_where_it_cannot_be_compared(ragstone: Callable[..., Told]) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from tests.cli.tools import Told, one_line
 
+from ragstone import compare, diagnose
 from ragstone.comparison import comparable
 from ragstone.comparison.comparable import Reason
 from ragstone.comparison.trend import trend
@@ -20,6 +21,7 @@ from ragstone.comparison.trend_verdict import mark_line
 from ragstone.evaluation.evaluate import evaluate
 from ragstone.messages import messages
 from ragstone.runs.config import differences
+from ragstone.runs.reader import open_run
 from ragstone.systems.http import HttpTarget
 from ragstone.types import Sampling
 
@@ -45,6 +47,46 @@ def night(name: str, number: int, *, right: int = 18, first: int = 0, judge: str
 def nights(ragstone: Callable[..., Told]) -> list[str]:
     """A fall from 18 to 7 of 20 in the fourth night of six."""
     return [night(f"n{number}.run", number, right=18 if number < 4 else 7) for number in range(1, NIGHTS + 1)]
+
+
+def diagnosed(name: str, known: int) -> str:
+    """A diagnosis of 20 questions, `known` of which the system answers; to the others it says what is wrong, whatever
+    passages it is given."""
+    rows = [{"question": f"What is number {at}?", "reference": f"number {at}"} for at in range(20)]
+
+    def answer(question: str, passages: Sequence[object] | None = None) -> str:
+        number = int(re.sub(r"\D", "", question) or 99)
+        return f"number {number}" if number < known else "number 777"
+
+    diagnose(rows, answer, metrics=["answer_match"], run=name)
+    return name
+
+
+def test_a_trend_of_diagnoses_is_that_of_the_answers_as_is(ragstone: Callable[..., Told]) -> None:
+    """As `compare` and `gate` read them: the answers of other conditions neither change the means nor the questions."""
+    runs = [diagnosed("before.run", 12), diagnosed("after.run", 20)]
+    with open_run(Path(runs[0])) as run:
+        assert sum(1 for _ in run.records()) > 20
+    found = trend(runs)
+    assert [run.cases for run in found.trend.runs] == [20, 20]
+    assert [mark.kind for mark in found.trend.marks if mark.kind != "system"] == []
+    curve = found.trend.curves[0]
+    assert (curve.name, [point.value for point in curve.points]) == ("answer_match", [0.6, 1.0])
+    (change,) = curve.changes
+    assert (change.kind, curve.p is not None and curve.p < 0.05) == ("improvement", True)
+    compared = next(row for row in compare(*runs).rows if row.metric == "answer_match")
+    assert (compared.a, compared.b) == (0.6, 1.0)
+    told = ragstone("trend", *runs)
+    assert "20 answers each" in told.out
+    assert "questions changed" not in told.out
+    healthy = trend(runs, "cause.healthy").trend.curves[0]
+    assert [point.value for point in healthy.points] == [0.6, 1.0]
+
+
+def test_runs_of_one_minute_are_told_apart_by_their_names(ragstone: Callable[..., Told]) -> None:
+    runs = [night(name, 1, right=right) for name, right in (("a.run", 18), ("b.run", 4))]
+    assert "fell on 1 Nov, 02:00 (b.run)" in ragstone("trend", *runs).out
+    assert "11月1日 02:00（b.run）" in ragstone("trend", *runs, "--language", "zh").out
 
 
 def test_a_trend_says_what_fell_and_when(ragstone: Callable[..., Told], nights: list[str]) -> None:

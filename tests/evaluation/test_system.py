@@ -1,11 +1,11 @@
 """`ragstone system check`, and `--system` of the benchmarks: what a system takes decides before anything is asked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.tools import json_server, one_line, process
+from tests.cli.tools import Told, json_server, one_line, process
 
 from ragstone.runs import open_run
 
@@ -84,9 +84,9 @@ def test_interventions_are_tried_and_shown(folder: Path) -> None:
     assert ended.out.splitlines()[-8:-2] == [
         "",
         "Interventions, tried:",
-        "   Given passages: not taken",
+        "   Given passages: not taken; a function takes them as a parameter `passages`",
         "   Closed book:    not taken",
-        "   Passages (k):   not taken",
+        "   Passages (k):   not taken; a function takes it as a parameter `k`",
         "   Search alone:   returns 5 passages without an answer",
     ]
     ended = process(
@@ -96,6 +96,27 @@ def test_interventions_are_tried_and_shown(folder: Path) -> None:
         "passages": {"outcome": "not_taken"}, "closed_book": {"outcome": "not_taken"}, "k": {"outcome": "not_taken"},
         "retrieve": {"outcome": "works", "found": 5},
     }  # fmt: skip
+
+
+def test_an_address_is_told_what_to_put_where_and_what_its_retriever_gets(ragstone: Callable[..., Told]) -> None:
+    def reply(body: Any, token: str | None) -> Any:
+        return {"answer": "Ten.", "contexts": ["ten"]} if "question" in body else {"detail": "question is missing"}
+
+    with json_server(reply) as address:
+        told = ragstone("system", "check", address, "--retriever", address).out
+        assert 'Given passages: not taken; an address gets them with "{passages}" in --body' in told
+        assert 'Passages (k):   not taken; an address gets it with "{k}" in --body' in told
+        (line,) = [line for line in told.splitlines() if "Search alone:   failed" in line]
+        assert line.endswith('; the address gets {"query": …, "k": …}; http(URL,body=…) sends another body')
+        own = f'http({address},body={{"question": "{{query}}"}})'
+        assert '"query": …' not in ragstone("system", "check", address, "--retriever", own).out
+        assert '--body 中写入 "{passages}"' in ragstone("system", "check", address, "--language", "zh").out
+
+
+def test_the_help_says_what_a_body_and_a_retriever_get(ragstone: Callable[..., Told]) -> None:
+    told = " ".join(ragstone("run", "--help").out.split())
+    assert '"{passages}", "{k}"' in told
+    assert 'gets {"query": …, "k": …}' in told
 
 
 def test_interventions_of_ours_work_in_both_languages(folder: Path) -> None:
@@ -131,6 +152,10 @@ def test_a_failure_is_shown_with_its_line_and_exit_3(folder: Path) -> None:
         (["rag(k=1)"], "--corpus"),
         (["app.py:ask", "--questions", "none.csv"], "none.csv"),
         (["app.py:ask", "--body", "{}"], "--body is for HTTP addresses"),
+        (
+            ["app.py:ask", "--retriever", "app.py:search", "--corpus", "docs"],
+            "documents of its own: leave --corpus out",
+        ),
     ],
 )
 def test_wrong_names_are_one_line(folder: Path, arguments: list[str], words: str) -> None:

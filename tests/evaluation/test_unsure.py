@@ -132,7 +132,7 @@ def test_a_diagnosis_leaves_out_what_it_cannot_tell_and_a_second_reading_tells_s
 
 
 @pytest.mark.parametrize(
-    ("language", "words"), [("en", "1 of the failures may be right"), ("zh", "1 个可能是对的答案")]
+    ("language", "words"), [("en", "1 of the failures may be right answers (p)"), ("zh", "1 个可能是对的答案（p）")]
 )
 def test_a_diagnosis_says_which_of_its_failures_the_metric_cannot_tell(
     language: str, words: str, tmp_path: Path

@@ -329,6 +329,21 @@ def test_of_a_long_reference_that_is_not_found_the_rule_is_unsure(question: str,
     assert asked(question, reference, reference).value == 1.0
 
 
+@pytest.mark.parametrize(("question", "reference", "answer", "value"), [
+    ("公司的上班时间是几点？", "上午八点四十分", "公司的上班时间是上午九点。", 0.0),
+    ("公司的上班时间是几点？", "上午八点四十分", "早上8:40上班。", 1.0),
+    ("公司的上班时间是几点？", "上午八点四十分", "早上八点四十上班。", 1.0),
+    ("公司的上班时间是几点？", "上午八点四十分", "早上八点上班。", 0.0),
+    ("值班到几点？", "晚上十一点二十五分", "到23:25。", 1.0),
+    ("值班到几点？", "晚上十一点零五分", "到23:50。", 0.0),
+    ("When does the office open?", "half past eight in the morning", "At 9 a.m. in the morning.", 0.0),
+])  # fmt: skip
+def test_another_time_of_day_is_wrong_and_the_same_in_another_notation_is_right(
+    question: str, reference: str, answer: str, value: float
+) -> None:
+    assert asked(question, answer, reference).value == value
+
+
 @pytest.mark.parametrize("answer", ["I cannot answer this from the documents.", "", "根据所给资料无法回答这个问题。"])
 @pytest.mark.parametrize(("question", "reference"), [(question, reference) for question, reference, _ in LONG])
 def test_a_refusal_or_an_empty_answer_states_no_long_reference(question: str, reference: str, answer: str) -> None:

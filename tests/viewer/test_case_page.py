@@ -15,7 +15,7 @@ from tests.report.hostile import PAYLOADS
 from tests.web.conftest import Browse
 from tests.web.rounds import labels_file
 
-from ragstone import evaluate
+from ragstone import diagnose, evaluate
 from ragstone.api import read_run
 from ragstone.report.junit import write_junit
 
@@ -250,3 +250,15 @@ def test_addresses_pages_and_junit_name_cases_by_the_ids_of_their_user(
         assert not own or f"What is {NAMES.index(shown)}?" in page
         assert not re.search("00000[2-5]", page)  # the numbers of the rows
     assert client.get("/case", params={"run": "a.run", "system": system, "id": "000002"}).status_code == 200
+
+
+def test_a_trend_of_diagnoses_is_that_of_the_answers_as_is(browse: Browse, tmp_path: Path) -> None:
+    rows = [{"question": f"How deep is pit {at}?", "reference": f"{at} m"} for at in range(10)]
+    for name, answer in (("before", "999 m"), ("after", "")):
+        diagnose(
+            rows, lambda question, passages=None, answer=answer: answer or f"{question[16:-1]} m",
+            metrics=["answer_match"], run=tmp_path / f"{name}.run",
+        )  # fmt: skip
+    page = browse(tmp_path).get("/trend").text
+    assert "10 answers each" in page
+    assert "The questions changed" not in page

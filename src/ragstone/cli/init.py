@@ -71,12 +71,19 @@ def _always() -> list[Path]:
 
 
 def _refuse_existing(paths: list[Path], values: Mapping[str, Any]) -> None:
-    existing = [str(path) for path in paths if path.exists()]
-    if existing and not values["force"]:
-        shown = ", ".join(existing[:5]) + ("…" if len(existing) > 5 else "")
-        raise UsageError(
-            f"Nothing was written: {shown} exist already. --force replaces them; `ragstone run` uses them."
-        )
+    from ragstone.engine.project_config import CONFIG  # noqa: PLC0415
+    from ragstone.evaluation.starter import QUESTIONS  # noqa: PLC0415
+
+    existing = [path for path in paths if path.exists()]
+    if not existing or values["force"]:
+        return
+    shown = ", ".join(map(str, existing[:5])) + ("…" if len(existing) > 5 else "")
+    use = ""
+    if CONFIG in existing:
+        use = " `ragstone run` takes its options from ragstone.toml."
+    elif existing == [QUESTIONS]:
+        use = " --questions questions.csv asks its questions."
+    raise UsageError(f"Nothing was written, as there is already {shown}.{use} --force replaces what is there.")
 
 
 def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":

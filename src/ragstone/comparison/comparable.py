@@ -48,12 +48,24 @@ def question_of(side: Side) -> Mapping[str, Any]:
     return question if isinstance(question, Mapping) else {}
 
 
-def check_same_benchmark(a: Side, b: Side, advice: str, *, as_is: bool = False) -> None:
-    """Raises UsageError for runs of two benchmarks. `as_is`: of a diagnosis the sides have the answers as is."""
+def check_same_benchmark(a: Side, b: Side, advice: str) -> None:
+    """Raises UsageError for runs of two benchmarks."""
     one, other = (question_of(side).get("benchmark") for side in (a, b))
-    if one != other and not (as_is and {one, other} <= _SAME_QUESTIONS):
+    if not same_benchmark(one, other):
         kinds = [_COMMANDS.get(str(name), name) for name in (one, other)]
         raise UsageError(f"{a.name} is a run of {kinds[0]!r} and {b.name} one of {kinds[1]!r}: {advice}.")
+
+
+def same_benchmark(one: object, other: object) -> bool:
+    """Whether runs of these benchmarks, as their views show them, have the answers to the same kind of questions."""
+    return one == other or {one, other} <= _SAME_QUESTIONS
+
+
+def is_derived(side: Side, name: str) -> bool:
+    """Whether the view of a run derives a metric, such as the causes of a diagnosis, instead of the run measuring
+    it."""
+    meta = side.run.meta
+    return name in meta.get("better", {}) and name not in meta.get("metrics", {})
 
 
 def only_one_has(a: Side, b: Side, name: str) -> bool:

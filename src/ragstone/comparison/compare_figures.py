@@ -8,7 +8,7 @@ are a quantity like the metrics. Metrics from different judges, prompts or proto
 unless requested.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from ragstone.analysis.pair_columns import Pairs, SidePairs, paired
 from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
 from ragstone.analysis.sides import RIGHT, Reader, Side, read_side
-from ragstone.comparison.comparable import Reason, check_same_benchmark, only_one_has, question_of, refused
+from ragstone.comparison.comparable import Reason, check_same_benchmark, is_derived, only_one_has, question_of, refused
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import LEVEL, Array, Decision, DecisionKind, Indices, decide, family
@@ -176,7 +176,7 @@ def compare_runs(
     with `texts` those of the passages, too, and say of each whether it is right: right answers are then compared, too.
 
     Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
-    check_same_benchmark(a, b, "compare runs of one benchmark", as_is=True)
+    check_same_benchmark(a, b, "compare runs of one benchmark")
     scores_a, scores_b = (
         read_side(side, where or {}, group_by, reader, texts=texts)
         for side, reader in zip((a, b), readers or (None, None), strict=True)
@@ -199,7 +199,8 @@ def compare_runs(
     selected = [name for name in dict.fromkeys([*primary, *(metrics or names), RIGHT]) if name not in reasons]
     selected = sorted(selected, key=lambda name: name == RIGHT)
     both = [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]
-    rows, unpaired = _differences(common, both, primary, b.run.meta)
+    derived = {name for name in both if is_derived(a, name) and is_derived(b, name)} - {*metrics, *primary}
+    rows, unpaired = _differences(common, both, primary, b.run.meta, derived)
 
     def alone(names: set[str]) -> tuple[str, ...]:
         return tuple(sorted(name for name in names - {RIGHT} if only_one_has(a, b, name)))
@@ -216,17 +217,18 @@ def compare_runs(
 
 
 def _differences(
-    common: Pairs, names: Sequence[str], primary: Sequence[str], meta: Mapping[str, Any]
+    common: Pairs, names: Sequence[str], primary: Sequence[str], meta: Mapping[str, Any], derived: Collection[str]
 ) -> tuple[list[Difference], dict[str, tuple[int, int]]]:
     """The difference of each metric in each group of pairs, metrics with the same scores as one; and the failed pairs
-    in A and in B of those without a pair that has both scores."""
+    in A and in B of those without a pair that has both scores. `derived`: left out where all are 0, as a cause that
+    nobody saw is no question to test."""
     rows: dict[Hashable, Difference] = {}
     unpaired: dict[str, tuple[int, int]] = {}
     for group, pairs in common.groups():
         for name in names:
             row, scores = _difference(name, group, pairs, better(name, meta))
             row = replace(row, primary=not primary or name in primary)
-            if not row.n and name == RIGHT:
+            if (not row.n and name == RIGHT) or (row.n and name in derived and not (row.a or row.b)):
                 continue
             if not row.n:
                 unpaired[row.label] = (row.failed_a, row.failed_b)

@@ -22,7 +22,7 @@ from ragstone.comparison.trend_verdict import (
     trend_verdict,
 )
 from ragstone.display import Cell, Chart, ChartMark, Row, Series, Table
-from ragstone.engine.open_run import check_target, language_of, open_checked
+from ragstone.engine.open_run import check_target, language_of, open_checked, viewed
 from ragstone.engine.public_functions import public
 from ragstone.errors import UsageError
 from ragstone.evaluation.evaluate import data_frame
@@ -121,12 +121,13 @@ def trend(
     price: str = "",
 ) -> TrendResult:
     """Runs over time: means with unpaired intervals, errors, times, tokens and cost of each run, and the runs from
-    which one of them has changed. A series without a change raises a false alarm with at most 5% probability, over all
-    quantities together. See `analysis.trend` for what is tested and how.
+    which one of them has changed; of a diagnosis, the answers as is. A series without a change raises a false alarm
+    with at most 5% probability, over all quantities together. See `analysis.trend` for what is tested and how.
 
-    `metrics`: only these (all by default). `by`: "day" or "week" splits one run by the time of its records, which is in
-    `time_column` (by default a column with one of the usual names). `system`: of runs with several. `where`: only cases
-    with these values of the condition or of a column. `price`: of the system, "IN/OUT[/CACHED]" per million tokens.
+    `metrics`: only these (by default all that the runs measure; also `cause.NAME` of diagnoses). `by`: "day" or "week"
+    splits one run by the time of its records, which is in `time_column` (by default a column with one of the usual
+    names). `system`: of runs with several. `where`: only cases with these values of the condition or of a column.
+    `price`: of the system, "IN/OUT[/CACHED]" per million tokens.
     Raises UsageError for fewer than two runs, runs of different benchmarks, and a metric that no run has.
     """
     if by not in ("", "day", "week"):
@@ -139,7 +140,7 @@ def trend(
         sides = []
         for path in _distinct([runs] if isinstance(runs, str | Path) else runs, by=by):
             run = stack.enter_context(open_checked(path))
-            sides.append((path, Side(run, system_of(run, path, system, "--system"), path.name)))
+            sides.append((path, Side(viewed(run), system_of(run, path, system, "--system"), path.name)))
         readings: list[Reading] = []
         undated = 0
         if by and len(sides) != 1:

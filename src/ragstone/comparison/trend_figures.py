@@ -132,8 +132,8 @@ class Trend:
 
 
 def trend_of(readings: Sequence[Reading], metrics: Sequence[str] = (), *, by: str = "", undated: int = 0) -> Trend:
-    """The trend of these runs. `metrics`: follow only these (all by default). UsageError for fewer than two runs, runs
-    of different benchmarks, and a metric that no run has."""
+    """The trend of these runs. `metrics`: follow only these (by default all that the runs measure).
+    UsageError for fewer than two runs, runs of different benchmarks, and a metric that no run has."""
     if not by:  # else they have the numbers of their order in the run
         renumber(readings, np.concatenate([np.asarray(reading.errors.units) for reading in readings]))
     ordered = sorted(readings, key=lambda reading: reading.when)  # as they were named, where one second has several

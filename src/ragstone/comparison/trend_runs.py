@@ -13,6 +13,7 @@ import numpy as np
 
 from ragstone.analysis.pair_columns import SideScores
 from ragstone.analysis.sides import Side, case_digest, question_digest, selected
+from ragstone.comparison.comparable import is_derived
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.prices import Price
@@ -224,9 +225,16 @@ def moment_of(value: object) -> datetime | None:
 
 
 def chosen(readings: Sequence[Reading], metrics: Sequence[str]) -> list[str]:
-    """The metrics to follow: all by default. UsageError for one that no run has."""
+    """The metrics to follow: by default all that the runs measure, and none that a view derives of their answers, as
+    each more takes from the power of the others. UsageError for one that no run has."""
     names = sorted({name for reading in readings for name in reading.metrics})
     if unknown := [name for name in metrics if name not in names]:
         there = f"available: {', '.join(names)}" if names else "they have no scores at all"
         raise UsageError(f"No run has scores of {unknown[0]!r}; {there}.")
-    return list(dict.fromkeys(metrics)) if metrics else names
+    if metrics:
+        return list(dict.fromkeys(metrics))
+    return [
+        name
+        for name in names
+        if any(name in reading.metrics and not is_derived(reading.side, name) for reading in readings)
+    ]

@@ -96,14 +96,18 @@ def quantity(curve: Curve, words: Mapping[str, str]) -> str:
 
 
 def labels(trend: Trend, words: Mapping[str, str]) -> list[str]:
-    """The time of each run: a date, with the year where there are several and the time of day where dates recur."""
+    """The time of each run: a date, with the year where there are several, the time of day where dates recur, and the
+    run's name where these do, too."""
     times = [run.when for run in trend.runs]
     form = words["date" if len({time.year for time in times}) == 1 else "dated"]
     months = words["months"].split()
     dates = [form.format(day=time.day, month=months[time.month - 1], year=time.year) for time in times]
     if len({*dates}) == len(dates):
         return dates
-    return [words["time"].format(date=date, time=f"{time:%H:%M}") for date, time in zip(dates, times, strict=True)]
+    timed = [words["time"].format(date=date, time=f"{time:%H:%M}") for date, time in zip(dates, times, strict=True)]
+    if len({*timed}) == len(timed):
+        return timed
+    return [words["run_at"].format(date=date, run=run.name) for date, run in zip(timed, trend.runs, strict=True)]
 
 
 def _basis(trend: Trend, words: Mapping[str, str]) -> str:

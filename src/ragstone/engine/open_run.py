@@ -94,7 +94,7 @@ def open_checked(path: str | Path) -> RunReader:
 
 
 def viewed(run: RunReader) -> Run:
-    """The run as its benchmark wants gates and comparisons to read it; itself if that benchmark is not installed.
+    """The run as its benchmark wants gates, comparisons and trends to read it; itself if that is not installed.
     UsageError if the file names none, or has options that it cannot read."""
     meta = run.meta
     try:

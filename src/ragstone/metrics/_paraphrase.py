@@ -12,7 +12,7 @@ from ragstone.metrics.reference_core import core
 from ragstone.text.characters import HAN
 from ragstone.text.content_words import content_words
 from ragstone.text.measures import Measure, spellings
-from ragstone.text.notation import quantities, same_quantity, spelled_out
+from ragstone.text.notation import clock_times, quantities, same_quantity, spelled_out
 
 _MOST_WORDS = {"en": 10, "zh": 14}  # of a phrase beyond its question; in Chinese, pairs of characters
 _PLAIN_WORDS = {"en": 2, "zh": 4}  # that are no name, number or unit, from which on a reference is a phrase
@@ -45,7 +45,9 @@ def may_paraphrase(reference: str, question: str, answer: str) -> bool:
         return False
     if is_long(reference, question) or _CONDITIONED.match(reference.strip()):
         return True
-    if not _is_phrase(reference, question) or _has_other_quantities(reference, question, answer):
+    if not _is_phrase(reference, question) or _has_other_times(reference, question, answer):
+        return False
+    if _has_other_quantities(reference, question, answer):
         return False
     return bool((stems(reference) - stems(question)) & stems(answer))
 
@@ -77,6 +79,13 @@ def _has_other_quantities(reference: str, question: str, answer: str) -> bool:
     asked, wanted, given = (_quantities(text) for text in (question, reference, answer))
     wanted, given = ([one for one in some if not _among(one, asked)] for some in (wanted, given))
     return bool(wanted) and bool(given) and not any(_among(one, given) for one in wanted)
+
+
+def _has_other_times(reference: str, question: str, answer: str) -> bool:
+    """Whether an answer has times of day of its own, and none of those that the reference says beyond the question."""
+    asked, wanted, given = (clock_times(text) for text in (question, reference, answer))
+    wanted, given = ([one for one in some if all(map(one.isdisjoint, asked))] for some in (wanted, given))
+    return bool(wanted and given) and all(one.isdisjoint(other) for one in wanted for other in given)
 
 
 @lru_cache(maxsize=1024)

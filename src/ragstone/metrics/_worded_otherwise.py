@@ -18,7 +18,7 @@ from ragstone.text import find_answer
 from ragstone.text.characters import HAN
 from ragstone.text.folding import fold, fold_characters
 from ragstone.text.measures import FACTORS, measures_in
-from ragstone.text.notation import beside_quantities, find_value, names_unit
+from ragstone.text.notation import beside_quantities, clock_times, find_value, names_unit
 
 Spans: TypeAlias = list[tuple[int, int]]
 _YES = frozenset(("yes", "true", "是", "是的", "能", "可以", "会", "有", "对"))
@@ -181,10 +181,11 @@ def _spelled(alias: str, answer: str) -> Spans:
 def _measured(alias: str, answer: str, question: str = "") -> Spans:
     """The same time or quantity with a known unit in another notation; where the question asks for this unit, in it."""
     folded = fold(alias).text
-    if len(alias) > 40 or not any(map(str.isdigit, folded)):
+    timed = bool(clock_times(alias))
+    if len(alias) > 40 or not (timed or any(map(str.isdigit, folded))):
         return []
     known = [measure for measure in measures_in(folded) if measure.unit in FACTORS]
-    if not (known or _CLOCK.fullmatch(folded.strip())) or beside_quantities(alias).strip(" .,"):
+    if not (known or timed or _CLOCK.fullmatch(folded.strip())) or beside_quantities(alias).strip(" .,"):
         return []
     asked = names_unit(question, {measure.unit for measure in known})
     text, found = find_value(alias, answer, same_unit=asked)

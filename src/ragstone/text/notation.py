@@ -93,6 +93,11 @@ def beside_quantities(value: str) -> str:
     return _quantity().sub(" ", spelled_out(value))
 
 
+def clock_times(text: str) -> list[frozenset[object]]:
+    """The times of day of a text, each with all that it may be in minutes: both halves of a day where it names none."""
+    return [minutes for _, minutes in _clocks(text)]
+
+
 def names_unit(question: str, units: Set[str]) -> bool:
     """Whether a question asks for one of these units: how many days, in km, 多少天."""
     names = [re.escape(name) for name, unit in spellings().items() if unit in units - {""}]
@@ -274,7 +279,8 @@ _CLOCK = re.compile(
     r"(?P<to>half|quarter) (?P<side>past|to) (?P<named>\d{1,2}|one)"
     r"|(?<![\d:.,])(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d)(?![:\d])|(?=\s?[ap]\.?m)|\s?o'clock)(?:\s?(?P<half>[ap])\.?m\b)?"
     r"|(?P<time>上午|早上|早晨|清晨|凌晨|中午|下午|傍晚|晚上|夜里|晚)?(?P<chinese>\d{1,2}|[一二两三四五六七八九]|十[一二]?)[点时]"
-    r"(?![\d一二三四五六七八九])?(?:(?P<rest>半|[一三]刻|整)|(?P<minutes>[0-5]?\d)分?)?(?!间)"
+    r"(?![\d一二三四五六七八九])?(?:(?P<rest>半|[一三]刻|整)|(?P<minutes>[0-5]?\d)分?"
+    r"|(?P<spelled>[二三四五](?:十[一二三四五六七八九]?|1\d)|十[一二三四五六七八九]?|[零〇][一二三四五六七八九])分?)?(?!间)"
 )
 _LATE = ("下午", "傍晚", "晚上", "夜里", "晚")
 _AFTER = re.compile(r"\s(?:in the (?P<part>morning|afternoon|evening)|at (?P<night>night))")
@@ -294,6 +300,14 @@ def _clocks(text: str, *, alone: bool = False) -> _Found:
     return found
 
 
+def _spelled_minutes(text: str) -> int:
+    """Minutes in Chinese numerals; `fold` reads the 十五 of 二十五 alone: 二15."""
+    if text[:1] in ("", "零", "〇"):
+        return int(_DIGITS.get(text[1:], "0"))
+    tens, _, ones = text.replace("十", "1").partition("1")
+    return 10 * int(_DIGITS.get(tens, "1")) + int(_DIGITS.get(ones, ones or "0"))
+
+
 def _minutes(match: re.Match[str], part: str) -> frozenset[object]:
     if name := match["named"]:
         quarter = 30 if match["to"] == "half" else 15
@@ -308,7 +322,8 @@ def _minutes(match: re.Match[str], part: str) -> frozenset[object]:
             if hour[0] == "十"
             else int(_DIGITS[hour])
         )
-        rest = {"半": 30, "一刻": 15, "三刻": 45}.get(match["rest"] or "", int(match["minutes"] or 0))
+        spelled = int(match["minutes"] or 0) or _spelled_minutes(match["spelled"] or "")
+        rest = {"半": 30, "一刻": 15, "三刻": 45}.get(match["rest"] or "", spelled)
         part = (
             "evening"
             if match["time"] in ("下午", "傍晚", "晚上", "夜里", "晚")

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 
 import pytest
+from msgspec.structs import replace
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.benchmarks.recorded.advice import BAR, Advice, advise, attempt
@@ -13,7 +14,8 @@ from ragstone.benchmarks.recorded.diagnosis import explain
 from ragstone.benchmarks.recorded.summary import summaries
 from ragstone.benchmarks.recorded.tables import tables
 from ragstone.messages import messages
-from ragstone.types import Record
+from ragstone.responses.stages import stage_step
+from ragstone.types import Passage, Record, Response
 
 _Scores = Mapping[str, float]
 
@@ -97,6 +99,32 @@ def test_where_the_good_passages_are_answered_rightly_only_retrieval_is_advised(
     missed = [record(f"m-{at}", {"recall": 0.0, "answer_match": 0.0}) for at in range(20)]
     found = [record(f"f-{at}", {"recall": 1.0, "answer_match": 1.0}) for at in range(20)]
     assert [item.rule for item in advice_on(missed + found)] == ["recall", "correctness_too"]
+
+
+def staged(name: str, *, fetched: bool, prompted: bool) -> Record:
+    """A record with stages: of the question's right passage, whether it was fetched, and whether it reached the
+    prompt."""
+    right, other = Passage("right", "So.", relevant=True), Passage("other", "No.")
+    one = record(name, {"recall": float(prompted), "answer_match": float(prompted)})
+    prompt = (right,) if prompted else (other,)
+    steps = (stage_step("fetch", (other, right) if fetched else (other,)), stage_step("prompt", prompt))
+    case = replace(one.case, sample=replace(one.case.sample, passages=(right,)))
+    return replace(one, case=case, response=Response("So.", prompt, steps))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_where_the_stages_show_that_the_search_found_it_the_search_is_not_blamed(language: str) -> None:
+    lost = [staged(f"l-{at}", fetched=True, prompted=False) for at in range(12)]
+    missed = [staged(f"m-{at}", fetched=False, prompted=False) for at in range(4)]
+    right = [staged(f"r-{at}", fetched=True, prompted=True) for at in range(8)]
+    first, *_ = advice_on([*missed, *lost, *right])
+    assert (first.rule, first.mean.value) == ("recall_later", pytest.approx(1 / 3))
+    assert {sample[0] for sample, _ in first.worst} == {"l"}
+    (summary,) = summaries(MemoryRun([*missed, *lost, *right]), {}, language=language).values()
+    assert {"en": "reranker", "zh": "重排器"}[language] in summary.actions[0].text
+    assert {"en": "knowledge base", "zh": "知识库"}[language] not in summary.actions[0].text
+    more = [staged(f"n-{at}", fetched=False, prompted=False) for at in range(20)]
+    assert advice_on([*missed, *lost, *right, *more])[0].rule == "recall"
 
 
 def test_cases_judged_several_times_count_with_their_means() -> None:

@@ -6,7 +6,7 @@ faithfulness and answer relevancy are ragstone's. The cases behind a rule are th
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from ragstone.benchmarks.recorded.aggregate import ScoreTally
 from ragstone.benchmarks.recorded.diagnosis import LOW, deciding_metric
 from ragstone.benchmarks.recorded.metric_scores import Groups, MetricScores
+from ragstone.benchmarks.recorded.stages import StageTally
 from ragstone.runs.readers import is_extractive
 from ragstone.stats import Estimate
 
@@ -62,8 +63,22 @@ def advise(tally: ScoreTally, gates: Mapping[str, float]) -> list[Advice]:
             continue
         if name := metric_for(metrics, topic):
             none = topic == "recall" and name.partition("@")[0] == "recall" and not any(metrics[name].values)
-            advice += _rule("recall_none" if none else topic, name, metrics[name], BAR)
+            found = _rule("recall_none" if none else topic, name, metrics[name], BAR)
+            advice += (_lost_later(tally, item) for item in found) if topic == "recall" else found
     return advice
+
+
+def _lost_later(tally: ScoreTally, advice: Advice) -> Advice:
+    """The rule for low recall; where the system's stages show for most of these samples that its search found what is
+    right, the rule for what comes after it."""
+    fetch, scores = tally.stages.get("fetch", StageTally()), tally.metrics[advice.metric]
+    recalls = zip(fetch.samples, fetch.recalls, strict=True)
+    fetched = np.array([hash(sample) for sample, recall in recalls if recall >= BAR], dtype=np.int64)
+    low = scores.below(BAR)
+    late = np.intersect1d(low, fetched)
+    if 2 * len(late) <= len(low):
+        return advice
+    return replace(advice, rule="recall_later", worst=tuple(scores.worst(_WORST, below=BAR, among=late)))
 
 
 def _rule(rule: str, name: str, scores: MetricScores, below: float, among: Groups | None = None) -> Iterator[Advice]:

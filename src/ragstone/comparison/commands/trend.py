@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command(name="trend")
 @click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN…")
-@metrics_option("Follow only these metrics (repeatable).", "--metric", "--metrics")
+@metrics_option("Follow only these metrics, or cause.NAME of diagnoses (repeatable).", "--metric", "--metrics")
 @click.option("--by", type=click.Choice(["day", "week"]), help="Split one run by the time of its records.")
 @click.option("--time-column", default="", metavar="NAME",
               help="With --by: the column with the time.  [default: time, timestamp, start_time…]")  # fmt: skip
@@ -43,8 +43,8 @@ def command(runs: tuple[Path, ...], **values: Any) -> int:
 
     Means with unpaired intervals, errors, latency, tokens and cost of each run, in the order in which they were
     started, and the runs from which one of them has changed. Without a change, the probability of a false alarm is at
-    most 5% over all of them. Changed questions and changed judges are marked, and not reported as changes of
-    quality."""
+    most 5% over all of them. Of a diagnosis, the answers as is are followed. Changed questions and changed judges are
+    marked, and not reported as changes of quality."""
     from ragstone.comparison.trend import trend  # noqa: PLC0415
 
     check_report(values)

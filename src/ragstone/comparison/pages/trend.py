@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ragstone.comparison.comparable import same_benchmark
 from ragstone.comparison.trend import trend
 from ragstone.errors import RagstoneError, UsageError
 from ragstone.messages import messages
@@ -66,12 +67,12 @@ def _newest(request: Request) -> str:
 
 
 def _is_of(request: Request, name: str, benchmark: str, system: str) -> bool:
-    """Whether a run is of this benchmark and has answers of this system, or of one alone where none is named; a run
-    that cannot be read is not."""
+    """Whether a run is comparable with this benchmark's and has answers of this system, or of one alone where none is
+    named; a run that cannot be read is not."""
     try:
         with library_of(request).opened(name) as run:
-            systems = run.run.systems
-            return run.benchmark.name == benchmark and (system in systems if system else len(systems) == 1)
+            has = system in run.run.systems if system else len(run.run.systems) == 1
+            return has and same_benchmark(run.benchmark.name, benchmark)
     except RagstoneError:
         return False
 

@@ -1,4 +1,4 @@
-"""A run of interventions as gates, slices and comparisons read it: the answers as is, each with its cause."""
+"""A run of interventions as gates, slices, comparisons and trends read it: the answers as is, each with its cause."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -28,8 +28,8 @@ class AsIsRun:
     @property
     def meta(self) -> Mapping[str, Any]:
         meta = dict(self._run.meta)
-        lower = {f"cause.{name}": "lower" for name in CAUSES if name != "healthy"}
-        return {**meta, "better": {**dict(meta.get("better", {})), **lower}}
+        causes = {f"{_PREFIX}{name}": "higher" if name == "healthy" else "lower" for name in CAUSES}
+        return {**meta, "better": {**dict(meta.get("better", {})), **causes}}
 
     @property
     def systems(self) -> Mapping[str, Mapping[str, Any]]:

@@ -28,6 +28,7 @@ from ragstone.stats import Estimate
 from ragstone.types import Run
 
 _ACTIONS = 3
+_NAMED = 5  # questions
 
 
 def summaries(run: Run, items: Mapping[str, Sequence[Diagnosed]], *, language: str = "en") -> dict[str, Summary]:
@@ -57,7 +58,7 @@ class _Summary:
         self.words, self.language, self.extractive = messages(__name__, language), language, extractive
         self.items, self.price = items, price
         self.wrong = [item for item in items if is_scored(item) and item.right("as_is") != 1]
-        self.unsure = sum(item.evidence.is_unsure("as_is") for item in self.wrong)
+        self.unsure = [item.id for item in self.wrong if item.evidence.is_unsure("as_is")]
         self.sizes = Counter(bar_of(item) for item in self.wrong)
 
     def of(self, system: str) -> Summary:
@@ -76,7 +77,8 @@ class _Summary:
             return self.words["unscored"].format(system=system, n=len(self.items))
         least, most = right.low, right.high
         if self.unsure and least is not None:
-            most = Estimate.of_count(sum(item.right("as_is") == 1 for item in self.items) + self.unsure, right.n).high
+            right_now = sum(item.right("as_is") == 1 for item in self.items)
+            most = Estimate.of_count(right_now + len(self.unsure), right.n).high
         interval = "" if least is None else f" [{100 * least:.0f}, {100 * (most or 0.0):.0f}]"
         return self.words["answers"].format(system=system, share=f"{100 * right.value:.0f}%{interval}", n=right.n)
 
@@ -211,7 +213,8 @@ class _Summary:
         if unscored and fall.as_is.n:
             yield self.words["left_out"].format(n=unscored)
         if self.unsure:
-            yield self.words["unsure"].format(n=self.unsure)
+            named = self.words["comma"].join(self.unsure[:_NAMED]) + "…" * (len(self.unsure) > _NAMED)
+            yield self.words["unsure"].format(n=len(self.unsure), named=named)
         if fall.changes.value:
             yield self.words["changes"].format(share=f"{100 * fall.changes.value:.0f}%", n=fall.changes.n)
         yield self.words["read"]

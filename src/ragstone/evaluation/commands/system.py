@@ -81,7 +81,8 @@ def say_check(found: "SystemCheck", language: str) -> None:
     say("")
     say(texts["interventions"])
     for name, probe in found.interventions.items():
-        say(f"   {texts[f'intervention.{name}']}{_probed(name, probe, texts, language)}")
+        said = _probed(name, probe, texts, language) + _how(name, probe, found, texts)
+        say(f"   {texts[f'intervention.{name}']}{said}")
     if found.printed:
         say("")
         say(texts["printed"].format(line=found.printed))
@@ -100,17 +101,28 @@ def _accepted(found: "SystemCheck", texts: Mapping[str, str]) -> str:
 def _probed(name: str, probe: "Probe", texts: Mapping[str, str], language: str) -> str:
     """What came of an intervention, in a sentence."""
     if probe.outcome in ("not_taken", "failed"):
-        said = texts[f"probe.{probe.outcome}"].format(error=failure_in(str(probe.facts.get("error", "")), language))
-        return said + (texts["name_retriever"] if name == "retrieve" else "")
+        return texts[f"probe.{probe.outcome}"].format(error=failure_in(str(probe.facts.get("error", "")), language))
     text = texts[f"probe.{name}.{probe.outcome}"]
     if name == "passages":
         where = texts[f"where.{probe.facts.get('where', 'answer')}"]
         return text.format(where=where, answer=_short(probe.facts.get("answer", "")))
     if name == "k":
         return text.format(few=probe.facts["found"]["1"], more=probe.facts["found"]["3"])
-    if name == "retrieve" and probe.outcome == "ignored":
-        text += texts["name_retriever"]
     return text.format(n=probe.facts.get("found", 0), answer=_short(probe.facts.get("answer", "")))
+
+
+def _how(name: str, probe: "Probe", found: "SystemCheck", texts: Mapping[str, str]) -> str:
+    """How the system can take an intervention that it does not, to go on with the sentence."""
+    from ragstone.models.nested_names import is_http  # noqa: PLC0415
+
+    if name == "retrieve" and probe.outcome in ("not_taken", "failed", "ignored"):
+        retriever = str(found.spec.get("retriever", ""))
+        if not retriever:
+            return texts["name_retriever"]
+        return texts["retriever_gets"] if is_http(retriever) and "body=" not in retriever else ""
+    if probe.outcome != "not_taken" or name == "closed_book":  # which takes what given passages do
+        return ""
+    return texts[f"take.{name}.{'http' if found.spec.get('kind') == 'http' else 'python'}"]
 
 
 def _facts(item: "Checked", texts: Mapping[str, str], language: str) -> list[tuple[str, str]]:

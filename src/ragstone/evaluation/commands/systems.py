@@ -23,7 +23,9 @@ http_options = both(
                  help="Method of the HTTP request.  [default: POST]"),
     click.option("--header", "headers", type=Pairs(), multiple=True, metavar="NAME=VALUE",
                  help="Header of the HTTP request; $NAME is read from the environment (repeatable)."),
-    click.option("--body", metavar="JSON", help='Body of the HTTP request.  [default: {"question": "{question}"}]'),
+    click.option("--body", metavar="JSON",
+                 help='Body of the HTTP request; also filled in: "{passages}", "{k}", "{history}", "{language}", '
+                 '"{retrieve_only}".  [default: {"question": "{question}"}]'),
     click.option("--answer", metavar="PATH", help="Where the answer is in the reply (JMESPath)."),
     click.option("--contexts", metavar="PATH", help="Where the passages are in the reply (JMESPath)."),
     click.option("--ids", metavar="PATH", help="Where the passages' ids are in the reply (JMESPath)."),
@@ -36,7 +38,8 @@ system_details = both(
     click.option("--model", default="", metavar="NAME",
                  help="Model of rag(…) over the --corpus.  [default: local/extractive]"),
     click.option("--retriever", default="", metavar="NAME",
-                 help="Retriever of the system, for searches without an answer: app.py:search or an HTTP address."),
+                 help="Retriever of the system, for searches without an answer: app.py:search, or an HTTP address, "
+                 'which gets {"query": …, "k": …}.'),
     click.option("--name", "name", default="", help="Name of the system.  [default: as given]"),
     http_options,
 )  # fmt: skip
@@ -116,6 +119,10 @@ def _rag_of(system: Any, values: dict[str, Any]) -> "RagTarget":
     from ragstone.retrieval.corpus import NO_CORPUS  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget, rag_target  # noqa: PLC0415
 
+    if not isinstance(system, str | RagTarget) or (
+        isinstance(system, str) and system and not system.startswith("rag(")
+    ):
+        raise UsageError(f"--corpus is for rag(…); {values['system']} has documents of its own: leave --corpus out.")
     if values["retriever"]:
         raise UsageError("--retriever is for a system of your own; that of rag(…) is rag(retriever=…).")
     if options := [name for name in (*_HTTP, "name") if values[name]]:
@@ -123,8 +130,6 @@ def _rag_of(system: Any, values: dict[str, Any]) -> "RagTarget":
     if isinstance(system, RagTarget):
         changes = {name: values[name] for name in ("corpus", "model") if values[name]}
         return dataclasses.replace(system, **changes)
-    if not isinstance(system, str) or (system and not system.startswith("rag(")):
-        raise UsageError(f"--corpus is for rag(…); {values['system']} has documents of its own.")
     target = rag_target(system or "rag()", NO_CORPUS if values["corpus"] is None else values["corpus"])
     if values["corpus"] is None and not brings_documents(target.retriever):
         raise UsageError(f"{values['system']} needs documents: name a folder or file with --corpus.")
