@@ -25,6 +25,7 @@ from ragstone.errors import RunMismatch
 from ragstone.retrieval.corpus import Corpus, read_corpus
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
+from ragstone.types import Passage
 
 
 @pytest.fixture
@@ -119,6 +120,39 @@ def test_the_advice_names_the_document_and_what_both_state(tmp_path: Path, truth
     assert fix.cause == "contradiction"
     assert fix.gain is not None
     assert fix.gain.value == pytest.approx(0.5)
+
+
+_RULES = {
+    "考勤.md": ("# 考勤制度\n\n云栖公司的上班时间为上午八点四十分。打卡机设在门厅。", "上午八点四十分", "上午九点"),
+    "报销.md": ("# 报销办法\n\n招待费须事先批准。发票须在三十天内提交。", "三十天", "十五天"),
+    "leave.md": ("# Leave\n\nForms are green. New staff have 14 days of leave each year.", "14 days", "11 days"),
+}
+_ASKED = {"考勤.md": "公司的上班时间是几点？", "报销.md": "发票须在多少天内提交？",
+          "leave.md": "How many days of leave do new staff have?"}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", ["{old}", "根据资料，无法回答这个问题。"])
+def test_of_a_system_that_takes_no_passages_the_sentence_with_the_old_value_is_quoted(
+    wrong: str, tmp_path: Path
+) -> None:
+    """Only the list of the index shows it; a heading says nothing, whatever was answered."""
+    documents = {name: text for name, (text, _, _) in _RULES.items()}
+    outdated = {name: text.replace(value, old) for name, (text, value, old) in _RULES.items()}
+    name_of = {question: name for name, question in _ASKED.items()}
+
+    def ask(question: str) -> dict[str, Any]:
+        name = name_of[question]
+        return {"answer": wrong.format(old=_RULES[name][2]), "contexts": [{"id": name, "text": outdated[name]}]}
+
+    rows = [{"id": name, "question": _ASKED[name], "reference": value} for name, (_, value, _) in _RULES.items()]
+    corpus = Corpus("true", tuple(Passage(name, text) for name, text in documents.items()), "of a test")
+    index = [Passage(name, text) for name, text in outdated.items()]
+    result = diagnose(rows, ask, corpus=corpus, index=index, run=tmp_path / "old.run")
+    assert failed(result) == dict.fromkeys(_RULES, "stale")
+    (line,) = details("stale", result.questions)
+    assert "考勤.md, which states “云栖公司的上班时间为上午九点。” (考勤.md: “上午八点四十分”)" in line
+    assert "报销.md, which states “发票须在十五天内提交。”" in line
+    assert "leave.md, which states “New staff have 11 days of leave each year.”" in line
 
 
 def test_another_index_is_another_question(tmp_path: Path, truth: Corpus) -> None:

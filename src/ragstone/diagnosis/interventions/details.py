@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ragstone.analysis.gold_passages import evidence_of, rank_of
+from ragstone.analysis.statements import has_another_value
 from ragstone.diagnosis.interventions.conditions import rivals
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.diagnosis.interventions.labels import misleading
@@ -75,17 +76,29 @@ def _versions(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Counter[s
     found: Counter[str] = Counter()
     for item in items:
         question, first = item.evidence.question, item.evidence.first
-        response = item.evidence.response("indexed_only")
+        response = item.evidence.response("indexed_only") or first
         others = [] if first is None else rivals(question, first) or list(question.indexed)
         for other in others[:1]:
-            said = {*words("" if response is None else response.answer)}
-            says = max(sentences(other.text), key=lambda part: len(said & {*words(part)}), default="").strip()
+            says = _says(other.text, "" if response is None else response.answer, item)
             right = " / ".join(slot[0] for slot in item.evidence.slots if slot)
             says, document = f"{says[:_QUOTED]}…" if len(says) > _QUOTED else says, document_of(question.gold[0].id, ())
             found[
                 texts["version"].format(other=document_of(other.id, ()), says=says, document=document, right=right)
             ] += 1
     return found
+
+
+def _says(text: str, answer: str, item: Diagnosed) -> str:
+    """The sentence of another version that stands in place of the evidence: that with another value in it, else the one
+    that has most of the evidence's words and the answer's."""
+    sought = [one for gold in item.evidence.gold for one in evidence_of(gold, item.evidence.slots)]
+    said = [{*words(answer)}, *({*words(one.text)} for one in sought)]
+
+    def rank(part: str) -> tuple[bool, int]:
+        found = {*words(part)}
+        return any(has_another_value(one, part) for one in sought), sum(len(found & other) for other in said)
+
+    return max(sentences(text), key=rank, default="").strip()
 
 
 def _chunking(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
