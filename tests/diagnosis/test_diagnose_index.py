@@ -21,6 +21,7 @@ from tests.diagnosis.indexed_world import truth as true_documents
 
 from ragstone.diagnosis.diagnose import DiagnosisResult, diagnose
 from ragstone.diagnosis.interventions.details import details
+from ragstone.diagnosis.interventions.summary import summary_of
 from ragstone.errors import RunMismatch
 from ragstone.retrieval.corpus import Corpus, read_corpus
 from ragstone.systems.http import HttpTarget
@@ -97,6 +98,24 @@ def test_without_an_index_nothing_is_said_to_be_missing(tmp_path: Path, truth: C
     assert "Whether the index has them is not known for 10 of 10: name --index." in details(
         "not_retrieved", result.questions
     )
+    for language, advice in (("en", "check with --index whether the index has"), ("zh", "先用 --index 核对索引中")):
+        rows = next(one for one in result.tables(language=language) if one.id == "diagnosis-fixes").rows
+        assert [row.cells[1].text.startswith(advice) for row in rows] == [True]  # on the page
+        summary = summary_of(result.questions, "s", language=language)
+        assert summary.actions[0].text.lower().startswith(advice)  # and in the terminal
+
+
+def test_of_documents_that_were_not_found_an_old_version_that_was_is_named(tmp_path: Path, truth: Corpus) -> None:
+    """Without an index, passages or a search nobody knows whether the right version is there, too."""
+    application = Application(index_of("old", "whole"))
+    result = diagnose(
+        QUESTIONS, lambda question: application.ask(question), corpus=truth, run=tmp_path / "old.run"
+    )  # fmt: skip
+    assert failed(result)["q00"] == "not_retrieved"
+    line = details("not_retrieved", result.questions)[0]
+    assert "Found with another value, which may be an old version: plants/00.md" in line
+    assert "which states “The main boiler of Arvo weighs 9000 kg without its feet.” (plants/00.md: “310”)" in line
+    assert "可能是旧版本：plants/00.md" in details("not_retrieved", result.questions, language="zh")[0]
 
 
 @pytest.mark.parametrize(("fault", "cause"), [("old", "stale"), ("draft", "contradiction")])

@@ -13,6 +13,7 @@ from ragstone.diagnosis.interventions.causes import CAUSES, LOST
 from ragstone.diagnosis.interventions.conditions import CONDITIONS
 from ragstone.diagnosis.interventions.details import details
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
+from ragstone.diagnosis.interventions.observations import MISSING
 from ragstone.diagnosis.interventions.question import rewritten_of
 from ragstone.diagnosis.interventions.standing import CHANGES
 from ragstone.diagnosis.interventions.waterfall import (
@@ -145,6 +146,7 @@ def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> F
     if len(unmeasured) == len(mine) or not shown:
         unseen = not shown or cause in (*LOST, "noise", *_UNKNOWN)
         missing = missing_of(STEP_OF.get(cause, "alone"), mine) if unseen else ""
+        missing = "measure_index" if variant == "unlisted" else missing
         return Fix(cause, ids, "", shown, failed, None, ids, missing or "measure_try", size, variant=variant)
     gain = Estimate.of_difference([one or 0.0 for one in changes])
     return Fix(cause, ids, "", shown, failed, gain, unmeasured, "", size, variant=variant)
@@ -154,7 +156,8 @@ def _variant(cause: str, mine: Sequence[Diagnosed], shown: Sequence[Effect]) -> 
     """Which of several advices against a cause the questions speak for: where right passages helped ("first", "last");
     "unfinished" answers; words of the question that a search does not see, without a query that shows a rewriter
     ("unseen"); chunks so long that answers drown in them ("drowned"), or of which only the outcomes are known
-    ("plain"); a search that finds for the same query what the system did not ("narrowed"). "": the usual one."""
+    ("plain"); a search that finds for the same query what the system did not ("narrowed"); documents that not even
+    their own words find, in an index that nobody has named ("unlisted"). "": the usual one."""
 
     def most(name: str, value: str) -> bool:
         return 2 * sum(item.evidence.value(name) == value for item in mine) > len(mine)
@@ -172,6 +175,8 @@ def _variant(cause: str, mine: Sequence[Diagnosed], shown: Sequence[Effect]) -> 
         return "drowned"
     if cause == "chunking":
         return "" if details(cause, mine) else "plain"
+    if cause == "not_retrieved" and most("by_reference", "no") and most("in_index", MISSING):
+        return "unlisted"
     return "narrowed" if cause == "filtered" and most("narrowed", "yes") else ""
 
 
