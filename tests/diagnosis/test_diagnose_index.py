@@ -2,6 +2,7 @@
 named, over any kind of system, in any chunking and under any ids."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -105,11 +106,20 @@ def test_without_an_index_nothing_is_said_to_be_missing(tmp_path: Path, truth: C
         assert summary.actions[0].text.lower().startswith(advice)  # and in the terminal
 
 
+def test_a_passage_whose_id_is_a_number_is_named_by_its_first_words(tmp_path: Path, truth: Corpus) -> None:
+    result = of_function(index_of("missing", ids="numbers"), tmp_path, truth)
+    nearest = next(line for line in details("not_retrieved", result.questions) if line.startswith("Found in their"))
+    names = re.findall(r"(\d+) “([^”]+)…”", nearest)
+    assert len(names) == 2
+    texts = {one.id: " ".join(one.text.split()) for one in index_of("missing", ids="numbers")}
+    assert all(texts[number].startswith(words) for number, words in names)
+
+
 def test_of_documents_that_were_not_found_an_old_version_that_was_is_named(tmp_path: Path, truth: Corpus) -> None:
     """Without an index, passages or a search nobody knows whether the right version is there, too."""
     application = Application(index_of("old", "whole"))
     result = diagnose(
-        QUESTIONS, lambda question: application.ask(question), corpus=truth, run=tmp_path / "old.run"
+        QUESTIONS, application.ask, corpus=truth, run=tmp_path / "old.run"
     )  # fmt: skip
     assert failed(result)["q00"] == "not_retrieved"
     line = details("not_retrieved", result.questions)[0]
@@ -121,8 +131,13 @@ def test_of_documents_that_were_not_found_an_old_version_that_was_is_named(tmp_p
 @pytest.mark.parametrize(("fault", "cause"), [("old", "stale"), ("draft", "contradiction")])
 def test_what_searches_return_is_known_without_an_index(fault: str, cause: str, tmp_path: Path, truth: Corpus) -> None:
     chunks = index_of(fault, ids="other")
-    found = failed(of_function(chunks, tmp_path, truth))
-    assert set(found.values()) == {cause}
+    result = of_function(chunks, tmp_path, truth)
+    assert set(failed(result).values()) == {cause}
+    stages = result.stages()
+    (row,) = stages.rows
+    cells = dict(zip(stages.columns, row.cells, strict=True))
+    listed = cells["In the index"]  # what nobody looked up is not counted, and said to be unknown
+    assert (listed.text, listed.note) == (("10/10", "10 not known") if fault == "old" else ("20/20", ""))
 
 
 def test_the_advice_names_the_document_and_what_both_state(tmp_path: Path, truth: Corpus) -> None:

@@ -19,6 +19,7 @@ from ragstone.types import Passage
 
 _MOST = 5  # things that a line names
 _QUOTED = 80  # characters of an answer or a sentence
+_FIRST_WORDS = 30  # characters by which a passage is known
 _DROWNS = 3  # times as long as what is answered rightly: a chunk in which that may drown
 
 
@@ -56,7 +57,7 @@ def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[s
     if needed:
         yield texts["documents"].format(names=_counted(needed, texts))
     nearest = Counter(
-        document_of(fetched_of(item.evidence.first)[0].id, ())
+        _named(fetched_of(item.evidence.first)[0])
         for item in items
         if item.evidence.first is not None and fetched_of(item.evidence.first)
     )
@@ -65,6 +66,12 @@ def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[s
     unlisted = sum(item.evidence.value("in_index") == "missing" for item in items)
     if unlisted:
         yield texts["unlisted"].format(n=unlisted, all=len(items))
+
+
+def _named(passage: Passage) -> str:
+    """The document of a passage; of one with a number for an id, which names nothing, its first words, too."""
+    name, text = document_of(passage.id, ()), " ".join(passage.text.split())
+    return f"{name} “{text[:_FIRST_WORDS]}…”" if name.isdecimal() and text else name
 
 
 def _stale(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
