@@ -118,9 +118,11 @@ def test_a_passage_whose_id_is_a_number_is_named_by_its_first_words(tmp_path: Pa
 def test_of_documents_that_were_not_found_an_old_version_that_was_is_named(tmp_path: Path, truth: Corpus) -> None:
     """Without an index, passages or a search nobody knows whether the right version is there, too."""
     application = Application(index_of("old", "whole"))
-    result = diagnose(
-        QUESTIONS, application.ask, corpus=truth, run=tmp_path / "old.run"
-    )  # fmt: skip
+
+    def ask(question: str) -> dict[str, Any]:  # takes no passages
+        return application.ask(question)
+
+    result = diagnose(QUESTIONS, ask, corpus=truth, run=tmp_path / "old.run")
     assert failed(result)["q00"] == "not_retrieved"
     line = details("not_retrieved", result.questions)[0]
     assert "Found with another value, which may be an old version: plants/00.md" in line
