@@ -82,7 +82,9 @@ def test_the_page_opens_with_the_verdict_the_waterfall_and_three_fixes(mixed: Di
     for item in todo.split("</li>")[:3]:  # each advice leads to its own cases
         (cause,) = re.findall(r'href="#([^"]+)"', item)
         assert 'class="case"' in main.split(f'<h3 id="{cause}"')[1].split("<h3")[0]
-    assert re.search(r"Search for the question as asked.*\+31 points \[\d+, \d+\], tried on 26 questions", first)
+    assert re.search(
+        r"Search for the question as asked.*\+31 points \[\d+, \d+\], tried on the 8 of 26 questions that it", first
+    )
 
 
 def test_the_bars_of_the_waterfall_float_from_one_level_to_the_next_and_end_at_the_whole(
@@ -158,6 +160,9 @@ def test_unknown_causes_come_first_with_what_is_missing(tmp_path: Path) -> None:
         (chinese,) = run.summaries(language="zh").values()
     assert "The cause of 1 of 1 failures is unknown: the right passages are not labelled; add" in summary.verdict
     assert "1 个错误中有 1 个原因未知：没有标注正确段落" in chinese.verdict
+    (action, *_), (chinese_action, *_) = summary.actions, chinese.actions  # says what to do, not the verdict again
+    assert action.text == "Find the cause of 1 failures: label the right passages, or add --corpus and --judge."
+    assert chinese_action.text == "查明 1 个错误的原因：请标注正确段落，或加 --corpus 和 --judge。"
     assert [bar.text for bar in summary.bars if bar.kind == "unmeasured"] == [
         "not measured"
     ] * 5  # 0 would be a finding

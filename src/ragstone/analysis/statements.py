@@ -16,7 +16,7 @@ from ragstone.metrics.reference_core import readings
 from ragstone.retrieval.markdown import headings_of, tables_of
 from ragstone.structs import Frozen
 from ragstone.text import find_answer, sentences, words
-from ragstone.text.characters import HAN
+from ragstone.text.characters import HAN, is_han
 from ragstone.text.content_words import content_words, words_in
 from ragstone.text.folding import fold_characters
 from ragstone.text.quotes import find_quote
@@ -296,10 +296,13 @@ def is_another_version(statement: Statement, text: str) -> bool:
 
 
 def has_another_value(statement: Statement, text: str) -> bool:
-    """Whether a text has both sides of a statement around something else of about the size of its value."""
-    if not (value := letters(statement.value)) or not is_another_version(statement, text):
+    """Whether a text has both sides of a statement around something else of about the size of its value. The sides
+    together have to be long enough to be no accident: few Chinese characters say much."""
+    if not (value := letters(statement.value)) or _kept(statement, text):
         return False
     before, _, after = letters(statement.text).partition(value)
+    if _width(before + after) < _OVERLAP:
+        return False
     whole, size = letters(text), 2 * len(value) + _OVERLAP
     at = whole.find(before)
     while at >= 0:
@@ -309,6 +312,11 @@ def has_another_value(statement: Statement, text: str) -> bool:
             return True
         at = whole.find(before, at + 1) if before else -1
     return False
+
+
+def _width(text: str) -> int:
+    """How much letters say, in Latin ones."""
+    return len(text) + sum(map(is_han, text))
 
 
 def _shared(label: str, text: str) -> Part:

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from ragstone.diagnosis.diagnose import DiagnosisPlan, DiagnosisResult
 from ragstone.diagnosis.interventions.advice import fixes
+from ragstone.diagnosis.interventions.question import handed_over
 from ragstone.engine.judge_tools import Judging
 from ragstone.errors import UsageError
 from ragstone.models import check_model
@@ -23,7 +24,7 @@ _OF_RAG = ("retriever", "model", "k", "chunk", "template")
 _AGAINST = {
     "k_too_small": ("k", "reranked"), "ranking": ("k", "reranked", "fused"), "reranking": ("unranked", "k"),
     "rewriting": ("rewriting",), "not_retrieved": ("fused", "rewritten", "chunk", "k"),
-    "position": ("order", "top"), "noise": ("top", "order"), "generation": ("top", "order"),
+    "prompt_cut": ("top",), "position": ("order", "top"), "noise": ("top", "order"), "generation": ("top", "order"),
     "refused_wrongly": ("template", "top"), "should_have_refused": ("template",), "reading": ("template", "top"),
     "integration": ("k", "rewritten"), "memory": ("template",),
 }  # fmt: skip
@@ -61,22 +62,23 @@ def proposed(result: DiagnosisResult, plan: DiagnosisPlan, accepts: frozenset[st
     """The changes that may help against the causes that were found, the most frequent first."""
     firsts = [item.evidence.first for item in result.questions if item.evidence.first is not None]
     size = max((len(first.passages) for first in firsts), default=0)
-    return _against([fix.cause for fix in fixes(result.questions)], size, plan, accepts)
+    whole = max((len(handed_over(first)) for first in firsts), default=0)  # a prompt that is cut has fewer
+    return _against([fix.cause for fix in fixes(result.questions)], size, max(size, whole), plan, accepts)
 
 
 def proposable(plan: DiagnosisPlan) -> list[str]:
     """All changes that `proposed` may name, before anything is asked."""
-    return _against([*_AGAINST], _LARGE, plan, frozenset(ACCEPTED))
+    return _against([*_AGAINST], _LARGE, _LARGE, plan, frozenset(ACCEPTED))
 
 
-def _against(causes: Sequence[str], size: int, plan: DiagnosisPlan, accepts: frozenset[str]) -> list[str]:
-    """The changes that may help against these causes. `size`: the passages of a prompt."""
+def _against(causes: Sequence[str], size: int, whole: int, plan: DiagnosisPlan, accepts: frozenset[str]) -> list[str]:
+    """The changes that may help against these causes. `size`: the passages of a prompt, `whole`: before it was cut."""
     rag = plan.system if isinstance(plan.system, RagTarget) else None
     searches: dict[str, list[str]] = {kind: _retrievers(rag, kind, plan.judging) for kind in _SEARCHES}
     values = {
         **searches,
         "k": [f"k={factor * (rag.k if rag else size)}" for factor in (2, 4) if size or rag],
-        "top": [f"top={n}" for n in (1, 3) if n < size],
+        "top": [f"top={n}" for n in (1, 3) if n < whole],
         "order": ["order=reversed"] * (size > 1),
         "rewriting": ["rewriting=off"],
         "chunk": [f"chunk={size}" for size in (rag.chunk // 2, rag.chunk * 2)] if rag and rag.chunk else [],

@@ -8,15 +8,17 @@ from itertools import zip_longest
 from typing import Any
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import holds, rank_of
+from ragstone.analysis.statements import letters
 from ragstone.diagnosis.interventions.benchmark import Interventions
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.conditions import SEARCHES
 from ragstone.diagnosis.interventions.details import details, meaning_of
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed, by_condition, of_questions
 from ragstone.diagnosis.interventions.labels import misleading
-from ragstone.diagnosis.interventions.question import fetched_of, rewritten_of
+from ragstone.diagnosis.interventions.question import fetched_of, prompt_of, rewritten_of, unread_prompt, whole
 from ragstone.diagnosis.interventions.waterfall import bar_of
 from ragstone.display import Span, shown_passage
 from ragstone.error_text import failure_in
@@ -26,6 +28,7 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Canvas, Section, View
 from ragstone.report.sections.opening import anchor
 from ragstone.report.sections.worst_answers import OWN_CASES, Card, free_anchor, linked_question
+from ragstone.responses.stages import passages_at
 from ragstone.text import find_answer
 from ragstone.text.quotes import find_quote
 from ragstone.types import Benchmark, Passage, Record, Run
@@ -222,14 +225,21 @@ def _side(page: _Page, item: Diagnosed, condition: str) -> dict[str, Any]:
     return {
         "name": page.names[f"condition_{condition}"], "tone": tone, "verdict": verdict,
         "answer": marked(page.view, answer, _stated(item, answer), limit=_ANSWER),
-        "passages": [_passage(page, item, passage, wrong) for passage in passages[:_PASSAGES]],
+        "passages": [_passage(page, item, shown, wrong, known) for shown, known in passages[:_PASSAGES]],
         "more": max(0, len(passages) - _PASSAGES),
     }  # fmt: skip
 
 
-def _passages_of(record: Record) -> Sequence[Passage]:
-    """The passages of the prompt, under the ids that they were given with."""
-    return record.case.query.passages or (record.response.passages if record.response else ())
+def _passages_of(record: Record) -> list[tuple[Passage, Passage]]:
+    """The passages of the prompt, each as much of it as stood there and the whole one, under the id that it was given
+    with; where no prompt was recorded, those that were given or returned."""
+    response = record.response
+    known = record.case.query.passages or (response.passages if response else ())
+    shown = () if response is None else passages_at(response, "prompt") or ()
+    if response is None or not shown or unread_prompt(response):
+        return [(item, item) for item in known]
+    pairs = [(item, whole(item, known)) for item in shown]
+    return [(replace(item, id=all_of_it.id), all_of_it) for item, all_of_it in pairs]
 
 
 def _verdict(page: _Page, item: Diagnosed, condition: str) -> tuple[str, str]:
@@ -243,15 +253,18 @@ def _stated(item: Diagnosed, text: str) -> list[Span]:
     return [Span("", *span) for slot in slots for alias in slot if alias.strip() for span in find_answer(alias, text)]
 
 
-def _passage(page: _Page, item: Diagnosed, passage: Passage, wrong: Passage | None) -> dict[str, Any]:
-    """A passage with what it is: gold, or the one that states the wrong answer."""
+def _passage(
+    page: _Page, item: Diagnosed, passage: Passage, wrong: Passage | None, known: Passage
+) -> dict[str, Any]:  # fmt: skip
+    """A passage with what it is: gold, the one that states the wrong answer, or less than the whole one (`known`)."""
     gold = any(holds(passage, evidence, item.evidence.slots) for evidence in item.evidence.gold)
     misled = wrong is not None and passage.id == wrong.id
     spans = _stated(item, passage.text)
     first = item.evidence.first
     if misled and first is not None and (quote := find_quote(first.answer.strip().rstrip(".。"), passage.text)):
         spans = [Span("", *quote, kind="wrong")]
-    badge = page.w["gold"] if gold else page.w["misled"] if misled else ""
+    cut = len(letters(passage.text)) < len(letters(known.text))
+    badge = page.w["gold"] if gold else page.w["misled"] if misled else page.w["cut"] if cut else ""
     limit = _TEXT if gold or misled else _TEXT // 3
     return {
         "id": _passage_name(page, passage), "badge": badge, "tone": "good" if gold else "bad",
@@ -267,7 +280,7 @@ def _lost(page: _Page, item: Diagnosed) -> Iterator[dict[str, Any]]:
     """The gold passages that the prompt lacked, with the rank at which they were fetched."""
     evidence = item.evidence
     first = evidence.first
-    prompt = first.passages if first is not None else ()
+    prompt = prompt_of(first) if first is not None else ()
     for gold in evidence.gold:
         if any(holds(passage, gold, evidence.slots) for passage in prompt):
             continue

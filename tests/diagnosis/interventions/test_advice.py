@@ -1,6 +1,9 @@
 """Each advice names the answers that showed it; a change has a gain only if it was asked of all questions."""
 
+import re
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from tests.diagnosis.interventions.evidence import item_of
@@ -111,3 +114,10 @@ def test_the_other_cause_of_the_same_answers_stands_beside_the_advice() -> None:
     assert {item.cause.also for item in items} == {("not_retrieved",), ()}
     assert "3 of 3 need another fix, too: search did not find it." in action(items)
     assert "其中 3/3 题还须解决：" in action(items, "zh")
+
+
+def test_a_prompt_has_one_word_in_chinese() -> None:
+    """提示语 is a fixed phrase that a system answers with."""
+    for module in ("ragstone.diagnosis", "ragstone.diagnosis.interventions"):
+        file = Path(str(files(module) / "messages_zh.toml"))
+        assert re.findall(r".*提示(?![词语]).*", file.read_text("utf-8")) == []

@@ -42,6 +42,16 @@ def test_another_value_in_the_same_sentence_is_an_old_version_and_the_rest_of_a_
     assert not is_old(Passage("other", other), statement)
 
 
+def test_a_short_chinese_sentence_with_another_value_is_an_old_version() -> None:
+    """Seven characters around a value are a whole clause; as many Latin letters would be a word."""
+    gold, _ = _gold("发票须在多少天内提交？", "三十天", "发票须在三十天内提交。")
+    (statement,) = evidence_of(gold)
+    assert is_old(Passage("old", "# 报销办法\n\n发票须在十五天内提交。招待费须事先批准。"), statement)
+    assert not is_old(Passage("other", "# 报销办法\n\n报告须在十五天内提交。发票据实报销。"), statement)
+    short, _ = _gold("What is it?", "30 kg", "It is 30 kg.")
+    assert not any(is_old(Passage("b", "It is red."), one) for one in evidence_of(short))
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "first", "second"),
     [

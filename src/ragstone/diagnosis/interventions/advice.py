@@ -13,6 +13,7 @@ from ragstone.diagnosis.interventions.causes import CAUSES, LOST
 from ragstone.diagnosis.interventions.conditions import CONDITIONS
 from ragstone.diagnosis.interventions.details import details
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
+from ragstone.diagnosis.interventions.observations import MISSING
 from ragstone.diagnosis.interventions.question import rewritten_of
 from ragstone.diagnosis.interventions.standing import CHANGES
 from ragstone.diagnosis.interventions.waterfall import (
@@ -114,6 +115,12 @@ def change_text(change: str, size: int, words: Mapping[str, str]) -> str:
     return words["change_k"].format(k=times * size, size=size) if times and size else words[f"change_{change}"]
 
 
+def tried_on(fix: Fix, words: Mapping[str, str]) -> str:
+    """The questions on which a change was tried; those that it leaves as they are were not asked again."""
+    asked, n = fix.shown[0].wrong + fix.shown[0].right, 0 if fix.gain is None else fix.gain.n
+    return words["tried_on" if asked == n else "tried_on_some"].format(asked=asked, n=n)
+
+
 def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
     """What to do about each cause: those of the bar that loses most questions first, and of a bar the cause with most.
     Causes without a case are left out."""
@@ -133,6 +140,9 @@ def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> F
     best = max((effect for effect in tried if _value(effect) > 0), key=_value, default=None)
     failed = tuple(effect for effect in tried if _value(effect) <= 0)
     shown = tuple(effect for name in _SHOWN_BY.get(cause, ("as_is",)) if (effect := _effect(name, mine)).wrong)
+    seen = cause == "prompt_cut" and 2 * sum(item.evidence.value("clipped") == "yes" for item in mine) > len(mine)
+    if seen and not shown:
+        shown = (_effect("as_is", mine),)
     sizes = {item.size for item in known}
     size = sizes.pop() if len(sizes) == 1 else 0
     if best is not None:
@@ -142,9 +152,12 @@ def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> F
     own = [_change(cause, item) for item in mine]
     unmeasured = tuple(item.id for item, change in zip(mine, own, strict=True) if change is None)
     variant = _variant(cause, mine, shown)
+    for item in mine:
+        item.evidence.pack()  # what the variant was read of
     if len(unmeasured) == len(mine) or not shown:
         unseen = not shown or cause in (*LOST, "noise", *_UNKNOWN)
         missing = missing_of(STEP_OF.get(cause, "alone"), mine) if unseen else ""
+        missing = "measure_index" if variant == "unlisted" else "" if seen else missing
         return Fix(cause, ids, "", shown, failed, None, ids, missing or "measure_try", size, variant=variant)
     gain = Estimate.of_difference([one or 0.0 for one in changes])
     return Fix(cause, ids, "", shown, failed, gain, unmeasured, "", size, variant=variant)
@@ -154,7 +167,8 @@ def _variant(cause: str, mine: Sequence[Diagnosed], shown: Sequence[Effect]) -> 
     """Which of several advices against a cause the questions speak for: where right passages helped ("first", "last");
     "unfinished" answers; words of the question that a search does not see, without a query that shows a rewriter
     ("unseen"); chunks so long that answers drown in them ("drowned"), or of which only the outcomes are known
-    ("plain"); a search that finds for the same query what the system did not ("narrowed"). "": the usual one."""
+    ("plain"); a search that finds for the same query what the system did not ("narrowed"); documents that not even
+    their own words find, in an index that nobody has named ("unlisted"). "": the usual one."""
 
     def most(name: str, value: str) -> bool:
         return 2 * sum(item.evidence.value(name) == value for item in mine) > len(mine)
@@ -172,6 +186,8 @@ def _variant(cause: str, mine: Sequence[Diagnosed], shown: Sequence[Effect]) -> 
         return "drowned"
     if cause == "chunking":
         return "" if details(cause, mine) else "plain"
+    if cause == "not_retrieved" and most("by_reference", "no") and most("in_index", MISSING):
+        return "unlisted"
     return "narrowed" if cause == "filtered" and most("narrowed", "yes") else ""
 
 

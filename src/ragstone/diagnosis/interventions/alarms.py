@@ -56,5 +56,7 @@ def remedy_of(withdrawal: Withdrawal, spec: Mapping[str, Any], *, language: str)
     need = CONDITIONS[withdrawal.condition].takes
     if withdrawal.why == "alarm":
         return words["remedy_alarm"]
+    if withdrawal.why == "part_in_prompt":
+        return words["remedy_cut"]
     kind = str(spec.get("kind", ""))
     return words[f"remedy_{need}_{kind}" if need == "passages" and kind in _KINDS else f"remedy_{need}"]

@@ -5,17 +5,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ragstone.analysis.gold_passages import evidence_of, rank_of
+from ragstone.analysis.statements import Statement, has_another_value
 from ragstone.diagnosis.interventions.conditions import rivals
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
+from ragstone.diagnosis.interventions.index import is_old
 from ragstone.diagnosis.interventions.labels import misleading
 from ragstone.diagnosis.interventions.question import fetched_of, rewritten_of
 from ragstone.diagnosis.interventions.waterfall import is_drowned
 from ragstone.messages import messages
 from ragstone.metrics.rank import document_of
 from ragstone.text import estimate_tokens, sentences, words
+from ragstone.types import Passage
 
 _MOST = 5  # things that a line names
 _QUOTED = 80  # characters of an answer or a sentence
+_FIRST_WORDS = 30  # characters by which a passage is known
 _DROWNS = 3  # times as long as what is answered rightly: a chunk in which that may drown
 
 
@@ -47,11 +51,13 @@ def _counted(names: Counter[str], texts: Mapping[str, str]) -> str:
 
 
 def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    if old := _old(items, texts):
+        yield texts["old"].format(names=_counted(old, texts))
     needed = Counter(document_of(gold.id, ()) for item in items for gold in item.evidence.gold)
     if needed:
         yield texts["documents"].format(names=_counted(needed, texts))
     nearest = Counter(
-        document_of(fetched_of(item.evidence.first)[0].id, ())
+        _named(fetched_of(item.evidence.first)[0])
         for item in items
         if item.evidence.first is not None and fetched_of(item.evidence.first)
     )
@@ -60,6 +66,12 @@ def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[s
     unlisted = sum(item.evidence.value("in_index") == "missing" for item in items)
     if unlisted:
         yield texts["unlisted"].format(n=unlisted, all=len(items))
+
+
+def _named(passage: Passage) -> str:
+    """The document of a passage; of one with a number for an id, which names nothing, its first words, too."""
+    name, text = document_of(passage.id, ()), " ".join(passage.text.split())
+    return f"{name} “{text[:_FIRST_WORDS]}…”" if name.isdecimal() and text else name
 
 
 def _stale(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
@@ -75,17 +87,47 @@ def _versions(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Counter[s
     found: Counter[str] = Counter()
     for item in items:
         question, first = item.evidence.question, item.evidence.first
-        response = item.evidence.response("indexed_only")
+        response = item.evidence.response("indexed_only") or first
         others = [] if first is None else rivals(question, first) or list(question.indexed)
-        for other in others[:1]:
-            said = {*words("" if response is None else response.answer)}
-            says = max(sentences(other.text), key=lambda part: len(said & {*words(part)}), default="").strip()
-            right = " / ".join(slot[0] for slot in item.evidence.slots if slot)
-            says, document = f"{says[:_QUOTED]}…" if len(says) > _QUOTED else says, document_of(question.gold[0].id, ())
-            found[
-                texts["version"].format(other=document_of(other.id, ()), says=says, document=document, right=right)
-            ] += 1
+        found.update(_version(item, other, "" if response is None else response.answer, texts) for other in others[:1])
     return found
+
+
+def _old(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Counter[str]:
+    """The passages that were fetched with a sentence of the gold that has another value, each with both values."""
+    found: Counter[str] = Counter()
+    for item in items:
+        first, sought = item.evidence.first, _sought(item)
+        fetched = () if first is None or item.evidence.value("fetched") != "no" else fetched_of(first)
+        old = [one for one in fetched if any(is_old(one, statement) for statement in sought)]
+        found.update(_version(item, one, "", texts) for one in old[:1])
+    return found
+
+
+def _version(item: Diagnosed, other: Passage, answer: str, texts: Mapping[str, str]) -> str:
+    """A document that states something else, with what it states and what the right document says."""
+    says, document = _says(other.text, answer, item), document_of(item.evidence.question.gold[0].id, ())
+    right = " / ".join(slot[0] for slot in item.evidence.slots if slot)
+    says = f"{says[:_QUOTED]}…" if len(says) > _QUOTED else says
+    return texts["version"].format(other=document_of(other.id, ()), says=says, document=document, right=right)
+
+
+def _sought(item: Diagnosed) -> list[Statement]:
+    """The sentences of the gold that state the answer."""
+    return [one for gold in item.evidence.gold for one in evidence_of(gold, item.evidence.slots)]
+
+
+def _says(text: str, answer: str, item: Diagnosed) -> str:
+    """The sentence of another version that stands in place of the evidence: that with another value in it, else the one
+    that has most of the evidence's words and the answer's."""
+    sought = _sought(item)
+    said = [{*words(answer)}, *({*words(one.text)} for one in sought)]
+
+    def rank(part: str) -> tuple[bool, int]:
+        found = {*words(part)}
+        return any(has_another_value(one, part) for one in sought), sum(len(found & other) for other in said)
+
+    return max(sentences(text), key=rank, default="").strip()
 
 
 def _chunking(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:

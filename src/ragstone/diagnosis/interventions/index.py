@@ -74,7 +74,11 @@ class SystemIndex:
         return tuple(
             passage
             for passage in near
-            if (self._share(asked, _words(_whole(passage))) >= _SAME_SUBJECT or _is_version(passage, sought))
+            if (
+                self._share(asked, _words(_whole(passage))) >= _SAME_SUBJECT
+                or _is_version(passage, sought)
+                or any(is_old(passage, one) for one in sought)
+            )
             and not holds(passage, gold, sample.references)
             and not (truth is not None and truth.contains(passage))
         )[:_VERSIONS]

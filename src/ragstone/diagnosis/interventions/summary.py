@@ -6,7 +6,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
-from ragstone.diagnosis.interventions.advice import Effect, Fix, advice_text, change_text, fixes
+from ragstone.diagnosis.interventions.advice import Effect, Fix, advice_text, change_text, fixes, tried_on
 from ragstone.diagnosis.interventions.alarms import alarmed
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.details import details
@@ -29,6 +29,13 @@ from ragstone.types import Run
 
 _ACTIONS = 3
 _NAMED = 5  # questions
+_COVERED = {"prompt": ("ranking", "reranking", "k_too_small", "duplicates"), "alone": ("noise", "position")}
+"""The causes that the name of a step stands for, where it may have others."""
+_TO_FIND_OUT = {
+    "missing_as_is": "measure_score", "missing_gold": "measure_gold", "missing_fetched": "measure_fetched",
+    "missing_in_index": "measure_index", "missing_alone": "measure_passages",
+}  # fmt: skip
+"""What is missing to know a cause, with what to do about it."""
 
 
 def summaries(run: Run, items: Mapping[str, Sequence[Diagnosed]], *, language: str = "en") -> dict[str, Summary]:
@@ -82,18 +89,18 @@ class _Summary:
         interval = "" if least is None else f" [{100 * least:.0f}, {100 * (most or 0.0):.0f}]"
         return self.words["answers"].format(system=system, share=f"{100 * right.value:.0f}%{interval}", n=right.n)
 
-    def _why_unknown(self) -> str:
-        """What is missing to know the causes that are unknown."""
+    def _missing(self) -> str:
+        """What is missing most to know the causes that are unknown: the key of a text."""
         missing = Counter(item.missing for item in self.wrong if bar_of(item) == "unknown")
-        return self.words[missing.most_common(1)[0][0] or "missing_answer"]
+        return missing.most_common(1)[0][0] or "missing_answer"
 
     def _unknown(self) -> Iterator[str]:
         if n := self.sizes["unknown"]:
-            yield self.words["unknown"].format(n=n, wrong=len(self.wrong), missing=self._why_unknown())
+            yield self.words["unknown"].format(n=n, wrong=len(self.wrong), missing=self.words[self._missing()])
 
     def _find_out(self) -> Action:
-        return Action(self.words["find_out"].format(n=self.sizes["unknown"], missing=self._why_unknown()),
-                      "cause-unknown")  # fmt: skip
+        missing = self.words[_TO_FIND_OUT.get(self._missing(), "measure_again")]
+        return Action(self.words["find_out"].format(n=self.sizes["unknown"], missing=missing), "cause-unknown")
 
     def _most(self) -> Iterator[str]:
         """The bar that has most wrong answers; several where they have the same number."""
@@ -103,7 +110,7 @@ class _Summary:
                 yield self.words["none_wrong"]
             return
         most = max(counts.values())
-        bars = [bar for bar in (*STEPS, *CAUSES) if counts.get(bar) == most]
+        bars = [self._named(bar) for bar in (*STEPS, *CAUSES) if counts.get(bar) == most]
         names = [self.words.get(f"part_{bar}") or self.words["part"].format(cause=self.words[f"cause_{bar}"])
                  for bar in bars]  # fmt: skip
         if len(bars) > 1:
@@ -113,6 +120,12 @@ class _Summary:
                 part=names[0], n="{n}", wrong="{wrong}"
             )
             yield text.format(n=most, wrong=len(self.wrong))
+
+    def _named(self, bar: str) -> str:
+        """A bar, or the cause of most of its answers where its name does not cover that: a cut prompt ranks nothing."""
+        causes = Counter(item.cause.name for item in self.wrong if bar_of(item) == bar)
+        cause, n = causes.most_common(1)[0]
+        return cause if bar in _COVERED and cause not in _COVERED[bar] and 2 * n > self.sizes[bar] else bar
 
     def _bars(self, fall: Waterfall) -> Iterator[Bar]:
         n, level = fall.as_is.n or 1, fall.as_is.value or 0.0
@@ -144,6 +157,7 @@ class _Summary:
             yield Bar(label, level, end, "gain", figure, group)
         if step.gain is None or step.unmeasured:
             text = self.words["bar_unmeasured"]
+            label = label if step.gain is None else self.words["bar_others"].format(bar=label)
             yield Bar(label, end, end + len(step.unmeasured) / n, "unmeasured", text, group)
 
     def _action(self, fix: Fix) -> Action:
@@ -165,7 +179,7 @@ class _Summary:
             gain = self.words["no_gain"].format(**values, missing=self.words[fix.missing])
         else:
             values |= {"gain": _points(fix.gain), "interval": _spaced_interval(fix.gain), "price": self._price(fix)}
-            counts = {"righted": len(effect.righted), "broke": len(effect.broke), "n": fix.gain.n}
+            counts = {"righted": len(effect.righted), "broke": len(effect.broke), "tried_on": tried_on(fix, self.words)}
             gain = self.words["tried" if fix.tried else "at_most"].format(**values, **counts)
         advice = advice_text(fix, self.words, extractive=self.extractive)
         return self.words["action"].format(fix=advice[:1].upper() + advice[1:], gain=gain)

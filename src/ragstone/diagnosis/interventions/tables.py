@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.benchmarks.table_builder import TableWriter, row
-from ragstone.diagnosis.interventions.advice import Fix, advice_text, fixes
+from ragstone.diagnosis.interventions.advice import Fix, advice_text, fixes, tried_on
 from ragstone.diagnosis.interventions.alarms import reason_of, remedy_of
 from ragstone.diagnosis.interventions.behaviour import behaviours, refusals
 from ragstone.diagnosis.interventions.causes import CAUSES
@@ -116,7 +116,7 @@ class _DiagnosisTables(TableWriter):
         cell = self._measured(fix.gain, fix.missing)
         if fix.gain is None:
             return cell
-        return replace(cell, note=self.words["tried_on" if fix.tried else "at_most"].format(n=fix.gain.n))
+        return replace(cell, note=tried_on(fix, self.words) if fix.tried else self.words["at_most"])
 
     def _measured(self, gain: Estimate | None, missing: str) -> Cell:
         """A gain; where it was not measured these words, and what would measure it."""
@@ -148,13 +148,14 @@ class _DiagnosisTables(TableWriter):
         columns = self._columns("with_gold", "in_index", "fetched", "asked", "by_reference", "prompted", "right")
         return self._table("stages", columns, rows, self.words["stages_note"])
 
-    def _count(self, items: Sequence[Diagnosed], name: str) -> str:
-        """Of how many questions this is known and true. What was not searched for again is as it was fetched."""
+    def _count(self, items: Sequence[Diagnosed], name: str) -> Cell:
+        """Of how many questions this is known and true, and of how many it is not known. What was not searched for
+        again is as it was fetched."""
         values = [item.evidence.value(name) for item in items]
         if name in ("asked", "by_reference"):
             if not any(value in ("yes", "no") for value in values):
                 return (
-                    self.words["not_measured"]
+                    Cell(self.words["not_measured"])
                     if any(item.evidence.value("fetched") == "no" for item in items)
                     else self._count(items, "fetched")
                 )
@@ -163,7 +164,11 @@ class _DiagnosisTables(TableWriter):
                 for item, value in zip(items, values, strict=True)
             ]
         known = [value for value in values if value in ("yes", "no")]
-        return f"{sum(value == 'yes' for value in known)}/{len(known)}" if known else self.words["not_measured"]
+        if not known:
+            return Cell(self.words["not_measured"])
+        rest = len(items) - len(known)
+        note = self.words["unknown_rest"].format(n=rest) if rest else ""
+        return Cell(f"{sum(value == 'yes' for value in known)}/{len(known)}", note=note)
 
     def causes(self) -> Table:
         """The primary cause of every question, and how sure it is."""

@@ -51,13 +51,16 @@ class Withdrawal:
 def withdrawals(evidences: Sequence[Evidence]) -> list[Withdrawal]:
     """What was withdrawn from these questions of a system, in the order of the conditions."""
     found = []
+    cut = any("part_in_prompt" in evidence.withdrawn.values() for evidence in evidences)
     for name in CONDITIONS:
         lost = [evidence for evidence in evidences if name in evidence.withdrawn]
         if lost:
             reasons = [evidence.withdrawn[name] for evidence in lost]
             asked = len(lost) + sum(name in evidence.records for evidence in evidences)
             ids = tuple(evidence.id for evidence in lost)
-            found.append(Withdrawal(name, max(reasons, key=reasons.count), ids, asked, len(lost) == asked))
+            why = max(reasons, key=reasons.count)
+            why = "part_in_prompt" if cut and why == "not_in_prompt" else why  # behind the place where it is cut
+            found.append(Withdrawal(name, why, ids, asked, len(lost) == asked))
     return found
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from ragstone.diagnosis.interventions.causes import CAUSES
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.diagnosis.interventions.evidence import Evidence
+from ragstone.diagnosis.interventions.question import prompt_of
+from ragstone.diagnosis.interventions.standing import CHANGES
 from ragstone.diagnosis.interventions.verification import GIVEN
 from ragstone.prices import Price, price_of
 from ragstone.stats import Estimate
@@ -107,7 +109,7 @@ def changes_of(item: Diagnosed) -> dict[str, float | None]:
     if is_drowned(item):
         return {**dict.fromkeys(STEPS[:-1], 0.0), "alone": None}
     if at in STEPS:
-        given = item.right(_repair_of(item))
+        given = _given_back(item)
         if item.lost == "chunking" and given is None:
             given = alone
         changes |= dict.fromkeys(STEPS[STEPS.index(at) + 1 : -1], 0.0)
@@ -182,12 +184,21 @@ def _reason(step: str, item: Diagnosed) -> str:
         return "measure_fetched"
     if step == "base" and item.lost != "not_in_index" and evidence.value("in_index") not in ("yes", "no"):
         return "measure_index"
+    condition = "gold_only" if step == "alone" else _repair_of(item)
+    if "passages" in evidence.takes and _is_cut(condition, evidence):
+        return "measure_cut"
     verified = evidence.shared.verified
     ignored = any(name in GIVEN and why in _IGNORED for name, why in evidence.withdrawn.items())
     ignored = ignored or (verified is not None and verified.tried and not verified.given)
     if "passages" in evidence.takes and not ignored:
-        return _why_no_answer("gold_only" if step == "alone" else _repair_of(item), evidence)
+        return _why_no_answer(condition, evidence)
     return "measure_passages" if "repeat" in evidence.takes else "measure_system"
+
+
+def _is_cut(condition: str, evidence: Evidence) -> bool:
+    """Whether given passages did not reach a prompt that is cut at its length."""
+    why, cut = evidence.withdrawn.get(condition), "part_in_prompt"
+    return why == cut or (why == "not_in_prompt" and cut in evidence.withdrawn.values())
 
 
 def _why_no_answer(condition: str, evidence: Evidence) -> str:
@@ -208,6 +219,23 @@ def _why_no_answer(condition: str, evidence: Evidence) -> str:
 def _repair_of(item: Diagnosed) -> str:
     """The condition that gives back what a question lost."""
     return _REPAIRS.get(item.lost, "gold_added")
+
+
+def _given_back(item: Diagnosed) -> float | None:
+    """The answer with what a question lost: as it was given; else as a change of the system brought it to the
+    prompt."""
+    evidence, given = item.evidence, item.right(_repair_of(item))
+    if given is not None:
+        return given
+    brought = [
+        right
+        for name in CHANGES.get(item.lost, ())
+        if (right := item.right(name)) is not None
+        and (response := evidence.response(name)) is not None
+        and evidence.has_gold(prompt_of(response)) == "yes"
+    ]
+    evidence.pack()
+    return next(iter(brought), None)
 
 
 def _share(values: Sequence[float]) -> Estimate:
