@@ -254,11 +254,31 @@ def test_an_answer_beside_an_error_is_the_answer(returned: Any) -> None:
     assert response_of({**returned, "answer": "", "error": None}).answer == ""
 
 
-@pytest.mark.parametrize("value", [3, "a text", {"seconds": 2}])
-def test_a_stage_without_passages_is_named(value: Any) -> None:
+_PASSAGES, _TEXT = "no passage. Return a list of texts or documents.", "no text. Return text."
+
+
+@pytest.mark.parametrize(
+    ("stage", "value", "shown", "rest"),
+    [
+        ("fetch", 3, "int 3", _PASSAGES), ("fetch", "a text", "str", _PASSAGES),
+        ("retrieved", {"seconds": 2}, "dict {'seconds': 2}", _PASSAGES), ("rerank", [7], "list [7]", _PASSAGES),
+        ("query", 5, "int 5", _TEXT), ("queries", ["tea", 5], "list ['tea', 5]", _TEXT),
+        ("rewrite", {"q": "tea"}, "dict {'q': 'tea'}", _TEXT),
+        ("prompt", 5, "int 5", _TEXT), ("prompt", {"text": "Tea."}, "dict {'text': 'Tea.'}", _TEXT),
+    ],
+)  # fmt: skip
+def test_a_stage_that_is_none_is_named(stage: str, value: Any, shown: str, rest: str) -> None:
+    """It was said of a query that the function raised a TypeError, and of the others that a search returned them."""
     with pytest.raises(SystemFailed) as caught:
-        response_of({"answer": "5", "stages": {"fetch": value}})
+        response_of({"answer": "5", "stages": {stage: value}})
     assert caught.value.kind == "no_passages"
+    assert str(caught.value) == f"The system returned `stages.{stage}` as {shown}, which is {rest}"
+    assert told(str(caught.value), "zh").startswith(f"系统返回的 `stages.{stage}` 是 {shown}，不是")
+
+
+def test_a_rewritten_query_is_a_text_or_several() -> None:
+    for value, queries in (("tea", ["tea"]), (["tea", "price"], ["tea", "price"]), (("tea",), ["tea"]), ([], [])):
+        assert response_of({"answer": "5", "stages": {"query": value}}).steps[0].output == queries
 
 
 @dataclass

@@ -173,6 +173,12 @@ def _no_passage(name: str, value: Any) -> SystemFailed:
     )
 
 
+def _no_text(name: str, value: Any) -> SystemFailed:
+    return SystemFailed(
+        "no_passages", f"The system returned `{name}` as {_shown(value)}, which is no text. Return text."
+    )
+
+
 def _shown(value: Any) -> str:
     if value is None:
         return "None"
@@ -191,19 +197,37 @@ def _stages(value: Any, passages: Sequence[Passage], asked: str) -> tuple[tuple[
     steps, last = list[Step](), tuple(passages)
     _check_stages(value)
     for name, spellings in _STAGES.items() if isinstance(value, Mapping) else ():
-        output = next((value[spelling] for spelling in spellings if value.get(spelling) is not None), None)
-        if output is None:
+        spelling = next((spelling for spelling in spellings if value.get(spelling) is not None), None)
+        if spelling is None:
             continue
+        output = value[spelling]
         if name == "rewrite":
-            steps.append(Step(name, output=[output] if isinstance(output, str) else list(output)))
+            steps.append(Step(name, output=_queries(output, f"stages.{spelling}")))
             continue
-        shown = last = found_passages(output) if name != "prompt" or not isinstance(output, str) else last
+        if name != "prompt" or not isinstance(output, str):
+            last = _stage_passages(output, f"stages.{spelling}", prompt=name == "prompt")
+        shown = last
         if name == "prompt" and isinstance(output, str):
             parts = parts_in(last, [output], asked)
             last, shown = tuple(passage for passage, _ in parts), tuple(shortened(*part) for part in parts)
         unread = output[:LONGEST_PROMPT] if isinstance(output, str) and not shown else None
         steps.append(Step(name, input=unread, output=[msgspec.to_builtins(passage) for passage in shown]))
     return tuple(steps), last
+
+
+def _queries(output: Any, name: str) -> list[str]:
+    queries = list(output) if isinstance(output, list | tuple | set) else [output]
+    if not all(isinstance(query, str) for query in queries):
+        raise _no_text(name, output)
+    return queries
+
+
+def _stage_passages(output: Any, name: str, *, prompt: bool) -> tuple[Passage, ...]:
+    """The passages of a stage. SystemFailed names the stage, because no search returned them."""
+    try:
+        return found_passages(output)
+    except SystemFailed:
+        raise (_no_text if prompt else _no_passage)(name, output) from None
 
 
 def _check_stages(value: Any) -> None:
