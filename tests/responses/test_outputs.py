@@ -276,6 +276,42 @@ def test_a_stage_that_is_none_is_named(stage: str, value: Any, shown: str, rest:
     assert told(str(caught.value), "zh").startswith(f"系统返回的 `stages.{stage}` 是 {shown}，不是")
 
 
+@pytest.mark.parametrize("name", ["answer", "output", "text"])
+def test_several_texts_are_no_answer(name: str) -> None:
+    """The first was taken, and scored as if the system had said no more."""
+    with pytest.raises(SystemFailed) as caught:
+        response_of({name: ["the", "head"]})
+    assert caught.value.kind == "no_answer"
+    assert f"The system returned `{name}` as list ['the', 'head'], which is no text." in str(caught.value)
+    assert response_of({name: ["the head"]}).answer == "the head"
+    assert response_of({"replies": ["the head", "the second"]}).answer == "the head"
+
+
+def test_contexts_that_say_there_are_none_are_believed() -> None:
+    empty: dict[str, Any] = {"answer": "x", "contexts": []}
+    for value in ({**empty, "documents": ["a"]}, {"data": empty, "documents": ["a"]}):
+        response = response_of(value)
+        assert (response.passages, response.empty_retrieval) == ((), True)
+    assert response_of({"answer": "x", "contexts": None, "documents": ["a"]}).passages[0].text == "a"
+
+
+def test_several_lists_of_passages_are_named_and_none_is_left_out() -> None:
+    with pytest.raises(SystemFailed) as caught:
+        response_of({"answer": "x", "contexts": {"documents": ["a"], "chunks": ["b", "c"]}})
+    assert caught.value.kind == "no_passages"
+    problem = (
+        "The system returned `contexts` with several lists of passages (documents, chunks). Return a list of texts or "
+        "documents."
+    )
+    assert str(caught.value) == problem
+    assert told(problem, "zh") == (
+        "系统返回的 `contexts` 含有多个段落列表（documents, chunks）。请返回文本或文档的列表。"
+    )
+    for more in ({"chunks": ["a"]}, {"sources": ["a.pdf"]}, {"context": "a"}, {"chunks": []}):
+        response = response_of({"answer": "x", "contexts": {"documents": ["a"], **more}})
+        assert [passage.text for passage in response.passages] == ["a"]
+
+
 def test_a_rewritten_query_is_a_text_or_several() -> None:
     for value, queries in (("tea", ["tea"]), (["tea", "price"], ["tea", "price"]), (("tea",), ["tea"]), ([], [])):
         assert response_of({"answer": "5", "stages": {"query": value}}).steps[0].output == queries

@@ -119,7 +119,7 @@ def _read(value: Any, asked: str) -> Response:
     check_error(answer, fields)
     if answer is None:
         known = ", ".join(map(str, list(fields)[:10])) or "none"
-        name = next((name for name in _ANSWERS if isinstance(fields.get(name), bool | int | float | bytes)), None)
+        name = next((name for name in _ANSWERS if _is_no_text(name, fields.get(name))), None)
         if name is not None:
             raise SystemFailed(
                 "no_answer",
@@ -133,7 +133,9 @@ def _read(value: Any, asked: str) -> Response:
         )
     stated = [passages_of(contexts_in(part.get("contexts"))) for part in (source, fields)]
     sources = [source, *_inner(source), fields, *_inner(fields)]
-    passages = next(filter(None, stated), ()) or _first_passages(sources)
+    passages = next(filter(None, stated), ())
+    if not passages and not any(_is_empty_list(part, "contexts") for part in (source, fields)):
+        passages = _first_passages(sources)
     steps, last = _stages(fields.get("stages"), passages, asked)
     found = passages or last
     nothing = not found and (bool(steps) or any(_is_empty_list(part, name) for part in sources for name in _PASSAGES))
@@ -159,7 +161,15 @@ def contexts_in(value: Any) -> list[Any]:
         fields = _fields(value)
         if not any(name in fields for name in _PASSAGES):
             raise _no_passage("contexts", value)
-        return next((found for name in _PASSAGES if (found := contexts_in(fields.get(name)))), [])
+        found = {name: items for name in _PASSAGES if (items := contexts_in(fields.get(name)))}
+        lists = [name for name in found if name != "sources" and isinstance(fields[name], list | tuple)]
+        if any(found[name] != found[lists[0]] for name in lists):
+            raise SystemFailed(
+                "no_passages",
+                f"The system returned `contexts` with several lists of passages ({', '.join(lists)}). Return a list of "
+                "texts or documents.",
+            )
+        return next(iter(found.values()), [])
     for at, item in enumerate(value):
         if not isinstance(item, str) and _passage(item) is None:
             raise _no_passage(f"contexts[{at}]", item)
@@ -294,8 +304,15 @@ def _first_text(fields: Mapping[str, Any], names: Sequence[str]) -> str | None:
     return None
 
 
+def _is_no_text(name: str, value: Any) -> bool:
+    """Whether an answer is a number or such, or several texts under a name of one: which of them is it?"""
+    if isinstance(value, list | tuple) and name not in ("replies", "answers"):
+        return len(value) > 1 and all(isinstance(part, str) for part in value)
+    return isinstance(value, bool | int | float | bytes)
+
+
 def _answer(fields: Mapping[str, Any]) -> str | None:
-    answer = _first_text(fields, _ANSWERS)
+    answer = _first_text(fields, [name for name in _ANSWERS if not _is_no_text(name, fields.get(name))])
     messages = fields.get("messages")  # the state of an agent: the answer is its last message
     return _text(messages[-1]) if answer is None and isinstance(messages, list) and messages else answer
 
