@@ -307,7 +307,8 @@ def test_several_lists_of_passages_are_named_and_none_is_left_out() -> None:
     assert told(problem, "zh") == (
         "系统返回的 `contexts` 含有多个段落列表（documents, chunks）。请返回文本或文档的列表。"
     )
-    for more in ({"chunks": ["a"]}, {"sources": ["a.pdf"]}, {"context": "a"}, {"chunks": []}):
+    others: list[dict[str, Any]] = [{"chunks": ["a"]}, {"sources": ["a.pdf"]}, {"context": "a"}, {"chunks": []}]
+    for more in others:
         response = response_of({"answer": "x", "contexts": {"documents": ["a"], **more}})
         assert [passage.text for passage in response.passages] == ["a"]
 
