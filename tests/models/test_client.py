@@ -12,6 +12,7 @@ from tests.servers.fake_endpoint import Act, FakeEndpoint, chat_reply
 from ragstone.errors import (
     BadReply,
     ContentBlocked,
+    Dropped,
     ModelError,
     RateLimited,
     Rejected,
@@ -199,7 +200,7 @@ FAULTS: list[tuple[Act, type[ModelError], str]] = [
     (Act("status", status=500), ServerFault, "500"),
     (Act("status", status=503), ServerFault, "503"),
     (Act("status", status=408), ServerFault, "408"),
-    (Act("reset"), Unreachable, "no connection"),
+    (Act("reset"), Dropped, "the connection ended before a reply came"),
     (Act("reset_mid_body"), BadReply, "broke off"),
     (Act("short_body"), BadReply, "broke off"),
     (Act("stall"), TimedOut, "in time"),

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ragstone.errors import (
     BadReply,
     ContentBlocked,
+    Dropped,
     ModelError,
     RateLimited,
     Rejected,
@@ -236,4 +237,7 @@ def transport_error(where: str, error: BaseException) -> ModelError:
         if isinstance(error, aiohttp.ClientHttpProxyError):
             return Unreachable(f"{where}: the proxy refused (status {error.status}).")
         return BadReply(f"{where}: the reply is not HTTP.")
+    dropped = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionResetError, BrokenPipeError)
+    if isinstance(error, dropped) and not isinstance(error, aiohttp.ClientConnectorError):
+        return Dropped(f"{where}: the connection ended before a reply came ({reason}).")
     return Unreachable(f"{where}: no connection ({reason}). Check that it runs at this address.")
