@@ -170,6 +170,12 @@ def test_a_dict_that_contains_itself_is_no_answer() -> None:
     with pytest.raises(SystemFailed, match="contains itself") as caught:
         response_of(value)
     assert caught.value.kind == "no_answer"
+    nested: Any = []
+    for _ in range(3000):
+        nested = [nested]
+    with pytest.raises(SystemFailed, match="contains itself or is nested too deeply") as caught:
+        response_of({"answer": "x", "contexts": nested})
+    assert "嵌套过深" in told(str(caught.value), "zh")
 
 
 def test_the_answer_of_an_agent_is_its_last_message() -> None:

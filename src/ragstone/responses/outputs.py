@@ -56,7 +56,8 @@ def response_of(value: Any, asked: str = "") -> Response:
         response = value if isinstance(value, Response) else _read(value, asked)
     except RecursionError:
         name = type(value).__name__
-        raise SystemFailed("no_answer", f"The system returned {name} that contains itself. Return text.") from None
+        problem = "contains itself or is nested too deeply"
+        raise SystemFailed("no_answer", f"The system returned {name} that {problem}. Return text.") from None
     if len(response.answer) > LONGEST_ANSWER:
         raise SystemFailed(
             "too_long", f"The answer has {len(response.answer):,} characters; the limit is {LONGEST_ANSWER:,}."
