@@ -11,15 +11,17 @@ RagstoneError
 ├── StorageError               the disk is full or failing, the file is locked (exit 3)
 │   ├── FileDamaged            the file was cut short or damaged while it was in use
 │   └── FileLost               the file was deleted or replaced while it was in use
-├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
-│   ├── AlwaysFailed           the first questions of a system all failed in the same way (exit 2)
+├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before, or has faults)
+│   ├── AlwaysFailed           the first questions of a system all failed in the same way (exit 2; 3 for faults of an
+│   │                          endpoint)
 │   ├── JudgeUnusable          so many replies of a judge in a row could not be used (exit 3)
 │   ├── AllowanceSpent         the limit on requests or cost is reached (exit 3)
 │   └── Postponed              the request waits for a provider's batch (exit 3)
 ├── SystemFailed               the user's system gave no usable answer to one question
 ├── Unfinished                 work remains; the same command resumes it (exit 3)
 └── ModelError                 a call to a model endpoint did not end in a value (exit 3)
-    ├── Unreachable            no connection: name lookup, refused, reset, TLS        retried
+    ├── Unreachable            no connection: name lookup, refused, TLS               retried
+    │   └── Dropped            the connection ended before a reply came               retried
     ├── TimedOut               no complete reply in time                              retried
     ├── RateLimited            429                                                    retried
     ├── ServerFault            5xx                                                    retried
@@ -45,6 +47,7 @@ __all__ = [
     "BadReply",
     "ContentBlocked",
     "DataError",
+    "Dropped",
     "EndpointRefused",
     "FileDamaged",
     "FileLost",
@@ -224,13 +227,18 @@ class Unfinished(RagstoneError):
 class EndpointRefused(RagstoneError):
     """An endpoint refused `count` requests in a row for a reason that applies to all of them: the key, the model's name
     or the address. It is not a `ModelError`, because it ends the run and not just one case. `answered`: it had answered
-    before. `sent`: this request went out; False for one that was stopped before."""
+    before. `sent`: this request went out; False for one that was stopped before. `failed`: the requests failed, but
+    nobody refused them."""
 
     exit_code = 2
     advice = "Fix this"
 
-    def __init__(self, reason: str, count: int, *, answered: bool = False, sent: bool = True) -> None:
+    def __init__(
+        self, reason: str, count: int, *, answered: bool = False, sent: bool = True, failed: bool = False
+    ) -> None:
         times = f"It refused {count} requests in a row, so no more are sent." if count > 1 else "No more are sent."
+        if failed:
+            times = f"{count} requests in a row failed, so no more are sent."
         super().__init__(f"{reason} {times}")
         self.answered, self.sent = answered, sent
         if answered:
@@ -238,12 +246,15 @@ class EndpointRefused(RagstoneError):
 
 
 class AlwaysFailed(EndpointRefused):
-    """The first `count` questions of a system all failed in the same way."""
+    """The first `count` questions of a system all failed in the same way. `faults`: those of an endpoint that is there,
+    so that nothing of the input is wrong."""
 
-    def __init__(self, system: str, reason: str, count: int) -> None:
+    def __init__(self, system: str, reason: str, count: int, *, faults: bool = False) -> None:
         message = f"{system}: the first {count} questions all failed, so no more are asked ({reason})."
         RagstoneError.__init__(self, message)
         self.answered, self.sent = False, True
+        if faults:
+            self.exit_code = 3
 
 
 class JudgeUnusable(EndpointRefused):
@@ -315,6 +326,12 @@ class Unreachable(ModelError):
     """No connection: name lookup failed, refused, reset, TLS."""
 
     kind = "unreachable"
+
+
+class Dropped(Unreachable):
+    """Somebody took the connection and ended it before a reply came."""
+
+    kind = "dropped"
 
 
 class TimedOut(ModelError):

@@ -13,13 +13,15 @@ class PlanCell(Frozen, frozen=True):
 
 class Plan(Frozen, frozen=True):
     """The planned cases of one system, over all commands on a run. Of `total` cases, `asked` have a record, of which
-    `failed` are errors; `cells` is the grid; `unscored` counts, by metric, the answers that still lack that score."""
+    `failed` are errors; `cells` is the grid; `unscored` counts, by metric, the answers that still lack that score,
+    `failed_scores` those whose score failed."""
 
     total: int
     asked: int = 0
     failed: int = 0
     cells: tuple[PlanCell, ...] = ()
     unscored: dict[str, int] = {}
+    failed_scores: dict[str, int] = {}
 
     @property
     def unfinished(self) -> bool:
@@ -27,8 +29,8 @@ class Plan(Frozen, frozen=True):
         return self.asked < self.total or bool(self.unscored)
 
     def scored(self, metric: str) -> int:
-        """Number of answers with a score of this metric, including failed ones."""
-        return self.asked - self.failed - self.unscored.get(metric, 0)
+        """Number of answers with a score of this metric that did not fail."""
+        return self.asked - self.failed - self.unscored.get(metric, 0) - self.failed_scores.get(metric, 0)
 
 
 class RetrievalCost(Frozen, frozen=True):

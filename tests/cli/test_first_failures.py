@@ -86,15 +86,44 @@ def test_a_server_that_always_fails_is_given_up_soon_with_the_next_step(
     server = Counted(lambda _: (status, {}))
     with serving(server.server) as address:
         told = run(ragstone, rows, f"{address}/ask", concurrency)
-    assert told.code == 2, told.err
+    assert told.code == 3, told.err  # nothing of the input is wrong
     assert 10 <= server.seen <= 30 + concurrency
     if concurrency == 1:
         assert server.seen == 18  # ten with their repetitions, and the other eight questions of the first ten
         assert sum(pauses) <= 9.0
     (line,) = [line for line in told.err.splitlines() if "no more are" in line]
     assert ("too many requests" if status == 429 else f"{status} (") in line
+    assert told.err.count("out of order") == 1  # not in a line of its own, too
     assert '({"error": "out of order"' in line
     assert "then run the same command again to resume" in line
+
+
+@pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"])
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_server_that_drops_every_connection_is_given_up_as_one_that_is_there(
+    ragstone: Callable[..., Told], rows: Path, pauses: list[float], reply: bytes, concurrency: int
+) -> None:
+    """It was said to have refused ten requests, when it had dropped many more."""
+    seen: list[int] = []
+
+    class Dropping(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(1)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.wfile.write(reply)
+            self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    with serving(ThreadedServer(Dropping)) as address:
+        told = run(ragstone, rows, f"{address}/ask", concurrency)
+    assert told.code == 3, told.err
+    assert 10 <= len(seen) <= 30 + concurrency
+    (line,) = [line for line in told.err.splitlines() if "no more are" in line]
+    assert "the first 10 questions all failed" in line
+    assert "no connection" not in line
+    assert ("the reply broke off" if reply else "the connection ended before a reply came") in line
 
 
 def test_a_server_that_says_when_it_is_back_is_waited_for(

@@ -290,13 +290,14 @@ async def test_answers_that_the_judge_has_not_scored_are_unfinished_everywhere(
         assert leftovers_beside("a.run") == []  # what it had of the judge is in there
         with open_run("a.run") as run:
             plan_of = run.plans()["many.jsonl"]
-        n = total - plan_of.unscored["faithfulness"]
+        n, failed = total - plan_of.unscored["faithfulness"], plan_of.failed_scores["faithfulness"]
         assert (plan_of.asked, list(plan_of.unscored)) == (total, ["faithfulness"])
         assert 4 < n < total  # four by a refusal
-        said = f"{n} of {total} scored by faithfulness, unfinished"
+        assert failed == 4
+        said = f"{n - failed} of {total} scored by faithfulness ({failed} failed), unfinished"
         assert told.out.startswith(said)
         assert ragstone("show", "a.run").out.startswith(said)
-        chinese = f"{total} 例中已按 faithfulness 评分 {n} 例，未完成"
+        chinese = f"{total} 例中已按 faithfulness 评分 {n - failed} 例（另有 {failed} 例评分失败），未完成"
         assert ragstone("show", "a.run", "--language", "zh").out.startswith(chinese)
         shown = ragstone("show", "a.run", "--json").document
         assert shown["unfinished"]["many.jsonl"]["unscored"] == {"faithfulness": total - n}

@@ -275,3 +275,90 @@ def test_an_error_about_a_temporary_file_is_one_about_the_users_file(tmp_path: P
     with pytest.raises(UsageError) as refused, _named({part: source}):
         connect(part, LAYOUT, write=False)
     assert str(refused.value) == f"{source} has lost its table 'planned'. Restore the file from a copy."
+
+
+_UNREADABLE = [
+    b"[" * 100_000,
+    b"[" * 100_000 + b"]" * 100_000,
+    b'["SYSTEM","000001","{\\"answer\\":\\"\\ud800\\"}",null,[],""]',
+    '["SYSTEM","000001","{\\"answer\\":\\"é\\"}",null,[],""]'.encode(),
+    b'["SYSTEM","000001","{\\"answer\\":17}",null,[],""]',
+    b'["SYSTEM","000001","{\\"answer\\":\\"a\\"}",null,[["token_f1",1e30,"scored","{}",[]]],""]',
+    b'["SYSTEM","000001","{\\"answer\\":\\"a\\"}",null,{"a":5},""]',
+    b'["SYSTEM","000001",null,"17",[],""]',
+    b'["SYSTEM","000001","reply:a","{",""]',
+    b'\xff\xfe["SYSTEM"]',
+]
+
+
+@pytest.mark.parametrize("line", _UNREADABLE)
+def test_a_line_beside_the_file_that_cannot_be_read_is_left_out_and_counted(
+    ragstone: Callable[..., Told], small: tuple[object, ...], line: bytes
+) -> None:
+    with open_run("a.run") as run:
+        (system,) = run.systems
+    for table in ("records", "scores"):
+        altered(f"DELETE FROM {table} WHERE case_id IN ('000001', '000003')")
+    left = left_beside("a.run", (system, "000003", "kept"))
+    head, rest = left.read_bytes().split(b"\n", 1)
+    damaged_line = line.replace(b"SYSTEM", system.encode())
+    # The last one is cut off: it was never acknowledged.
+    left.write_bytes(head + b"\n" + damaged_line + b"\n" + rest + damaged_line + b"\n" + damaged_line)
+    saved = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert saved.code == 0, saved.err
+    assert "Left out of a.run, as it cannot be read: answers that a killed process left: 2." in saved.out
+    assert "b.run has 4 of 5 planned cases." in saved.out
+    chinese = ragstone("merge", "a.run", "-o", "z.run", "--recover", "--language", "zh").out
+    assert "被终止的进程留下的答案 2 条" in chinese
+    assert ragstone("merge", "a.run", "-o", "c.run").code == 0
+    assert ragstone(*small, "--run", "a.run").code == 0
+    for name in ("a.run", "b.run", "c.run"):
+        with open_run(name) as run:
+            answers = {record.case.id: record.response.answer for record in run.records() if record.response}
+        assert answers["000003"] == "kept"
+        assert ("000001" in answers) is (name == "a.run")
+    assert not left.exists()
+
+
+def test_an_outbox_whose_first_line_is_nested_too_deeply_is_left_alone(
+    ragstone: Callable[..., Told], small: tuple[object, ...]
+) -> None:
+    left = left_beside("a.run", ("lost", "000001", "kept"))
+    left.write_bytes(b"[" * 100_000 + b"\n" + left.read_bytes())
+    saved = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert saved.code == 0, saved.err
+    assert "answers that a killed process left: 2." in saved.out
+    assert ragstone(*small, "--run", "a.run").code == 0
+
+
+def test_a_score_out_of_range_beside_the_file_is_left_out_and_its_answer_kept(
+    ragstone: Callable[..., Told], small: tuple[object, ...]
+) -> None:
+    with open_run("a.run") as run:
+        (system,) = run.systems
+    for table in ("records", "scores"):
+        altered(f"DELETE FROM {table} WHERE case_id IN ('000001', '000003')")
+    left = left_beside("a.run", (system, "000001", "kept"), (system, "000003", "kept"))
+    left.write_bytes(left.read_bytes().replace(b'\\"value\\":1.0', b'\\"value\\":17.0', 1))
+    saved = ragstone("merge", "a.run", "-o", "b.run", "--recover")
+    assert saved.code == 0, saved.err
+    assert "Left out of a.run, as it cannot be read: scores: 1." in saved.out
+    with open_run("b.run") as run:
+        found = {record.case.id: record for record in run.records()}
+    assert [found[name].response.answer for name in ("000001", "000003")] == ["kept", "kept"]  # type: ignore[union-attr]
+    assert [set(found[name].scores) for name in ("000001", "000003")] == [set(), {"token_f1"}]
+    Path("asked.txt").unlink()
+    assert ragstone(*small, "--run", "b.run").code == 0
+    assert not Path("asked.txt").exists()
+
+
+def test_what_is_no_regular_file_is_no_outbox(ragstone: Callable[..., Told], small: tuple[object, ...]) -> None:
+    Path("a.run-outbox-1").mkdir()
+    Path("a.run-outbox-2").symlink_to("a.run-outbox-2")
+    Path("a.run-outbox-3").symlink_to("rows.jsonl")
+    for command in (("merge", "a.run", "-o", "b.run"), ("merge", "a.run", "-o", "c.run", "--recover")):
+        told = ragstone(*command)
+        assert told.code == 0, told.err
+        assert "killed process" not in told.out
+    assert ragstone(*small, "--run", "a.run").code == 0
+    assert len(list(Path().glob("a.run-outbox-*"))) == 3

@@ -106,7 +106,7 @@ async def test_where_nobody_listens_ten_attempts_end_it_soon_with_the_remedy() -
     assert len(pauses) <= ATTEMPTS
     assert sum(pauses) <= 9.0
     (message,) = {str(error) for error in ended if isinstance(error, EndpointRefused)}
-    assert "Check that it runs at this address. It refused 10 requests in a row, so no more are sent." in message
+    assert "Check that it runs at this address. 10 requests in a row failed, so no more are sent." in message
     assert all(error.exit_code == 2 for error in ended if isinstance(error, EndpointRefused))
 
 
@@ -133,8 +133,9 @@ def test_a_connection_that_drops_among_faults_does_not_end_the_run() -> None:
     for _ in range(ATTEMPTS - 2):
         with pytest.raises(Unreachable, match=r"^gone$"):
             refusals.count_attempt(Unreachable("gone"))
-    with pytest.raises(EndpointRefused, match=r"^gone It refused 10 requests in a row"):
+    with pytest.raises(EndpointRefused, match=r"^gone 10 requests in a row failed") as caught:
         refusals.count_attempt(Unreachable("gone"))
+    assert caught.value.exit_code == 2  # the address may be wrong
 
 
 def test_faults_and_dropped_connections_by_turns_end_it_after_thirty() -> None:
@@ -146,8 +147,12 @@ def test_faults_and_dropped_connections_by_turns_end_it_after_thirty() -> None:
         else:
             with pytest.raises(type(error)):
                 refusals.count_attempt(error)
-    with pytest.raises(EndpointRefused, match=r"^gone It refused 30 requests in a row"):
+    with pytest.raises(EndpointRefused, match=r"^gone 30 requests in a row failed") as caught:
         refusals.count_attempt(Unreachable("gone"))
+    assert caught.value.exit_code == 3  # somebody is there
+    with pytest.raises(EndpointRefused) as later:
+        refusals.check()
+    assert (str(later.value), later.value.exit_code) == (str(caught.value), 3)
 
 
 @pytest.mark.parametrize("name", ["openai/m", "compat/m", "groq/m"])

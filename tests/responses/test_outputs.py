@@ -170,6 +170,12 @@ def test_a_dict_that_contains_itself_is_no_answer() -> None:
     with pytest.raises(SystemFailed, match="contains itself") as caught:
         response_of(value)
     assert caught.value.kind == "no_answer"
+    nested: Any = []
+    for _ in range(3000):
+        nested = [nested]
+    with pytest.raises(SystemFailed, match="contains itself or is nested too deeply") as caught:
+        response_of({"answer": "x", "contexts": nested})
+    assert "嵌套过深" in told(str(caught.value), "zh")
 
 
 def test_the_answer_of_an_agent_is_its_last_message() -> None:
@@ -254,11 +260,68 @@ def test_an_answer_beside_an_error_is_the_answer(returned: Any) -> None:
     assert response_of({**returned, "answer": "", "error": None}).answer == ""
 
 
-@pytest.mark.parametrize("value", [3, "a text", {"seconds": 2}])
-def test_a_stage_without_passages_is_named(value: Any) -> None:
+_PASSAGES, _TEXT = "no passage. Return a list of texts or documents.", "no text. Return text."
+
+
+@pytest.mark.parametrize(
+    ("stage", "value", "shown", "rest"),
+    [
+        ("fetch", 3, "int 3", _PASSAGES), ("fetch", "a text", "str", _PASSAGES),
+        ("retrieved", {"seconds": 2}, "dict {'seconds': 2}", _PASSAGES), ("rerank", [7], "list [7]", _PASSAGES),
+        ("query", 5, "int 5", _TEXT), ("queries", ["tea", 5], "list ['tea', 5]", _TEXT),
+        ("rewrite", {"q": "tea"}, "dict {'q': 'tea'}", _TEXT),
+        ("prompt", 5, "int 5", _TEXT), ("prompt", {"text": "Tea."}, "dict {'text': 'Tea.'}", _TEXT),
+    ],
+)  # fmt: skip
+def test_a_stage_that_is_none_is_named(stage: str, value: Any, shown: str, rest: str) -> None:
+    """It was said of a query that the function raised a TypeError, and of the others that a search returned them."""
     with pytest.raises(SystemFailed) as caught:
-        response_of({"answer": "5", "stages": {"fetch": value}})
+        response_of({"answer": "5", "stages": {stage: value}})
     assert caught.value.kind == "no_passages"
+    assert str(caught.value) == f"The system returned `stages.{stage}` as {shown}, which is {rest}"
+    assert told(str(caught.value), "zh").startswith(f"系统返回的 `stages.{stage}` 是 {shown}，不是")
+
+
+@pytest.mark.parametrize("name", ["answer", "output", "text"])
+def test_several_texts_are_no_answer(name: str) -> None:
+    """The first was taken, and scored as if the system had said no more."""
+    with pytest.raises(SystemFailed) as caught:
+        response_of({name: ["the", "head"]})
+    assert caught.value.kind == "no_answer"
+    assert f"The system returned `{name}` as list ['the', 'head'], which is no text." in str(caught.value)
+    assert response_of({name: ["the head"]}).answer == "the head"
+    assert response_of({"replies": ["the head", "the second"]}).answer == "the head"
+
+
+def test_contexts_that_say_there_are_none_are_believed() -> None:
+    empty: dict[str, Any] = {"answer": "x", "contexts": []}
+    for value in ({**empty, "documents": ["a"]}, {"data": empty, "documents": ["a"]}):
+        response = response_of(value)
+        assert (response.passages, response.empty_retrieval) == ((), True)
+    assert response_of({"answer": "x", "contexts": None, "documents": ["a"]}).passages[0].text == "a"
+
+
+def test_several_lists_of_passages_are_named_and_none_is_left_out() -> None:
+    with pytest.raises(SystemFailed) as caught:
+        response_of({"answer": "x", "contexts": {"documents": ["a"], "chunks": ["b", "c"]}})
+    assert caught.value.kind == "no_passages"
+    problem = (
+        "The system returned `contexts` with several lists of passages (documents, chunks). Return a list of texts or "
+        "documents."
+    )
+    assert str(caught.value) == problem
+    assert told(problem, "zh") == (
+        "系统返回的 `contexts` 含有多个段落列表（documents, chunks）。请返回文本或文档的列表。"
+    )
+    others: list[dict[str, Any]] = [{"chunks": ["a"]}, {"sources": ["a.pdf"]}, {"context": "a"}, {"chunks": []}]
+    for more in others:
+        response = response_of({"answer": "x", "contexts": {"documents": ["a"], **more}})
+        assert [passage.text for passage in response.passages] == ["a"]
+
+
+def test_a_rewritten_query_is_a_text_or_several() -> None:
+    for value, queries in (("tea", ["tea"]), (["tea", "price"], ["tea", "price"]), (("tea",), ["tea"]), ([], [])):
+        assert response_of({"answer": "5", "stages": {"query": value}}).steps[0].output == queries
 
 
 @dataclass

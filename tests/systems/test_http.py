@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 from tests.waiting import turns
 
+from ragstone.error_text import told
 from ragstone.errors import BadReply, Rejected, ServerFault, SystemFailed, Unauthorized, UsageError
 from ragstone.models.options import ModelOptions
 from ragstone.responses.outputs import response_of
@@ -157,6 +158,15 @@ async def test_paths_say_where_answer_passages_ids_and_usage_are() -> None:
     assert response.usage == Usage(5, 6, requests=1)
     assert [step.name for step in response.steps] == ["fetch"]
     assert response.seconds is not None
+
+
+async def test_ids_that_are_no_list_are_an_error_and_not_left_out() -> None:
+    with pytest.raises(SystemFailed) as caught:
+        await ask(replying({"answer": "yes", "h": ["a", "b"], "i": 5}), contexts="h", ids="i")
+    assert str(caught.value) == "The reply has int instead of a list of ids at 'i'. Check the --ids."
+    assert "回复在“i”处是" in told(str(caught.value), "zh")
+    response = await ask(replying({"answer": "yes", "h": ["a", "b"]}), contexts="h", ids="i")
+    assert len(response.passages) == 2
 
 
 async def test_usual_names_need_no_paths() -> None:

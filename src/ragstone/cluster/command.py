@@ -62,8 +62,9 @@ def _recovered(merged: "MergedRun", plans: Mapping[str, Plan], texts: Mapping[st
         asked, total = (sum(getattr(plan, count) for plan in plans.values()) for count in ("asked", "total"))
         yield texts["kept"].format(path=merged.path, asked=asked, total=total)
     for source, kept in merged.recovered.items():
-        counts = {"scores": kept.scores, "entries": len(kept.entries), "systems": len(kept.systems)}
-        names = {"entries": ", ".join(kept.entries), "systems": ", ".join(kept.systems)}
+        listed = {"entries": kept.entries, "systems": kept.systems}
+        counts = {"scores": kept.scores, "lines": kept.lines, **{what: len(each) for what, each in listed.items()}}
+        names = {what: ", ".join(each) for what, each in listed.items()}
         left = [texts[f"left_{what}"].format(n=n, names=names.get(what)) for what, n in counts.items() if n]
         if left:
             yield texts["left"].format(path=source, left="; ".join(left))

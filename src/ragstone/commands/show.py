@@ -1,5 +1,6 @@
 """`ragstone show`: the tables of a run in the terminal, as the command that made it prints them at its end."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -143,13 +144,14 @@ def _failure(failure: "Failure", language: str) -> str:
 
 def exit_code(outcome: "Outcome", run: "OpenRun", gates: int = 0) -> int:
     """The exit code of a command that ran this: that of its `gates` where nothing is left to do, 2 if what was to be
-    asked has never answered (a wrong key, model or address), else 1 if a gate failed, else 3."""
+    asked has never answered (a wrong key, model or address), else 1 if a gate failed, else 3: also for an endpoint
+    that is there and fails."""
     if outcome.complete:
         return gates
     never = _nobody_there(outcome, run)
     if outcome.refused:
         beside = outcome.done and len(run.run.systems) > 1  # another system has
-        never = not beside and not any(error.answered for error in outcome.refused)
+        never = not beside and all(error.exit_code == 2 for error in outcome.refused)
     return 2 if never else 1 if gates == 1 else 3
 
 
@@ -171,7 +173,10 @@ def _nobody_there(outcome: "Outcome", run: "OpenRun") -> bool:
 
 
 def say_unfinished(outcome: "Outcome", failures: Sequence[str], language: str) -> None:
-    """Print to standard error what to do about an unfinished run, and messages of its failures, one line each."""
-    say(f"ragstone: {outcome.advice_in(language)}", err=True)
+    """Print to standard error what to do about an unfinished run, and messages of its failures, one line each, that do
+    not stand there already."""
+    say(f"ragstone: {(advice := outcome.advice_in(language))}", err=True)
     for message in failures:
-        say(messages(__name__, language)["failed"].format(text=message), err=True)
+        _, *rest = re.split(": |：", message, maxsplit=1)
+        if not any(text.rstrip(".。") in advice for text in rest):
+            say(messages(__name__, language)["failed"].format(text=message), err=True)

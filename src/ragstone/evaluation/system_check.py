@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.engine.execute import asking
-from ragstone.errors import EndpointRefused, ModelError, RagstoneError, SystemFailed, Unreachable
+from ragstone.errors import Dropped, EndpointRefused, ModelError, RagstoneError, SystemFailed, Unreachable
 from ragstone.systems import ACCEPTED, accepts_of, open_system
 from ragstone.systems.accepted import printed_by
 from ragstone.systems.probes import Probe, probe_interventions
@@ -87,7 +87,8 @@ async def _checked(system: System, query: Query) -> Checked:
         response = await system.answer(query)
     except (SystemFailed, ModelError) as failure:
         error = f"{failure.kind}: {failure}" if isinstance(failure, SystemFailed) else str(failure)
-        refused = isinstance(failure, Unreachable) or (isinstance(failure, ModelError) and failure.refuses_all)
+        nobody = isinstance(failure, Unreachable) and not isinstance(failure, Dropped)
+        refused = nobody or (isinstance(failure, ModelError) and failure.refuses_all)
     except RagstoneError as failure:
         error, refused = str(failure), isinstance(failure, EndpointRefused)
     return Checked(query.question, response, error, time.perf_counter() - started, refused)

@@ -234,7 +234,7 @@ class Client:
         if not inside:
             return None
         code = inside.get("code") if isinstance(inside, dict) else None
-        status = code if isinstance(code, int) and 400 <= code < 600 else 502
+        status = code if isinstance(code, int) and 400 <= code < 600 else 200
         return self.status_error(status, {}, body, refusable)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ragstone.errors import (
     BadReply,
     ContentBlocked,
+    Dropped,
     ModelError,
     RateLimited,
     Rejected,
@@ -132,7 +133,7 @@ def status_error(
     secrets: Sequence[str],
     refusable: Refusable = "",
 ) -> ModelError:
-    """The typed error for a failed reply.
+    """The typed error for a failed reply. Status 200: a reply that reports an error without its status.
 
     `body` is the reply parsed as JSON, None if it is not JSON; `text` is its beginning as text. `refusable`: the
     request asked for a form in a way that the endpoint may not support ("clearly": only if it says so).
@@ -152,10 +153,9 @@ def status_error(
         return RateLimited(f"{where}: too many requests ({reason}).", retry_after_seconds(headers))
     if status in (408, 409, 425):  # not really 4xx: the same request may succeed later
         return ServerFault(f"{where}: status {status} ({reason}).", retry_after_seconds(headers))
-    if status >= 500:
-        return ServerFault(
-            f"{where}: the endpoint failed with status {status} ({reason}).", retry_after_seconds(headers)
-        )
+    if status == 200 or status >= 500:
+        problem = "the reply reports an error" if status == 200 else f"the endpoint failed with status {status}"
+        return ServerFault(f"{where}: {problem} ({reason}).", retry_after_seconds(headers))
     if status in (401, 403):
         region = f" A key of another region needs --base-url {provider.regions[0]}." if provider.regions else ""
         return Unauthorized(f"{where}: not allowed ({status}: {reason}). Check {provider.key}.{region}")
@@ -163,7 +163,7 @@ def status_error(
         return _refusing_all(
             Rejected(
                 f"{where}: the endpoint redirects elsewhere ({status}), which is not followed. "
-                "Name the final --base-url."
+                "Name the final --base-url (of a judge, --judge-base-url)."
             )
         )
     if status == 400 and (refused := _REFUSED_SAMPLING.search(message)):
@@ -173,7 +173,10 @@ def status_error(
         return RefusedParameter(f"{where}: rejected ({status}: {reason}).", parameter)
     if status == 404:
         return _refusing_all(
-            Rejected(f"{where}: no such model or path ({reason}). Check the model's name and --base-url.")
+            Rejected(
+                f"{where}: no such model or path ({reason}). Check the model's name and --base-url (of a judge, "
+                "--judge-base-url)."
+            )
         )
     return Rejected(f"{where}: rejected ({status}: {reason}).")
 
@@ -236,4 +239,7 @@ def transport_error(where: str, error: BaseException) -> ModelError:
         if isinstance(error, aiohttp.ClientHttpProxyError):
             return Unreachable(f"{where}: the proxy refused (status {error.status}).")
         return BadReply(f"{where}: the reply is not HTTP.")
+    dropped = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionResetError, BrokenPipeError)
+    if isinstance(error, dropped) and not isinstance(error, aiohttp.ClientConnectorError):
+        return Dropped(f"{where}: the connection ended before a reply came ({reason}).")
     return Unreachable(f"{where}: no connection ({reason}). Check that it runs at this address.")

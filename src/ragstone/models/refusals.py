@@ -14,6 +14,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from ragstone.errors import (
     ContentBlocked,
+    Dropped,
     EndpointRefused,
     ModelError,
     RateLimited,
@@ -37,7 +38,7 @@ class Refusals:
 
     def __init__(self, *, one_at_a_time: bool = True) -> None:
         self._in_a_row = self._attempts = self._unreachable = 0
-        self._ended = self._heard = False
+        self._ended = self._heard = self._failed = False
         self._last = ""
         self._answered, self._reached = False, not one_at_a_time
         self._turn = asyncio.Lock()
@@ -56,20 +57,25 @@ class Refusals:
         self.check()
         if self._heard:
             return float("inf")
-        self._unreachable = self._unreachable + 1 if isinstance(error, Unreachable) else 0
+        nobody = isinstance(error, Unreachable) and not isinstance(error, Dropped)
+        self._unreachable = self._unreachable + 1 if nobody else 0
         if isinstance(error, RateLimited | ServerFault) and error.retry_after is not None:
             return FIRST_PAUSE
         self._attempts += 1
         for count, limit in ((self._unreachable, ATTEMPTS), (self._attempts, 3 * ATTEMPTS)):
             if count >= limit:
                 self._in_a_row, self._last, self._ended = count, str(error), True
+                self._failed = True
                 raise self._refused() from error
         if self._attempts >= ATTEMPTS:
             raise error
         return FIRST_PAUSE
 
     def _refused(self, *, sent: bool = True) -> EndpointRefused:
-        return EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=sent)
+        refused = EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=sent, failed=self._failed)
+        if self._failed and self._unreachable < ATTEMPTS:  # it is there, so the address is right
+            refused.exit_code = 3
+        return refused
 
     def guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, T]:
         """The value of a call with these arguments, unless the endpoint is not asked any more."""

@@ -24,9 +24,14 @@ def unfinished_lines(run: Run, *, language: str = "en") -> list[str]:
         if plan.asked < plan.total:
             failed = words["failed"].format(failed=plan.failed) if plan.failed else ""
             lines.append(words["line"].format(system=system, asked=plan.asked, total=plan.total, failed=failed))
-        for scored in sorted({plan.scored(metric) for metric in plan.unscored}):
-            metrics = words["join"].join(sorted(metric for metric in plan.unscored if plan.scored(metric) == scored))
-            lines.append(words["scores"].format(system=system, scored=scored, total=plan.total, metrics=metrics))
+        counts = {metric: (plan.scored(metric), plan.failed_scores.get(metric, 0)) for metric in plan.unscored}
+        for scored, bad in sorted(set(counts.values())):
+            metrics = words["join"].join(sorted(metric for metric in counts if counts[metric] == (scored, bad)))
+            failed = words["failed_scores"].format(failed=bad) if bad else ""
+            line = words["scores"].format(
+                system=system, scored=scored, total=plan.total, metrics=metrics, failed=failed
+            )
+            lines.append(line)
     return lines
 
 

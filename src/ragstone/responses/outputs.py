@@ -56,7 +56,8 @@ def response_of(value: Any, asked: str = "") -> Response:
         response = value if isinstance(value, Response) else _read(value, asked)
     except RecursionError:
         name = type(value).__name__
-        raise SystemFailed("no_answer", f"The system returned {name} that contains itself. Return text.") from None
+        problem = "contains itself or is nested too deeply"
+        raise SystemFailed("no_answer", f"The system returned {name} that {problem}. Return text.") from None
     if len(response.answer) > LONGEST_ANSWER:
         raise SystemFailed(
             "too_long", f"The answer has {len(response.answer):,} characters; the limit is {LONGEST_ANSWER:,}."
@@ -119,7 +120,7 @@ def _read(value: Any, asked: str) -> Response:
     check_error(answer, fields)
     if answer is None:
         known = ", ".join(map(str, list(fields)[:10])) or "none"
-        name = next((name for name in _ANSWERS if isinstance(fields.get(name), bool | int | float | bytes)), None)
+        name = next((name for name in _ANSWERS if _is_no_text(name, fields.get(name))), None)
         if name is not None:
             raise SystemFailed(
                 "no_answer",
@@ -133,7 +134,9 @@ def _read(value: Any, asked: str) -> Response:
         )
     stated = [passages_of(contexts_in(part.get("contexts"))) for part in (source, fields)]
     sources = [source, *_inner(source), fields, *_inner(fields)]
-    passages = next(filter(None, stated), ()) or _first_passages(sources)
+    passages = next(filter(None, stated), ())
+    if not passages and not any(_is_empty_list(part, "contexts") for part in (source, fields)):
+        passages = _first_passages(sources)
     steps, last = _stages(fields.get("stages"), passages, asked)
     found = passages or last
     nothing = not found and (bool(steps) or any(_is_empty_list(part, name) for part in sources for name in _PASSAGES))
@@ -159,7 +162,15 @@ def contexts_in(value: Any) -> list[Any]:
         fields = _fields(value)
         if not any(name in fields for name in _PASSAGES):
             raise _no_passage("contexts", value)
-        return next((found for name in _PASSAGES if (found := contexts_in(fields.get(name)))), [])
+        found = {name: items for name in _PASSAGES if (items := contexts_in(fields.get(name)))}
+        lists = [name for name in found if name != "sources" and isinstance(fields[name], list | tuple)]
+        if any(found[name] != found[lists[0]] for name in lists):
+            raise SystemFailed(
+                "no_passages",
+                f"The system returned `contexts` with several lists of passages ({', '.join(lists)}). Return a list of "
+                "texts or documents.",
+            )
+        return next(iter(found.values()), [])
     for at, item in enumerate(value):
         if not isinstance(item, str) and _passage(item) is None:
             raise _no_passage(f"contexts[{at}]", item)
@@ -170,6 +181,12 @@ def _no_passage(name: str, value: Any) -> SystemFailed:
     return SystemFailed(
         "no_passages",
         f"The system returned `{name}` as {_shown(value)}, which is no passage. Return a list of texts or documents.",
+    )
+
+
+def _no_text(name: str, value: Any) -> SystemFailed:
+    return SystemFailed(
+        "no_passages", f"The system returned `{name}` as {_shown(value)}, which is no text. Return text."
     )
 
 
@@ -191,19 +208,37 @@ def _stages(value: Any, passages: Sequence[Passage], asked: str) -> tuple[tuple[
     steps, last = list[Step](), tuple(passages)
     _check_stages(value)
     for name, spellings in _STAGES.items() if isinstance(value, Mapping) else ():
-        output = next((value[spelling] for spelling in spellings if value.get(spelling) is not None), None)
-        if output is None:
+        spelling = next((spelling for spelling in spellings if value.get(spelling) is not None), None)
+        if spelling is None:
             continue
+        output = value[spelling]
         if name == "rewrite":
-            steps.append(Step(name, output=[output] if isinstance(output, str) else list(output)))
+            steps.append(Step(name, output=_queries(output, f"stages.{spelling}")))
             continue
-        shown = last = found_passages(output) if name != "prompt" or not isinstance(output, str) else last
+        if name != "prompt" or not isinstance(output, str):
+            last = _stage_passages(output, f"stages.{spelling}", prompt=name == "prompt")
+        shown = last
         if name == "prompt" and isinstance(output, str):
             parts = parts_in(last, [output], asked)
             last, shown = tuple(passage for passage, _ in parts), tuple(shortened(*part) for part in parts)
         unread = output[:LONGEST_PROMPT] if isinstance(output, str) and not shown else None
         steps.append(Step(name, input=unread, output=[msgspec.to_builtins(passage) for passage in shown]))
     return tuple(steps), last
+
+
+def _queries(output: Any, name: str) -> list[str]:
+    queries = list(output) if isinstance(output, list | tuple | set) else [output]
+    if not all(isinstance(query, str) for query in queries):
+        raise _no_text(name, output)
+    return queries
+
+
+def _stage_passages(output: Any, name: str, *, prompt: bool) -> tuple[Passage, ...]:
+    """The passages of a stage. SystemFailed names the stage, because no search returned them."""
+    try:
+        return found_passages(output)
+    except SystemFailed:
+        raise (_no_text if prompt else _no_passage)(name, output) from None
 
 
 def _check_stages(value: Any) -> None:
@@ -270,8 +305,15 @@ def _first_text(fields: Mapping[str, Any], names: Sequence[str]) -> str | None:
     return None
 
 
+def _is_no_text(name: str, value: Any) -> bool:
+    """Whether an answer is a number or such, or several texts under a name of one: which of them is it?"""
+    if isinstance(value, list | tuple) and name not in ("replies", "answers"):
+        return len(value) > 1 and all(isinstance(part, str) for part in value)
+    return isinstance(value, bool | int | float | bytes)
+
+
 def _answer(fields: Mapping[str, Any]) -> str | None:
-    answer = _first_text(fields, _ANSWERS)
+    answer = _first_text(fields, [name for name in _ANSWERS if not _is_no_text(name, fields.get(name))])
     messages = fields.get("messages")  # the state of an agent: the answer is its last message
     return _text(messages[-1]) if answer is None and isinstance(messages, list) and messages else answer
 

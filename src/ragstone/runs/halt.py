@@ -4,8 +4,21 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence, Set
 
-from ragstone.errors import AlwaysFailed, EndpointRefused, ModelError, Postponed, SystemFailed
+from ragstone.errors import (
+    AlwaysFailed,
+    BadReply,
+    Dropped,
+    EndpointRefused,
+    ModelError,
+    Postponed,
+    RateLimited,
+    ServerFault,
+    SystemFailed,
+    TimedOut,
+)
 
+FAULTS = (Dropped, TimedOut, RateLimited, ServerFault, BadReply)
+"""Errors of an endpoint that is there: nothing of the input is wrong."""
 FIRST = 10  # questions of a system: if they all fail in the same way, the next one would, too
 
 
@@ -42,7 +55,8 @@ class Halt:
         if len(failures) > 1:
             self.answered(system)
         elif failures.total() >= FIRST:
-            self.refuse_system(system, AlwaysFailed(system, text.partition(": ")[2].rstrip("."), FIRST))
+            reason, faults = text.partition(": ")[2].rstrip("."), isinstance(error, FAULTS)
+            self.refuse_system(system, AlwaysFailed(system, reason, FIRST, faults=faults))
             return True
         return False
 

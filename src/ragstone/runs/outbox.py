@@ -7,21 +7,25 @@ absorbs what a killed process left. `close` leaves no such file.
 """
 
 import contextlib
-import json
 import os
 import sqlite3
+import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from ragstone.errors import StorageError
+from ragstone.errors import DataError, StorageError
 from ragstone.runs.entries import CaseResult, CaseRow, Interim, ScoreRow, write_cases, write_interim, write_results
 from ragstone.runs.owners import is_dead
+from ragstone.runs.record_pages import no_share, score_of
+from ragstone.runs.schema import decode, text_of
+from ragstone.types import Response
 
 # Beyond this size a new file is started. While a run goes on, so many bytes of the latest answers stay here, committed
 # ones, too: if the run file is damaged meanwhile, they need not be asked again.
@@ -29,6 +33,13 @@ FILE_BYTES, KEPT_BYTES = 2**20, 2**25
 # After this long without an answer, the owner of a file on another machine counts as dead.
 STALE_SECONDS = 3600.0
 EMPTY: Mapping[str, str] = MappingProxyType({})
+
+_Version: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_HEAD = msgspec.json.Decoder(tuple[str, str, dict[str, str]])
+_INTERIM = msgspec.json.Decoder(tuple[str, str, str, str, str])
+_RESULT = msgspec.json.Decoder(
+    tuple[str, str, str | None, str | None, list[tuple[str, _Version, str, str, list[str]]], str]
+)
 
 
 @dataclass(slots=True)
@@ -126,7 +137,17 @@ class Outbox:
 
 def outbox_files(path: Path) -> list[Path]:
     """The outbox files beside a run file, of any process."""
-    return sorted(path.parent.glob(f"{_escape(path.name)}-outbox-*"))
+    return _regular(path, f"{path.name}-outbox-")
+
+
+def _regular(path: Path, prefix: str) -> list[Path]:
+    """The regular files with names that begin so: an outbox is nothing else."""
+    files = []
+    for file in sorted(path.parent.glob(f"{_escape(prefix)}*")):
+        with contextlib.suppress(OSError):  # another process absorbed it
+            if stat.S_ISREG(file.lstat().st_mode):
+                files.append(file)
+    return files
 
 
 def leftovers(path: Path) -> list[Path]:
@@ -135,7 +156,7 @@ def leftovers(path: Path) -> list[Path]:
     for file in outbox_files(path):
         try:
             with file.open("rb") as stream:
-                owner = _head(stream.readline())[0]
+                owner = (_head(stream.readline()) or ("",))[0]
             if is_dead(owner) or time.time() - file.stat().st_mtime > STALE_SECONDS:
                 files.append(file)
         except OSError:
@@ -146,28 +167,40 @@ def leftovers(path: Path) -> list[Path]:
 def absorb(connection: sqlite3.Connection, path: Path, owner: str) -> list[Path]:
     """Writes what this owner left, inside a transaction; returns the files, to be deleted after the commit. Writing an
     answer twice changes nothing, so an owner that is alive after all loses nothing."""
-    files = sorted(path.parent.glob(f"{_escape(_name(path, owner))}*"))
+    files = _regular(path, _name(path, owner))
     for file in files:
         absorb_file(connection, file)
     return files
 
 
-def absorb_file(connection: sqlite3.Connection, file: Path, file_id: str = "") -> None:
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many lines of an outbox file cannot be read, and how many scores in its other lines."""
+
+    lines: int = 0
+    scores: int = 0
+
+
+def absorb_file(
+    connection: sqlite3.Connection, file: Path, file_id: str = "", is_share: Callable[[str], bool] = no_share
+) -> LeftOut:
     """Writes the answers of one file, if they belong to the run file with this id (JSON; "": this one) and not to an
-    earlier one at the same path. The last line may be cut off: that answer was never acknowledged."""
+    earlier one at the same path. Returns what it leaves out because it cannot be, such as a score out of range
+    (`is_share` as in `RecordPages.expect`). The last line may be cut off: that answer was never acknowledged."""
     if not file_id:
         (file_id,) = connection.execute("SELECT value FROM main.meta WHERE key = 'file_id'").fetchone()
-    head, entries = _read(file)
-    if head[1] == file_id:
-        _write(connection, [entry for entry, _ in entries])
+    content = _read(file, is_share)
+    if content.file_id == file_id:
+        _write(connection, [entry for entry, _ in content.entries])
+    return content.left_out if content.file_id in (file_id, "") else LeftOut()
 
 
 def left_answers(path: Path, file_id: str) -> Iterator[CaseResult]:
     """The answers and scores of dead processes that the next command on the run file with this id (JSON) absorbs."""
     for file in leftovers(path):
-        head, entries = _read(file)
-        if head[1] == file_id:
-            yield from (entry for entry, _ in entries if isinstance(entry, CaseResult) and entry.error is None)
+        content = _read(file)
+        if content.file_id == file_id:
+            yield from (entry for entry, _ in content.entries if isinstance(entry, CaseResult) and entry.error is None)
 
 
 class Orphans:
@@ -180,9 +213,11 @@ class Orphans:
         self.files: list[Path] = []
         self._entries: dict[tuple[str, str], list[tuple[CaseResult | Interim, str]]] = {}
         for file in files:
-            (_, other, known), entries = _read(file)
-            ours = {name for name, digest in known.items() if settings.get(name) == digest and other != file_id}
-            fitting = [pair for pair in entries if pair[1] and pair[0].system_key in ours]
+            left = _read(file)
+            ours = {name for name, digest in left.settings.items() if settings.get(name) == digest}
+            fitting = [pair for pair in left.entries if pair[1] and pair[0].system_key in ours]
+            if left.file_id == file_id:
+                continue
             for entry, content in fitting:
                 self._entries.setdefault((entry.system_key, entry.key), []).append((entry, content))
             if fitting:
@@ -225,13 +260,12 @@ def _write(connection: sqlite3.Connection, entries: Sequence[CaseResult | Interi
             write_results(connection, [entry])
 
 
-def _head(line: bytes) -> tuple[str, str, dict[str, str]]:
-    """Owner, run file id and settings of an outbox file; empty if its first line is incomplete."""
+def _head(line: bytes) -> tuple[str, str, dict[str, str]] | None:
+    """Owner, run file id and settings of an outbox file; None if its first line is incomplete."""
     try:
-        owner, file_id, settings = json.loads(line)
-        return str(owner), str(file_id), dict(settings)
-    except (ValueError, TypeError):
-        return "", "", {}
+        return _HEAD.decode(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _escape(name: str) -> str:
@@ -246,24 +280,68 @@ def _encode(entry: CaseResult | Interim, content: str) -> bytes:
     return msgspec.json.encode([entry.system_key, entry.key, entry.response, entry.error, scores, content]) + b"\n"
 
 
-def _read(file: Path) -> tuple[tuple[str, str, dict[str, str]], list[tuple[CaseResult | Interim, str]]]:
-    """The head of a file, and each entry with the hash of its case."""
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a file has: its entries, each with the hash of its case. `file_id` is "" if its first line is damaged."""
+
+    file_id: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    entries: Sequence[tuple[CaseResult | Interim, str]] = ()
+    left_out: LeftOut = LeftOut()
+
+
+def _read(file: Path, is_share: Callable[[str], bool] = no_share) -> _Content:
     try:
-        head, *lines = file.read_bytes().split(b"\n")[:-1] or [b""]
+        first, *lines = file.read_bytes().split(b"\n")[:-1] or [b""]
     except FileNotFoundError:  # another process absorbed it
-        return ("", "", {}), []
+        return _Content()
     except OSError as error:
         raise StorageError(
             f"{file}: cannot be read ({error.strerror}). Make it readable, then run the same command again."
         ) from error
+    if (head := _head(first)) is None:
+        return _Content(left_out=LeftOut(len(lines)))
     found: list[tuple[CaseResult | Interim, str]] = []
+    scores = 0
     for line in lines:
-        with contextlib.suppress(ValueError, TypeError):  # anything that is not an answer was never counted
-            *values, content = json.loads(line)
-            if len(values) == 4:
-                found.append((Interim(*values), content))
-                continue
-            system, key, response, error_text, scores = values
-            rows = [ScoreRow(*score) for score in scores]
-            found.append((CaseResult(system, key, response, error_text, rows), content))
-    return _head(head), found
+        with contextlib.suppress(ValueError, RecursionError, DataError):  # whatever a damaged or foreign line has
+            entry, content, bad = _entry(line, is_share)
+            found.append((entry, content))
+            scores += bad
+    return _Content(head[1], head[2], found, LeftOut(len(lines) - len(found), scores))
+
+
+def _entry(line: bytes, is_share: Callable[[str], bool]) -> tuple[CaseResult | Interim, str, int]:
+    """The entry in a line that `_encode` wrote, the hash of its case, and how many of its scores are left out.
+    DataError, ValueError or RecursionError for any other line."""
+    try:
+        system, key, response, error, scores, content = _RESULT.decode(line)
+    except msgspec.ValidationError:
+        *values, content = _INTERIM.decode(line)
+        interim = Interim(*values)
+        _check_payload(interim.payload, object)
+        return interim, content, 0
+    if response is not None:
+        _check_payload(response, Response)
+    if error is not None:
+        _check_payload(error, str)
+    rows = [row for row in (ScoreRow(*score) for score in scores) if _is_whole(key, row, is_share)]
+    return CaseResult(system, key, response, error, rows), content, len(scores) - len(rows)
+
+
+def _check_payload(text: str, kind: Any) -> None:
+    """DataError or ValueError for what `to_json` did not write of a `kind`."""
+    text.encode("ascii")
+    decode(text, kind, "", "")
+
+
+def _is_whole(key: str, row: ScoreRow, is_share: Callable[[str], bool]) -> bool:
+    try:
+        text_of(row.metric)
+        row.payload.encode("ascii")
+        score_of(row.payload, key, row.metric, row.status, is_share=is_share)
+        for verdict in row.verdicts:
+            _check_payload(verdict, object)
+    except (ValueError, RecursionError, DataError):
+        return False
+    return True

@@ -243,21 +243,29 @@ class RunReader:
             if planned := cells.get(system):
                 unplanned = counts.records - sum(cell.asked for cell in planned)
                 total = sum(cell.total for cell in planned) + unplanned
-                unscored = self._unscored(system, counts.answered)
-                plans[system] = Plan(total, counts.records, counts.failed, tuple(planned), unscored)
+                unscored, failed = self._unscored(system, counts.answered)
+                plans[system] = Plan(total, counts.records, counts.failed, tuple(planned), unscored, failed)
         return plans
 
-    def _unscored(self, system: str, answered: int) -> dict[str, int]:
-        """Metric → how many answers of a system lack its score, for metrics that ask a model after the answer. If there
-        are several systems, a metric counts for those that have some of its scores."""
+    def _unscored(self, system: str, answered: int) -> tuple[dict[str, int], dict[str, int]]:
+        """Metric → how many answers of a system lack its score, for metrics that ask a model after the answer, and of
+        these metrics how many scores failed. If there are several systems, a metric counts for those that have some of
+        its scores."""
         if not (metrics := self.meta.get("scored_later", [])):
-            return {}
-        query = "SELECT metric, count(*) FROM scores WHERE system_id = ? GROUP BY metric, metric_version"
-        scored = dict.fromkeys(map(str, metrics), 0) if len(self.systems) == 1 else {}
-        for metric, count in self._all(query, (key_of(system),)):
+            return {}, {}
+        query = (
+            "SELECT metric, count(*), total(status = 'failed') FROM scores WHERE system_id = ?"
+            " GROUP BY metric, metric_version"
+        )
+        scored = dict.fromkeys(map(str, metrics), (0, 0)) if len(self.systems) == 1 else {}
+        for metric, count, failed in self._all(query, (key_of(system),)):
             if (name := self._name(metric)) in metrics:
-                scored[name] = max(count, scored.get(name, 0))
-        return {name: answered - count for name, count in scored.items() if count < answered}
+                scored[name] = max((count, int(failed)), scored.get(name, (0, 0)))
+        lacking = {name: counts for name, counts in scored.items() if counts[0] < answered}
+        return (
+            {name: answered - count for name, (count, _) in lacking.items()},
+            {name: failed for name, (_, failed) in lacking.items() if failed},
+        )
 
     def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
         """The planned cases of a system without a record, in order: their ids, and the names of their samples."""

@@ -51,6 +51,26 @@ def name_of(key: str, path: Path) -> str:
         raise damaged(path, f"{key!r} is not the key of a name.") from error
 
 
+def score_of(
+    payload: str, case: str, metric: str, status: object, *, path: object = "", is_share: Callable[[str], bool]
+) -> Score:
+    """A score as its row has it, without its verdicts. `DataError` for one that cannot be."""
+    try:
+        score = decode_fast(payload, Score, None)
+    except (ValueError, RecursionError):
+        score = decode(payload, Score, path, f"a score of case {case!r}")
+    value = score.value
+    if status != score.status:
+        problem = f"the score {metric!r} of case {case!r} has the status {status!r}, but is {score.status!r}."
+        raise damaged(path, problem)
+    if value is None and status == "scored":
+        raise damaged(path, f"the score {metric!r} of case {case!r} has no value.")
+    if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING and is_share(text_of(metric)):
+        problem = f"the score {metric!r} of case {case!r} is {value:g}, but the metric is from 0 to 1."
+        raise damaged(path, problem)
+    return score
+
+
 class RecordPages:
     """Reads and checks the records of an open run file."""
 
@@ -227,20 +247,7 @@ class RecordPages:
 
     def score(self, case: str, metric: str, status: object, payload: str) -> Score:
         """A score as its row has it, without its verdicts. `DataError` for one that cannot be."""
-        try:
-            score = decode_fast(payload, Score, None)
-        except (ValueError, RecursionError):
-            score = decode(payload, Score, self.path, f"a score of case {case!r}")
-        value = score.value
-        if status != score.status:
-            problem = f"the score {metric!r} of case {case!r} has the status {status!r}, but is {score.status!r}."
-            raise damaged(self.path, problem)
-        if value is None and status == "scored":
-            raise damaged(self.path, f"the score {metric!r} of case {case!r} has no value.")
-        if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING and self._is_share(text_of(metric)):
-            problem = f"the score {metric!r} of case {case!r} is {value:g}, but the metric is from 0 to 1."
-            raise damaged(self.path, problem)
-        return score
+        return score_of(payload, case, metric, status, path=self.path, is_share=self._is_share)
 
     def case(self, payload: str, what: str, texts: Mapping[str, str] | None) -> Case:
         """A case of its payload, and of these texts of its passages (None: the references stay). `DataError` if it is

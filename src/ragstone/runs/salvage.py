@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ragstone.errors import RESTORE, DataError, UsageError
-from ragstone.runs.outbox import absorb_file, outbox_files
+from ragstone.runs.outbox import LeftOut, absorb_file, outbox_files
 from ragstone.runs.record_pages import RecordPages
 from ragstone.runs.schema import LAYOUT, META, decode, text_of
 from ragstone.runs.text_store import references, unpacked, write_texts
@@ -39,10 +39,12 @@ _CUT = replace(LAYOUT, remedy=f"Nothing can be read. {RESTORE}")
 @dataclass
 class Salvaged:
     """What was kept of a damaged file: how many `records`; and what was left out because it cannot be read: how many
-    `scores` of these, and the names of `entries` (of its settings) and `systems`. `damaged`: whether anything was."""
+    `scores` of these, and the names of `entries` (of its settings) and `systems`. `damaged`: whether anything was.
+    `lines`: how many lines of what a killed process left beside it cannot be read."""
 
     records: int = 0
     scores: int = 0
+    lines: int = 0
     entries: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     damaged: bool = False
@@ -71,13 +73,14 @@ class _Salvage:
         if "question" not in meta:
             raise self._lost()
         try:
-            self._pages.expect(*expected(meta, self._source))
+            checks = expected(meta, self._source)
         except DataError:  # a benchmark does without its options
             meta.pop("options", None)
-            self._pages.expect(*expected(meta, self._source))
+            checks = expected(meta, self._source)
             self._writing.execute("DELETE FROM meta WHERE key = 'options'")
             self._left.entries += ("options",)
             self._left.damaged = True
+        self._pages.expect(*checks)
         self._copy_systems()
         _copy(self._writing, "rows", 3, self._rows("rows"))
         known = self._texts()
@@ -94,7 +97,7 @@ class _Salvage:
             else:
                 self._left.damaged = True
         self._copy_plan()
-        self._absorb()
+        self._absorb(checks[2])
         for dangling, *_ in self._until_damage(_DANGLING):
             self._left.scores += dangling
             self._left.damaged |= dangling > 0
@@ -151,11 +154,14 @@ class _Salvage:
             " OR system_id NOT IN (SELECT system_id FROM systems)"
         )
 
-    def _absorb(self) -> None:
+    def _absorb(self, is_share: Callable[[str], bool]) -> None:
         """The answers that wait beside the file, as far as its id, which marks them, can be read."""
         if self._writing.execute("SELECT 1 FROM meta WHERE key = 'file_id'").fetchone():
             for file in outbox_files(self._source):
-                absorb_file(self._writing, file)
+                left_out = absorb_file(self._writing, file, is_share=is_share)
+                self._left.lines += left_out.lines
+                self._left.scores += left_out.scores
+                self._left.damaged |= left_out != LeftOut()
 
     def _check_condition(self, condition: Any) -> None:
         self._pages.check_condition(decode(condition, dict[str, str | int | float | bool], "", ""), "")

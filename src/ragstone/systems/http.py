@@ -169,6 +169,11 @@ class HttpSystem:
     def _passages(self, reply: Any) -> tuple[Passage, ...]:
         contexts = contexts_in(self._contexts(reply) or self._echoed(reply))
         ids = self._ids(reply) if self.target.ids else None
+        if not isinstance(ids, list | None):
+            raise SystemFailed(
+                "no_passages",
+                f"The reply has {type(ids).__name__} instead of a list of ids at {self.target.ids!r}. Check the --ids.",
+            )
         if isinstance(ids, list) and len(ids) == len(contexts):
             contexts = [
                 {"id": key, "text": item} if isinstance(item, str) else {**item, "id": key}
