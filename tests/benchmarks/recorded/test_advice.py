@@ -118,7 +118,8 @@ def test_where_the_stages_show_that_the_search_found_it_the_search_is_not_blamed
     missed = [staged(f"m-{at}", fetched=False, prompted=False) for at in range(4)]
     right = [staged(f"r-{at}", fetched=True, prompted=True) for at in range(8)]
     first, *_ = advice_on([*missed, *lost, *right])
-    assert (first.rule, first.mean.value) == ("recall_later", pytest.approx(1 / 3))
+    assert first.rule == "recall_later"
+    assert first.mean.value == pytest.approx(1 / 3)
     assert {sample[0] for sample, _ in first.worst} == {"l"}
     (summary,) = summaries(MemoryRun([*missed, *lost, *right]), {}, language=language).values()
     assert {"en": "reranker", "zh": "重排器"}[language] in summary.actions[0].text
