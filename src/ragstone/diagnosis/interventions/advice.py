@@ -133,6 +133,8 @@ def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> F
     best = max((effect for effect in tried if _value(effect) > 0), key=_value, default=None)
     failed = tuple(effect for effect in tried if _value(effect) <= 0)
     shown = tuple(effect for name in _SHOWN_BY.get(cause, ("as_is",)) if (effect := _effect(name, mine)).wrong)
+    if cause == "cached_answer" and not any(effect.righted for effect in shown):  # seen by passages, not by answers
+        shown = (_effect("as_is", mine),)
     sizes = {item.size for item in known}
     size = sizes.pop() if len(sizes) == 1 else 0
     if best is not None:

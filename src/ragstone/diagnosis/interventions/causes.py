@@ -71,13 +71,14 @@ STAGES: Final = (
 TABLE: Final = (
     _row("healthy", as_is="right"),
     _row("error", as_is="error"),
+    _row("cached_answer", as_is="unscored", probed="yes"),
     _row("unknown", as_is="unscored"),
     _row("metric", as_is="wrong", reread="right"),
     _row("reference_in_doubt", as_is="wrong", answerable="yes", in_doubt="yes"),
     _row("history", as_is=_WRONG, carried="yes"),
     _row("unstable", as_is=_WRONG, again="right"),
     _row("history", as_is=_WRONG, unburdened="right"),
-    _row("cached_answer", as_is=_WRONG, stuck="yes", reworded="right"),
+    _row("cached_answer", as_is=_WRONG, stuck="yes", reworded=("right", "own")),
     _row("instruction", as_is="wrong", answerable="no", stock="yes"),
     _row("should_have_refused", answerable="no"),
     _row("units", as_is="wrong", reread="unit"),
@@ -143,8 +144,11 @@ def _match(rows: tuple[Row, ...], evidence: Evidence) -> tuple[Row | None, str]:
 
 
 def lost_stage(evidence: Evidence) -> str:
-    """The stage that lost the gold passages of an answerable question; "" if none did, or nobody knows."""
+    """The stage that lost the gold passages of an answerable question; "" if none did, or nobody knows: an answer
+    that was kept may come with the passages that were kept with it."""
     if evidence.value("answerable") == "no" or evidence.value("gold") == MISSING:
+        return ""
+    if evidence.value("stuck") == "yes" and evidence.value("reworded") in ("right", "own"):
         return ""
     row, waiting = _match(STAGES, evidence)
     return "" if row is None or waiting else row.cause
