@@ -96,7 +96,19 @@ TABLE: Final = (
     _row("prompt_cut", alone="right", moved="right", cut="yes"),
     _row("position", alone="right", prompted=_NOT_NO, moved="right"),
     _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
-    _row("noise", alone="right", added="wrong"),
+    # Nothing beside a passage confuses that is not there: it was lost before, and would be answered wrongly there, too.
+    *(
+        _row(
+            row.cause,
+            alone="right",
+            added="wrong",
+            **({} if "prompted" in row.fields else {"prompted": "no"}),
+            **dict(row.fields),
+        )
+        for row in STAGES
+        if "alone" not in row.fields
+    ),
+    _row("noise", alone="right", added="wrong", prompted=_NOT_NO),
     _row("reading", alone=_WRONG, rows_mixed="yes"),
     _row("noise", alone=_WRONG, prompted="yes", own="right"),
     _row("reading", as_is="wrong", prompted="yes", alone="refused"),
@@ -167,12 +179,16 @@ def cause_of(evidence: Evidence) -> Cause:
 
 
 def _also(cause: str, lost: str, evidence: Evidence) -> Iterator[str]:
-    """The stage that lost the gold where giving it does not right the answer; and where the question as asked finds
-    what the rewritten one does not, but below the cut, its rank."""
+    """The stage that lost the gold where giving it does not right the answer; what spoils the answer
+    where the lost gold is given beside other passages, unless what the search itself finds rights it; and where the
+    question as asked finds what the rewritten one does not, but below the cut, its rank."""
     if cause in _ALONE:
         return
     if lost and lost != cause:
         yield lost
+    confused = evidence.value("alone") == "right" and evidence.value("added") == "wrong"
+    if lost == cause and confused and not any(evidence.told(name) == "right" for name in ("unrewritten", "unranked")):
+        yield "position" if evidence.value("moved") == "right" else "noise"
     first, asked = evidence.first, evidence.response("search_asked") if cause == "rewriting" else None
     if asked is None or first is None or not first.passages or passages_at(first, "rerank") is not None:
         return

@@ -9,16 +9,15 @@ from ragstone.types import Passage
 
 _FILLERS = {"en": "Page {n} is blank.", "zh": "第{n}页空白。"}
 _OPEN = {"en": "What do these documents say?", "zh": "这些文档讲了什么？"}
-# Words before and after a question, others for each: keys are made of its beginning, its end, or all of its words. A
-# short end without a sign has most of the mark.
+# Words before and after a question, others for each: keys are made of its beginning, its end, or all of its words.
 _FRAMES = {
     "en": (
-        "{code}: good morning, please look this up in the documents for me: {question} Many thanks in advance, {code}",
-        "{code}, a colleague writes and wants to know the following: “{question}” That is all from {code}",
+        "{code}: good morning, please look this up in the documents for me: {question} Many thanks in advance, {code}.",
+        "{code}, a colleague writes and wants to know the following: “{question}” That is all from {code}.",
     ),
     "zh": (
-        "{code}，早上好，有一件事想在文档里查一下：{question}先谢谢了，{code}",
-        "{code}，一位同事写信来，想了解下面这件事，请帮忙看看：“{question}”就这些，{code}",
+        "{code}，早上好，有一件事想在文档里查一下：{question}先谢谢了，{code}。",
+        "{code}，一位同事写信来，想了解下面这件事，请帮忙看看：“{question}”就这些，{code}。",
     ),
 }
 _CODE = ("BCDFGHKMPRTVWX", "0123456789") * 2  # a mark that no document has
