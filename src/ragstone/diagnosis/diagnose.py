@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.analysis.gold_passages import CorpusIndex
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
+from ragstone.benchmarks.row_names import row_name
 from ragstone.datasets.tabular import EvalData
 from ragstone.datasets.tabular.eval_data import read_data
 from ragstone.diagnosis.gold_search import find_gold
@@ -21,11 +22,12 @@ from ragstone.diagnosis.interventions.conditions import CONDITIONS
 from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.diagnosis.interventions.effect import Alarm
 from ragstone.diagnosis.interventions.index import SystemIndex
+from ragstone.diagnosis.interventions.question import Question
 from ragstone.diagnosis.interventions.verification import SHOWN, Withdrawal, withdrawals
 from ragstone.diagnosis.interventions.waterfall import Waterfall, waterfall
 from ragstone.display import Table
 from ragstone.engine.batches import price_in_batches
-from ragstone.engine.execute import DEFAULTS, Job, RunOptions, Shell, asking, default_name, execute, limited
+from ragstone.engine.execute import DEFAULTS, Executed, Job, RunOptions, Shell, asking, default_name, execute, limited
 from ragstone.engine.judge_tools import Judging
 from ragstone.engine.open_run import OpenRun
 from ragstone.engine.project_config import asked_system
@@ -33,7 +35,7 @@ from ragstone.engine.public_functions import blocking, public
 from ragstone.engine.run_info import prices_and_gates
 from ragstone.engine.run_result import RunResult
 from ragstone.engine.slices import Slices, slices
-from ragstone.errors import UsageError
+from ragstone.errors import AllowanceSpent, UsageError
 from ragstone.evaluation.evaluate import data_frame, plan_evaluation
 from ragstone.evaluation.questions import plan_questions
 from ragstone.messages import LANGUAGES, messages, preferred_language
@@ -46,8 +48,7 @@ from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import probe_interventions
 from ragstone.systems.rag import RagTarget, rag_target
-from ragstone.text import detect
-from ragstone.types import Embedder, Metric, Model, Query, System
+from ragstone.types import Embedder, Metric, Model, System
 
 if TYPE_CHECKING:
     import pandas
@@ -215,52 +216,61 @@ async def run_diagnosis(plan: DiagnosisPlan, how: RunOptions = DEFAULTS) -> Diag
         stack.enter_context(how.shell.staying())
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
-        query, spoken = _query(plan.rows[0]), how.shell.language
-        takes, notes = (
-            ({system.id: frozenset[str]()}, ()) if plan.recorded else await _allowed(system, path, query, spoken)
+        # What users get is asked first, of every question: a system that keeps answers gives what it was asked before.
+        known = {system.id: frozenset[str]()} if plan.recorded else _known(path)
+        benchmark = dataclasses.replace(benchmark, takes=known)
+        rounds = dataclasses.replace(how.shell, shard=None)  # the benchmark has the questions of the shard alone
+        job = Job(
+            benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system],
         )  # fmt: skip
-        benchmark = dataclasses.replace(benchmark, takes=takes, warnings=(*plan.warnings, *notes))
-        if _has_begun(path):
+        done = await execute(job, rounds)
+        try:
+            if not plan.recorded and not _is_stopped(done):
+                takes, notes = await _allowed(system, path, questions, how.shell.language)
+                benchmark = dataclasses.replace(benchmark, takes=takes, warnings=(*plan.warnings, *notes))
+        except AllowanceSpent as spent:
+            done = dataclasses.replace(done, outcome=dataclasses.replace(done.outcome, refused=(spent,)))
+        for number in range(_ROUNDS):
+            if plan.recorded or _is_stopped(done):
+                break
             with open_run(path) as before:
                 benchmark = benchmark.grown(before, system.id)
-        rounds = dataclasses.replace(how.shell, shard=None)  # the benchmark has the questions of the shard alone
-        for number in range(_ROUNDS):
-            job = Job(
-                benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info, sources=[plan.system],
-                retry_failed=not number,
-            )  # fmt: skip
-            done = await execute(job, rounds)
-            with open_run(path) as after:
-                grown = benchmark.grown(after, system.id)
-            if done.outcome.interrupted or done.outcome.refused or not grown.waiting:
+            if number and not benchmark.waiting:
                 break
-            benchmark = grown
+            failed = any(one.failed and "as_is" in one.right for one in benchmark.standings.values())
+            job = dataclasses.replace(job, benchmark=benchmark, retry_failed=failed and not number)
+            done = await execute(job, rounds)
     warnings = (*benchmark.warnings, *filter(None, [how.shell.part()]))
     return DiagnosisResult(path, done.outcome, warnings, system=system.id)
 
 
-def _query(row: RecordedRow) -> Query:
-    """The question of a row as it is asked."""
-    sample = row.sample
-    return Query(sample.question, None, row.history, sample.language or detect(sample.question))
+def _is_stopped(done: Executed) -> bool:
+    return done.outcome.interrupted or bool(done.outcome.refused)
 
 
-def _has_begun(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
+def _known(path: Path) -> dict[str, frozenset[str]]:
+    """What earlier commands on the run found that its systems take."""
+    if not path.exists() or not path.stat().st_size:
+        return {}
+    with open_run(path) as run:
+        return takes_of(run.meta)
 
 
 async def _allowed(
-    system: System, path: Path, query: Query, language: str | None
+    system: System, path: Path, questions: Sequence[Question], language: str | None
 ) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
     """What each system of the run takes, with this one: tried once with at most five questions, and a note on what it
-    does not take. The run remembers it."""
-    known: dict[str, frozenset[str]] = {}
-    if _has_begun(path):
-        with open_run(path) as run:
-            known, warned = takes_of(run.meta), run.meta.get("warnings", [])
+    does not take. The run remembers it. Of the user's questions one is used that was answered as it is, if any was."""
+    with open_run(path) as run:
+        known, warned = takes_of(run.meta), run.meta.get("warnings", [])
         if system.id in known:
             return known, _noted(known[system.id], warned, language)
-    probes = await probe_interventions(system, query)
+        found = ((one, run.find([(system.id, f"{row_name(one.row)}/as_is")])[0]) for one in questions)
+        answered = ((one, record.response) for one, record in found if record and record.response)
+        question, as_is = next(answered, (None, None))
+    if question is None:
+        return known, ()
+    probes = await probe_interventions(system, question.query, as_is)
     names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown")]
     texts = messages(__name__, language or preferred_language())
     notes = [texts[f"{name}_{probes[name].outcome}"] for name in _TRIED if name not in names]

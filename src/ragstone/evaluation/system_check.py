@@ -74,7 +74,7 @@ async def check_system(
     async with open_system(target, template=RAG_TEMPLATE, options=options) as system:
         checked = [await _checked(system, query) for query in queries]
         answered = [(query, item.response) for query, item in zip(queries, checked, strict=True) if item.response]
-        interventions = await probe_interventions(system, *[*answered, (queries[0], None)][0])
+        interventions = await probe_interventions(system, *[*answered, (GENERAL[0], None)][0])
         accepts = accepts_of(system)
         known = tuple(name for name in ACCEPTED if name in accepts)
         return SystemCheck(system.id, system.spec, known, tuple(checked), interventions, printed_by(system))

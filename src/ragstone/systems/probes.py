@@ -20,6 +20,7 @@ INTERVENTIONS = ("passages", "closed_book", "k", "retrieve")
 Outcome: TypeAlias = Literal["works", "ignored", "not_taken", "failed", "unknown"]
 
 _WORD = "48213"
+_DEPOTS = ("Quolvar", "夸尔瓦")
 _MARKED = {
     "en": (f"The access number of the Quolvar depot is {_WORD}.", "What is the access number of the Quolvar depot?"),
     "zh": (f"夸尔瓦仓库的门禁号码是{_WORD}。", "夸尔瓦仓库的门禁号码是多少？"),
@@ -77,6 +78,15 @@ async def _passages(system: System, query: Query) -> Probe:
         # The system's own code returned them: an adapter would have noted where its retriever got them.
         return Probe("works", {"where": "passages"}) if _has(response.passages, text) else Probe("ignored")
     return Probe("unknown", {"answer": response.answer})
+
+
+def is_probe_reply(response: Response) -> bool:
+    """Whether the response to another question has what a probe invented, which no document has: the name of the depot,
+    or its number, which none of the passages has. The system kept it."""
+    texts = (response.answer, *(passage.text for passage in response.passages))
+    if any(depot in text for text in texts for depot in _DEPOTS):
+        return True
+    return _WORD in response.answer and not any(_WORD in text for text in texts[1:])
 
 
 def _has(passages: tuple[Passage, ...], text: str) -> bool:

@@ -141,7 +141,8 @@ def _fix(cause: str, mine: Sequence[Diagnosed], known: Sequence[Diagnosed]) -> F
     failed = tuple(effect for effect in tried if _value(effect) <= 0)
     shown = tuple(effect for name in _SHOWN_BY.get(cause, ("as_is",)) if (effect := _effect(name, mine)).wrong)
     seen = cause == "prompt_cut" and 2 * sum(item.evidence.value("clipped") == "yes" for item in mine) > len(mine)
-    if seen and not shown:
+    by_passages = cause == "cached_answer" and not any(effect.righted for effect in shown)  # not by answers
+    if by_passages or (seen and not shown):
         shown = (_effect("as_is", mine),)
     sizes = {item.size for item in known}
     size = sizes.pop() if len(sizes) == 1 else 0

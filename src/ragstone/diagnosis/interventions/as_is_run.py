@@ -13,6 +13,7 @@ from ragstone.diagnosis.interventions.diagnosed import Diagnosed
 from ragstone.display import Table
 from ragstone.messages import messages
 from ragstone.plans import Plan
+from ragstone.systems.probes import is_probe_reply
 from ragstone.types import Record, Run, Score
 
 _PREFIX = "cause."
@@ -50,7 +51,7 @@ class AsIsRun:
             cause = self._causes.get((record.system_id, record.case.id))
             if cause is not None:
                 scores = {f"cause.{name}": Score.of(name == cause) for name in CAUSES}
-                yield replace(record, scores={**record.scores, **scores})
+                yield replace(record, scores={**_own_scores(record, cause), **scores})
 
     def plans(self) -> Mapping[str, Plan]:
         """What remains as is."""
@@ -63,6 +64,13 @@ class AsIsRun:
 
     def unasked(self, system: str, /) -> Iterator[tuple[str, str]]:
         return ((case, name) for case, name in self._run.unasked(system) if case.endswith("/as_is"))
+
+
+def _own_scores(record: Record, cause: str) -> Mapping[str, Score]:
+    """The scores of a record; none of an answer that is what a probe invented."""
+    if cause != "cached_answer" or record.response is None or not is_probe_reply(record.response):
+        return record.scores
+    return dict.fromkeys(record.scores, Score.not_applicable("the system kept the answer to a probe"))
 
 
 def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language: str = "en") -> list[Table]:

@@ -71,13 +71,14 @@ STAGES: Final = (
 TABLE: Final = (
     _row("healthy", as_is="right"),
     _row("error", as_is="error"),
+    _row("cached_answer", as_is="unscored", probed="yes"),
     _row("unknown", as_is="unscored"),
     _row("metric", as_is="wrong", reread="right"),
     _row("reference_in_doubt", as_is="wrong", answerable="yes", in_doubt="yes"),
     _row("history", as_is=_WRONG, carried="yes"),
     _row("unstable", as_is=_WRONG, again="right"),
     _row("history", as_is=_WRONG, unburdened="right"),
-    _row("cached_answer", as_is=_WRONG, stuck="yes", reworded="right"),
+    _row("cached_answer", as_is=_WRONG, stuck="yes", reworded=("right", "own")),
     _row("instruction", as_is="wrong", answerable="no", stock="yes"),
     _row("should_have_refused", answerable="no"),
     _row("units", as_is="wrong", reread="unit"),
@@ -95,7 +96,19 @@ TABLE: Final = (
     _row("prompt_cut", alone="right", moved="right", cut="yes"),
     _row("position", alone="right", prompted=_NOT_NO, moved="right"),
     _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
-    _row("noise", alone="right", added="wrong"),
+    # Nothing beside a passage confuses that is not there: it was lost before, and would be answered wrongly there, too.
+    *(
+        _row(
+            row.cause,
+            alone="right",
+            added="wrong",
+            **({} if "prompted" in row.fields else {"prompted": "no"}),
+            **dict(row.fields),
+        )
+        for row in STAGES
+        if "alone" not in row.fields
+    ),
+    _row("noise", alone="right", added="wrong", prompted=_NOT_NO),
     _row("reading", alone=_WRONG, rows_mixed="yes"),
     _row("noise", alone=_WRONG, prompted="yes", own="right"),
     _row("reading", as_is="wrong", prompted="yes", alone="refused"),
@@ -143,8 +156,11 @@ def _match(rows: tuple[Row, ...], evidence: Evidence) -> tuple[Row | None, str]:
 
 
 def lost_stage(evidence: Evidence) -> str:
-    """The stage that lost the gold passages of an answerable question; "" if none did, or nobody knows."""
+    """The stage that lost the gold passages of an answerable question; "" if none did, or nobody knows: an answer
+    that was kept may come with the passages that were kept with it."""
     if evidence.value("answerable") == "no" or evidence.value("gold") == MISSING:
+        return ""
+    if evidence.value("stuck") == "yes" and evidence.value("reworded") in ("right", "own"):
         return ""
     row, waiting = _match(STAGES, evidence)
     return "" if row is None or waiting else row.cause
@@ -163,12 +179,16 @@ def cause_of(evidence: Evidence) -> Cause:
 
 
 def _also(cause: str, lost: str, evidence: Evidence) -> Iterator[str]:
-    """The stage that lost the gold where giving it does not right the answer; and where the question as asked finds
-    what the rewritten one does not, but below the cut, its rank."""
+    """The stage that lost the gold where giving it does not right the answer; what spoils the answer
+    where the lost gold is given beside other passages, unless what the search itself finds rights it; and where the
+    question as asked finds what the rewritten one does not, but below the cut, its rank."""
     if cause in _ALONE:
         return
     if lost and lost != cause:
         yield lost
+    confused = evidence.value("alone") == "right" and evidence.value("added") == "wrong"
+    if lost == cause and confused and not any(evidence.told(name) == "right" for name in ("unrewritten", "unranked")):
+        yield "position" if evidence.value("moved") == "right" else "noise"
     first, asked = evidence.first, evidence.response("search_asked") if cause == "rewriting" else None
     if asked is None or first is None or not first.passages or passages_at(first, "rerank") is not None:
         return

@@ -148,7 +148,7 @@ def of_questions(
 
 def _read(item: Diagnosed) -> None:
     """Reads what tables ask of every question from its texts, and packs these."""
-    item.found, item.id, item.evidence.value("gold")
+    item.found, item.id, item.evidence.value("gold"), item.evidence.value("narrowed")
     item.evidence.pack()
 
 

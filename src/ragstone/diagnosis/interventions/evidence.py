@@ -54,7 +54,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "excluded": ("yes", "no", MISSING),
     "barrier": ("yes", "no", MISSING),
     "stuck": ("yes", "no", MISSING),
-    "reworded": ("right", "wrong", MISSING),
+    "reworded": ("right", "own", "wrong", MISSING),
+    "probed": ("yes", "no"),
     "carried": ("yes", "no", MISSING),
     "unburdened": ("right", "wrong", MISSING),
 }
@@ -73,8 +74,8 @@ _READERS: Mapping[str, Callable[[Observations], str | None]] = {
     "clipped": prompt.clipped, "unread_end": prompt.unread_end, "narrowed": search.narrowed,
     "curtailed": search.curtailed, "deaf": search.deaf, "guarded": application.guarded,
     "stock": application.stock, "crowded": search.crowded, "excluded": search.excluded, "barrier": search.barrier,
-    "stuck": application.stuck, "reworded": application.reworded, "carried": application.carried,
-    "unburdened": application.unburdened,
+    "stuck": application.stuck, "reworded": application.reworded, "probed": application.probed,
+    "carried": application.carried, "unburdened": application.unburdened,
 }  # fmt: skip
 """How each field is read."""
 
@@ -102,4 +103,5 @@ def facts_of(evidence: Evidence) -> Facts:
         len(first.passages), wrong and application.is_heading(evidence, first.answer),
         stops_within(first.answer, evidence.gold, evidence.slots) if outcome == "wrong" else "",
         search.ignores_words(evidence),
+        None if outcome in ("refused", "error", "unscored") else application.reply_of(first),
     )  # fmt: skip

@@ -33,6 +33,7 @@ from ragstone.diagnosis.interventions.second_reading import has_long_reference, 
 from ragstone.diagnosis.interventions.shared import Shared
 from ragstone.diagnosis.interventions.substitutes import is_error_message
 from ragstone.structs import Itself
+from ragstone.systems.probes import is_probe_reply
 from ragstone.types import Passage, Record, Response, Sample
 
 if TYPE_CHECKING:
@@ -207,6 +208,8 @@ class Observations(ABC):
         if record.response is None:
             return "error"
         found = diagnosis.explain(record, gates=self.gates)
+        if not found.right and is_probe_reply(record.response):  # it is no answer to this question
+            return "unscored"
         if not found.right and is_error_message(record):
             return "error"
         if found.right is None:

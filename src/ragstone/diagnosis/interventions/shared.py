@@ -18,7 +18,8 @@ class Shared:
     """`barrier`: of the questions in the language of their documents the search finds most, of those in another it does
     not. `fixed`: wrong answers that several questions with different references got word for word; `stock`: those of
     them without a number or the reference of any question. `prompts`: of most answers the prompt was recorded.
-    `repeated`: answers, hashed, that questions with different references got, one of them rightly. `searches`:
+    `repeated`: answers, hashed, that questions with different references got, one of them rightly; `replies`: answers
+    with their passages, hashed, that questions with different references got. `searches`:
     the different lists of passages that questions got; `reranker_helps`: it raises the gold as often as it lowers it.
     `places`: the most passages that an answer had; `headings`: many wrong answers are nothing but headings of passages;
     `unfinished`: where the wrong answers to several questions stop, in the "value" or the "sentence" that the gold
@@ -30,6 +31,7 @@ class Shared:
     stock: frozenset[str] = frozenset()
     prompts: bool = False
     repeated: frozenset[int] = frozenset()
+    replies: frozenset[int] = frozenset()
     searches: int = 0
     reranker_helps: bool = False
     places: int = 0
@@ -44,8 +46,8 @@ class Facts(NamedTuple):
     known), a short wrong answer, its references, its answer (None: a refusal, or none), whether that is right,
     whether its prompt was recorded (None: no answer), the wordings of its references, its passages (None: there are
     none), whether a reranker raised (1) or lowered (-1) its gold, how many passages it has, whether its wrong answer is
-    nothing but a heading of one, where it stops within what the gold states, and whether the system finds the same with
-    other words in it (None: not asked)."""
+    nothing but a heading of one, where it stops within what the gold states, whether the system finds the same with
+    other words in it (None: not asked), and its answer with its passages (None: a refusal, or without passages)."""
 
     language: tuple[bool, bool] | None = None
     message: str = ""
@@ -60,6 +62,7 @@ class Facts(NamedTuple):
     heading: bool = False
     stop: str = ""
     ignores: bool | None = None
+    reply: int | None = None
 
 
 def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Shared:
@@ -73,12 +76,16 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
         if fact.message:
             references.setdefault(fact.message, set()).add(fact.references)
     answers: dict[int, set[int]] = {}
+    replies: dict[int, set[int]] = {}
     right: set[int] = set()
     for fact in facts:
+        if fact.reply is not None:
+            replies.setdefault(fact.reply, set()).add(fact.references)
         if fact.answer is not None:
             answers.setdefault(fact.answer, set()).add(fact.references)
             right.update({fact.answer} if fact.right else ())
     repeated = frozenset(answer for answer, several in answers.items() if len(several) > 1 and answer in right)
+    shared_replies = frozenset(reply for reply, several in replies.items() if len(several) > 1)
     prompts = [fact.prompt for fact in facts if fact.prompt is not None]
     known = len(prompts) >= _FEWEST and 2 * sum(prompts) > len(prompts)
     own, others = found[False], found[True]
@@ -98,7 +105,7 @@ def shared_of(facts: Iterable[Facts], verified: Verified | None = None) -> Share
     ignoring = [fact.ignores for fact in facts if fact.ignores is not None]
     rewrites = len(searches) > 1 and sum(ignoring) >= max(_FEWEST_MESSAGES, len(ignoring) / 2)
     return Shared(
-        barrier, frozenset(fixed), frozenset(stock), known, repeated, min(len(searches), 2),
+        barrier, frozenset(fixed), frozenset(stock), known, repeated, shared_replies, min(len(searches), 2),
         bool(moves) and sum(moves) >= 0, max((fact.size for fact in facts), default=0),
         len(headed) >= _FEWEST_MESSAGES and len(headed) >= len(wrong) / 3,
         frozenset(stop for stop, size in stopped.items() if size >= _FEWEST_MESSAGES), verified, rewrites,

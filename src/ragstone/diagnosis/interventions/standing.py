@@ -79,11 +79,11 @@ def standing_of(evidence: Evidence, wanted: Collection[str], *, full: bool) -> S
 
 def _speaks_for(change: str, evidence: Evidence) -> bool:
     """Whether an answer that was asked already speaks for a change: the gold is in the longer prompt; it helped at the
-    beginning, or at the end."""
+    beginning, or at the end; the question in other words around it is answered rightly."""
     if change in ("k2", "k4"):
         response = evidence.response(change)
         return response is not None and evidence.has_gold(response.passages) == "yes"
-    wanted = {"best_first": "gold_first", "reordered": "gold_last"}.get(change, "")
+    wanted = {"best_first": "gold_first", "reordered": "gold_last", "reworded": "reworded"}.get(change, "")
     return evidence.told(wanted) == "right" if wanted else True
 
 

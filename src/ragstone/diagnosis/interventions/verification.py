@@ -68,7 +68,8 @@ def withdrawals(evidences: Sequence[Evidence]) -> list[Withdrawal]:
 class Seen:
     """What one question shows, without its texts. `effects` and `outcomes` by condition; `follows`: the conditions with
     an answer that only what was given explains; `same`: every answer from given passages is that as is, to the letter;
-    `again`: the second answer is another text; `possible`: of `_PROOFS`, those that can be asked of it."""
+    `again`: the second answer is another text; `possible`: of `_PROOFS`, those that can be asked of it; `probed`: its
+    answer is what a probe invented."""
 
     effects: Mapping[str, Effect]
     outcomes: Mapping[str, str]
@@ -76,6 +77,7 @@ class Seen:
     same: bool
     again: bool | None
     possible: frozenset[str]
+    probed: bool = False
 
 
 def seen_of(evidence: Evidence) -> Seen:
@@ -91,6 +93,7 @@ def seen_of(evidence: Evidence) -> Seen:
         first is not None and all(answer == first.answer for answer in given),
         answers["again"] != first.answer if first is not None and "again" in answers else None,
         frozenset(name for name in _PROOFS if evidence.is_possible(name)),
+        evidence.value("probed") == "yes",
     )  # fmt: skip
 
 
@@ -116,6 +119,8 @@ def verified_of(seen: Collection[Seen], *, shown: bool) -> Verified:
     alarms = tuple(_alarms([_kept(one, verified) for one in seen]))
     if _is_only_cut(seen):
         alarms = tuple(alarm for alarm in alarms if alarm.condition != "gold_only")
+    if probed := sum(one.probed for one in seen):
+        alarms = (Alarm("probed", "as_is", probed, len(seen)), *alarms)
     verified = replace(verified, alarms=alarms, discredited=any(alarm.name in _DISCREDITS for alarm in alarms))
     return replace(verified, unusable=frozenset(_never(seen, verified)))
 

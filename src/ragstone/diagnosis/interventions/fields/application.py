@@ -2,7 +2,8 @@
 answer cache returns an older answer, or another question's; the history of an earlier question leaks into this one.
 
 A cache is seen where the answer stays the same whatever the system is given, or comes without the model; it is shown by
-the same question in other words around it, which its key does not match, and which is answered rightly. A leak is shown
+the same question in other words around it, which its key does not match, and which is answered rightly, or from the
+passages that it lacked while it had the answer and the passages of another question. A leak is shown
 by asking the question right after another one, and after yet another, with no other question in between: its answer is
 the other one's, each time.
 """
@@ -16,6 +17,7 @@ from ragstone.diagnosis.interventions.question import asked_model
 from ragstone.diagnosis.interventions.substitutes import is_withheld, mask_in, message_of
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.retrieval.markdown import headings_of
+from ragstone.systems.probes import is_probe_reply
 from ragstone.text import find_answer, words
 from ragstone.text.content_words import content_words
 from ragstone.types import Passage, Response
@@ -118,14 +120,17 @@ def _headings_of(passage: Passage) -> list[str]:
 
 
 def stuck(observed: Observations) -> str | None:
-    """Whether the answer comes without the model, unlike those to other questions, is the answer to another question,
-    or stays the same to the letter from other passages and from none."""
+    """Whether the answer comes without the model, unlike those to other questions, is the answer to another question
+    (which it rights, or which has the same passages, too), or stays the same to the letter from other passages and from
+    none."""
     first = observed.first
     if first is None or observed.value("as_is") not in ("wrong", "refused"):
         return "no"
     if observed.shared.prompts and not asked_model(first):
         return "yes"
     if observed.withdrawn.get("gold_only") == "no_prompt" or hash(message_of(first)) in observed.shared.repeated:
+        return "yes"
+    if _is_of_another(observed, first):
         return "yes"
     if observed.gold and "gold_only" not in observed.records and not observed.can("gold_only"):
         return MISSING
@@ -136,13 +141,43 @@ def stuck(observed: Observations) -> str | None:
     return observed.told_by("stuck", otherwise="yes" if told and answers.keys() - {"again", "gold_only"} else MISSING)
 
 
+def _is_of_another(observed: Observations, response: Response) -> bool:
+    """Whether another question with another reference got this answer from these passages, to the letter."""
+    return reply_of(response) in observed.shared.replies
+
+
+def reply_of(response: Response) -> int | None:
+    """An answer with its passages, hashed; None for one without passages."""
+    return hash((message_of(response), *(item.text for item in response.passages))) if response.passages else None
+
+
 def reworded(observed: Observations) -> str | None:
-    """Whether the question is answered rightly with either of two frames of other words around it."""
+    """Whether the question is answered rightly with either of two frames of other words around it; "own" if it has its
+    gold passages with each, and as is the answer and the passages of another question without them."""
+    own = False
     for name in ("reworded", "reworded_2"):
         outcome = observed.told(name)
+        if outcome is None or outcome == MISSING:
+            return observed.told_by("reworded") if outcome is None else MISSING
         if outcome != "right":
-            return observed.told_by("reworded") if outcome is None else outcome if outcome == MISSING else "wrong"
-    return "right"
+            if not _has_its_own(observed, name):
+                return "wrong"
+            own = True
+    return "own" if own else "right"
+
+
+def _has_its_own(observed: Observations, condition: str) -> bool:
+    first, response = observed.first, observed.response(condition)
+    return (
+        first is not None and response is not None and _is_of_another(observed, first)
+        and observed.has_gold(first.passages) == "no" and observed.has_gold(response.passages) == "yes"
+    )  # fmt: skip
+
+
+def probed(observed: Observations) -> str:
+    """Whether the answer is what a probe invented, so that the system has kept it."""
+    first = observed.first
+    return "yes" if first is not None and observed.value("as_is") == "unscored" and is_probe_reply(first) else "no"
 
 
 def carried(observed: Observations) -> str | None:
