@@ -8,7 +8,8 @@ import pytest
 
 from ragstone.error_text import told
 from ragstone.errors import SystemFailed
-from ragstone.responses.outputs import LONGEST_ANSWER, passages_of, response_of, state_response
+from ragstone.responses.outputs import LONGEST_ANSWER, response_of, state_response
+from ragstone.responses.returned_passages import passages_of
 from ragstone.responses.stages import passages_at
 from ragstone.types import Passage, Response, Usage
 

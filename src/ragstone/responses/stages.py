@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.responses.outputs import passages_of, usage_of
+from ragstone.responses.outputs import usage_of
 from ragstone.responses.prompt_parts import LONGEST_PROMPT, parts_in, shortened
+from ragstone.responses.returned_passages import passages_of
 from ragstone.structs import Itself
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from ragstone.errors import DataError, SystemFailed, UsageError
 from ragstone.models import ModelOptions
 from ragstone.registry import is_place
-from ragstone.responses.outputs import passages_of
+from ragstone.responses.returned_passages import passages_of
 from ragstone.retrieval.corpus import Corpus, Documents
 from ragstone.retrieval.corpus_rows import text_of
 from ragstone.storage import FormatError, parse_json

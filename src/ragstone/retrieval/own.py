@@ -29,7 +29,7 @@ from ragstone.errors import BadReply, SystemFailed, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.concurrency import gather_all
 from ragstone.models.nested_names import HTTP, PLACE, Spec
-from ragstone.responses.outputs import passages_of
+from ragstone.responses.returned_passages import passages_of
 from ragstone.retrieval.frameworks import framework_search
 from ragstone.retrieval.registry import Building, Opener
 from ragstone.types import Passage, Retriever

@@ -22,7 +22,8 @@ from ragstone.errors import BadReply, ServerFault, SystemFailed
 from ragstone.models.http_call import HttpCall, compiled_path
 from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
-from ragstone.responses.outputs import check_error, contexts_in, found_passages, passages_of, response_of
+from ragstone.responses.outputs import check_error, response_of
+from ragstone.responses.returned_passages import contexts_in, found_passages, passages_of
 from ragstone.responses.stages import FIRST_TOKEN, passages_at, search_response, stage_step
 from ragstone.systems.accepted import check_accepted
 from ragstone.text.redaction import shown_url

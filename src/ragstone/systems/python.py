@@ -15,7 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed, UsageError
-from ragstone.responses.outputs import LONGEST_ANSWER, found_passages, response_of
+from ragstone.responses.outputs import LONGEST_ANSWER, response_of
+from ragstone.responses.returned_passages import found_passages
 from ragstone.responses.stages import FIRST_TOKEN, search_response
 from ragstone.systems.accepted import USUAL_K, accepts_of, check_accepted
 from ragstone.systems.frameworks import framework_call

@@ -16,7 +16,8 @@ import dspy
 from dspy.utils.callback import BaseCallback
 
 from ragstone.errors import UsageError
-from ragstone.responses.outputs import passages_of, response_of
+from ragstone.responses.outputs import response_of
+from ragstone.responses.returned_passages import passages_of
 from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.holdings import objects_in
 from ragstone.systems.frameworks.interception import (

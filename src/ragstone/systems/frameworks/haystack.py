@@ -18,7 +18,8 @@ from haystack import Document
 from haystack.core.pipeline.base import PipelineBase
 
 from ragstone.errors import UsageError
-from ragstone.responses.outputs import passages_of, response_of
+from ragstone.responses.outputs import response_of
+from ragstone.responses.returned_passages import passages_of
 from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.holdings import objects_in
 from ragstone.systems.frameworks.interception import (

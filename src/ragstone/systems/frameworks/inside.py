@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragstone.responses.outputs import passages_of
+from ragstone.responses.returned_passages import passages_of
 from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.interception import Application, Asked, asking, interleaved
 from ragstone.types import Query, Response

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.errors import SystemFailed
-from ragstone.responses.outputs import passages_of, probe
+from ragstone.responses.returned_passages import passages_of, probe
 from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.holdings import objects_in, parts_of, texts_in
 from ragstone.types import Passage, Query, Response, Usage

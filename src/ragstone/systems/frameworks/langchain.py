@@ -19,7 +19,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tracers.context import register_configure_hook
 from langchain_core.vectorstores import VectorStore
 
-from ragstone.responses.outputs import passages_of, response_of, state_response
+from ragstone.responses.outputs import response_of, state_response
+from ragstone.responses.returned_passages import passages_of
 from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.holdings import objects_in, parts_of
 from ragstone.systems.frameworks.interception import (

@@ -31,7 +31,8 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.core.storage.chat_store import SimpleChatStore
 
-from ragstone.responses.outputs import passages_of, response_of
+from ragstone.responses.outputs import response_of
+from ragstone.responses.returned_passages import passages_of
 from ragstone.responses.stages import StageRecorder
 from ragstone.systems.frameworks.holdings import objects_in
 from ragstone.systems.frameworks.interception import (
