@@ -55,7 +55,7 @@ COMMANDS = [
     "run ask.run --system app.py:ask",
     "system check app.py:ask --questions q.jsonl",
     "system check app.py:broken --questions q.jsonl",
-    "diagnose q.jsonl --system app.py:ask --corpus docs --run diagnosis.run --report diagnosis.html",
+    "diagnose q.jsonl --system app.py:ask --corpus docs --run diagnosis.run --report why.html",
     "diagnose q.jsonl --system app.py:broken --run failed.run",
     "eval q.jsonl --metrics answer_match,token_f1 --run a.run --report a.html",
     "eval q.jsonl --metrics answer_match,token_f1,faithfulness --run b.run",

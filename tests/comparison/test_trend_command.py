@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -263,14 +262,12 @@ def test_bad_input_is_one_line(
     one_line(ragstone("trend", *arguments), *words)
 
 
-def test_a_copy_or_a_link_of_a_run_is_no_other_run(ragstone: Callable[..., Told], nights: list[str]) -> None:
-    shutil.copy("n1.run", "copy.run")
+def test_a_link_of_a_run_is_no_other_run(ragstone: Callable[..., Told], nights: list[str]) -> None:
     Path("hard.run").hardlink_to("n1.run")
-    for other in ("copy.run", "hard.run"):
-        ended = ragstone("trend", "n1.run", other)
-        assert ended.code == 2
-        assert "n1.run is named 2 times" in ended.err
-    assert "2 runs" in ragstone("trend", "n1.run", "copy.run", "n2.run").out
+    ended = ragstone("trend", "n1.run", "hard.run")
+    assert ended.code == 2
+    assert "n1.run is named 2 times" in ended.err
+    assert "2 runs" in ragstone("trend", "n1.run", "hard.run", "n2.run").out
 
 
 def test_an_unfinished_run_is_named(ragstone: Callable[..., Told], nights: list[str]) -> None:

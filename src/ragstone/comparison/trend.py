@@ -1,7 +1,6 @@
 """`trend`: runs over time, or the periods of one run, and their tables and charts."""
 
 import contextlib
-import filecmp
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +155,7 @@ def trend(
 
 
 def _distinct(paths: Sequence[str | Path], *, by: str) -> list[Path]:
-    """The paths, each run once: a copy of one is no other run. UsageError if there is none, or, unless `by` splits it,
+    """The paths, each file once. UsageError if there is none, or, unless `by` splits it,
     only one of several names."""
     found: list[Path] = []
     for path in map(Path, paths):
@@ -173,7 +172,7 @@ def _same_file(path: Path, other: Path) -> bool:
     if path.resolve() == other.resolve():
         return True
     with contextlib.suppress(OSError):  # what cannot be read is told where it is opened
-        return path.samefile(other) or filecmp.cmp(path, other, shallow=False)
+        return path.samefile(other)
     return False
 
 
