@@ -34,11 +34,11 @@ def test_answered_controls_come_before_harder_needles(ragstone: Callable[..., To
         (
             9_000,
             "en",
-            "Enough is found up to 2.25k tokens, too little beyond 2.25k: keep contexts at 2.25k",
+            "Too little is found beyond 2.25k tokens: keep contexts at 2.25k",
             "let the prompt",
         ),
-        (9_000, "zh", "不超过 2.25k 词元时找到的够多，超过 2.25k 则太少", "允许依据"),
-        (90_000, "en", "Nothing was missed up to 4k tokens: ask longer contexts", "too little"),
+        (9_000, "zh", "超过 2.25k 词元后找到的太少：把上下文控制在 2.25k 以内", "允许依据"),
+        (90_000, "en", "Nothing was missed up to 4k tokens: ask longer contexts", "Too little"),
         (90_000, "zh", "直到 4k 词元都没有遗漏", "太少"),
     ],
 )
