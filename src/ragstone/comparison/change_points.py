@@ -9,8 +9,7 @@ counts; in both, the means of the units are shuffled among them. What the scores
 or changes its sign in all runs at once (questions may change for good, each in its own direction), or is shuffled among
 its runs (answers vary from run to run). So runs of the same questions are compared question by question, runs of
 different questions as independent samples, and questions of some of the runs count as far as they recur. Two runs of
-the same questions differ only if their comparison finds it, too (`stats.decide`): flipped signs take rare gains for
-certain ones.
+the same questions are held to their comparison, too (`stats.decide`): flipped signs take rare gains for certain ones.
 
 Where runs have repeats, all scores of a run are shifted besides, with the variance that the repeats show: a system that
 answers better in one run and worse in the next has not changed.
