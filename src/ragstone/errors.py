@@ -41,40 +41,12 @@ from contextvars import ContextVar
 from typing import Any
 
 __all__ = [
-    "NAME_FLAGS",
-    "AllowanceSpent",
-    "AlwaysFailed",
-    "BadReply",
-    "ContentBlocked",
-    "DataError",
-    "Dropped",
-    "EndpointRefused",
-    "FileDamaged",
-    "FileLost",
-    "JudgeUnusable",
-    "MissingExtra",
-    "MissingKey",
-    "ModelError",
-    "ModelRaised",
-    "NotTrusted",
-    "Postponed",
-    "PromptCut",
-    "RagstoneError",
-    "RateLimited",
-    "Rejected",
-    "ReplyTooLarge",
-    "RunMismatch",
-    "ServerFault",
-    "StorageError",
-    "SystemFailed",
-    "Terminated",
-    "TimedOut",
-    "Unauthorized",
-    "Unfinished",
-    "UnknownName",
-    "Unreachable",
-    "UsageError",
-]  # fmt: skip
+    "NAME_FLAGS", "AllowanceSpent", "AlwaysFailed", "BadReply", "ContentBlocked", "DataError", "Dropped",
+    "EndpointRefused", "FileDamaged", "FileLost", "JudgeUnusable", "MissingExtra", "MissingKey", "ModelError",
+    "ModelRaised", "NotTrusted", "Postponed", "PromptCut", "RagstoneError", "RateLimited", "Rejected", "ReplyTooLarge",
+    "RunMismatch", "ServerFault", "StorageError", "SystemFailed", "Terminated", "TimedOut", "Unauthorized",
+    "Unfinished", "UnknownName", "Unreachable", "UsageError",
+]  # fmt: skip  # fmt: skip
 
 
 NAME_FLAGS: ContextVar[bool] = ContextVar("NAME_FLAGS", default=False)

@@ -175,8 +175,7 @@ class Sampling(Frozen, frozen=True):
 
 class Request(Frozen, frozen=True):
     """One call of a chat model. `schema` is a JSON schema that the reply must match; `sample` numbers independent
-    replies to the same messages, and is part of the cache key. `renew`: a reply that was kept is of no use, so it is
-    sent anew; models do not see it."""
+    replies to the same messages, and is part of the cache key. `renew`: no cached reply is of use."""
 
     messages: tuple[Turn, ...]
     sampling: Sampling = Sampling()
@@ -336,8 +335,7 @@ class Benchmark(Protocol):
       means of the metrics.
     - `explain`: why an answer is right or wrong, with the stretches of text that show it. `classify`: the same, for
       those who count causes over a whole run; its reason and stretches may be empty. By default `explain`.
-    - `compare`, `compare_charts`: tables and charts of two systems side by side, each given as (run, system id,
-      label)."""
+    - `compare`, `compare_charts`: tables and charts of two systems beside each other, as (run, system id, label)."""
 
     @property
     def name(self) -> str: ...
