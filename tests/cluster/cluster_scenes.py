@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -126,6 +127,12 @@ def until(condition: Callable[[], Any], what: str) -> None:
         if time.monotonic() > give_up:
             raise TimeoutError(what)
         threading.Event().wait(0.02)
+
+
+def listens(port: int) -> bool:
+    """Whether anybody takes connections there."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class SmallCluster(Cluster):
@@ -370,7 +377,8 @@ class Scenes:
         ray = ["ray.scripts.scripts", "start", "--head", "--block", "--port", "6399", "--ray-client-server-port",
                "25001", "--num-cpus", "4", "--include-dashboard", "false", "--disable-usage-stats", "--temp-dir",
                str(self.folder / "own"), "--object-store-memory", str(200 * 2**20)]  # fmt: skip
-        head = subprocess.Popen([sys.executable, "-m", *ray], env=environment(self.folder, **token),
+        patient = {"RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120"}  # a first server on a cold disk takes longer than 30
+        head = subprocess.Popen([sys.executable, "-m", *ray], env=environment(self.folder, **token, **patient),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         (self.folder / "slow.py").write_text(
             "import threading\ndef ask(question):\n    threading.Event().wait(0.5)\n    return '7'\n"
@@ -388,7 +396,7 @@ class Scenes:
         )
         seen: dict[str, Any] = {}
         try:
-            until((self.folder / "own" / "ray_current_cluster").exists, "the head has started")
+            until(lambda: listens(25001), "the head takes clients")
             code, _, err = self.run(*words, "--system", "app.py:ask", "--run", "c.run")
             seen["without"] = code, err
             os.environ.update(token)
