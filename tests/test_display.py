@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.display import short_names, shown_id, shown_passage
+from ragstone.display import short_names, shown_id, shown_passage, signed
 from ragstone.messages import messages
 
 
@@ -66,3 +66,18 @@ def test_passages_are_named_in_words_where_a_benchmark_made_their_ids(
     for language, name in (("en", english), ("zh", chinese)):
         words = messages(f"ragstone.benchmarks.{benchmark}.benchmark", language)
         assert shown_passage(passage, words) == name
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        ((-0.3,), "0"), ((-0.5001,), "−1"), ((0.3, 0), "0"), ((-1234.5, 1), "−1,234.5"), ((-0.001, 2), "0.00"),
+        ((-0.25, 2), "−0.25"), ((12.0,), "12"),
+    ],
+)  # fmt: skip
+def test_what_rounds_to_zero_is_not_below_it(amount: tuple[float, ...], shown: str) -> None:
+    assert signed(amount[0], *map(int, amount[1:])) == shown
+
+
+def test_a_gain_shows_its_plus_and_a_loss_its_minus() -> None:
+    assert [signed(amount, 1, plus=True) for amount in (0.04, 0.5, -0.5)] == ["+0.0", "+0.5", "−0.5"]

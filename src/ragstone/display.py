@@ -307,3 +307,8 @@ def _short(name: str, folders: int) -> str:
         return _SUFFIX.sub("", "/".join(parts[-folders - 1 :])) if parts and word[-1] not in "/\\" else word
 
     return _WORD.sub(shorten, name)
+
+
+def signed(amount: float, decimals: int = 0, *, plus: bool = False) -> str:
+    """A number with a typographic minus, or with a plus if wanted; what rounds to 0 is never below it."""
+    return format(amount, f"{'+' * plus}z,.{decimals}f").replace("-", "−")

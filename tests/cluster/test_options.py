@@ -1,5 +1,6 @@
 """What `--cluster` refuses before it starts anything. Real clusters: tests/cluster/test_cluster.py."""
 
+import contextlib
 import socketserver
 import sys
 import threading
@@ -8,6 +9,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.tools import Told, one_line
+
+from ragstone.cluster.cluster import Cluster
+from ragstone.errors import UsageError
 
 QUESTIONS = "question,reference\nWhat is number 1?,7\n"
 
@@ -66,3 +70,33 @@ def test_an_address_where_something_else_answers_is_told_at_once(
             one_line(told, f"--cluster {address}: what answers there is not Ray. Start Ray with `ray start --head`")
         server.shutdown()
     assert not list(Path().glob("*.run*"))
+
+
+class _Head:
+    """Ray's functions that `Cluster` begins with: the head that answers them cannot start a server so many times."""
+
+    def __init__(self, hangs: int) -> None:
+        self.hangs, self.asked = hangs, 0
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **_options: object) -> None:
+        self.asked += 1
+        if self.asked <= self.hangs:
+            raise ConnectionAbortedError("Initialization failure from server:\nStarting Ray client server failed.")
+
+    def shutdown(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("hangs", "asked"), [(0, 1), (1, 2), (2, 2)])
+def test_a_head_that_could_not_start_a_server_for_us_is_asked_once_more(
+    hangs: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.cluster.cluster.check_reachable", lambda address: None)
+    head = _Head(hangs)
+    refused = pytest.raises(UsageError, match=r"no connection .Initialization failure from server: Starting")
+    with refused if hangs > 1 else contextlib.nullcontext(), Cluster("ray://head:10001")._connected(head):
+        pass
+    assert head.asked == asked

@@ -180,7 +180,11 @@ class Cluster:
         if self.address == "local":
             cpus = max(LOCAL_CPUS, (self.workers or os.cpu_count() or 1) + 1)
             ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
-        else:
+            return
+        try:
+            ray.init(address=self.address, **quiet)
+        except ConnectionAbortedError:  # the head could not start a server for us, which now and then hangs in its fork
+            ray.shutdown()
             ray.init(address=self.address, **quiet)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from ragstone.analysis.sides import RIGHT
 from ragstone.comparison.compare_figures import Comparison, Difference
 from ragstone.comparison.difference_tables import comparison_tables, label_of, labels_of, texts_for
-from ragstone.display import Action, Chart, Dot, Summary, Table
+from ragstone.display import Action, Chart, Dot, Summary, Table, signed
 from ragstone.engine.open_run import check_target
 from ragstone.messages import messages
 from ragstone.optional import load
@@ -115,10 +115,7 @@ def _moved(row: Difference, words: Mapping[str, str]) -> str:
 
 
 def _signed(amount: float | None) -> str:
-    if amount is None:
-        return "–"
-    text = f"{abs(amount):.2f}"
-    return f"−{text}" if amount < 0 and float(text) else text
+    return "–" if amount is None else signed(amount, 2)
 
 
 def comparison_notices(comparison: Comparison, *, language: str = "en") -> list[str]:

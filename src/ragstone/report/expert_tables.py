@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from ragstone.analysis.calibration import LEAST_LABELS, Calibrated
 from ragstone.analysis.expert_agreement import Agreed, ExpertFindings, JudgeAgreement, Refused, Statistic
-from ragstone.display import Cell, Row, Table
+from ragstone.display import Cell, Row, Table, signed
 from ragstone.messages import messages
 
 _STATISTICS = (
@@ -35,10 +35,10 @@ def judge_line(agreement: JudgeAgreement, *, language: str = "en") -> str:
     kind = "unbiased" if low is None or high is None or low <= 0 <= high else "kind" if value > 0 else "strict"
     sign = -1 if kind == "strict" else 1
     ends = sorted(sign * 100 * end for end in (low, high) if end is not None)
-    shown = f" [{_points(ends[0])}, {_points(ends[1])}]" if len(ends) == 2 else ""
+    shown = f" [{signed(ends[0], 1)}, {signed(ends[1], 1)}]" if len(ends) == 2 else ""
     return words["line_judge"].format(
         metric=agreement.metric, share=f"{100 * (agreement.equal.value or 0.0):.0f}%", n=f"{agreement.n:,}",
-        kappa=kappa, bias=words[f"bias_{kind}"].format(points=_points(sign * 100 * value), interval=shown),
+        kappa=kappa, bias=words[f"bias_{kind}"].format(points=signed(sign * 100 * value, 1), interval=shown),
     )  # fmt: skip
 
 
@@ -74,11 +74,6 @@ def _agreed_line(agreed: Agreed, words: Mapping[str, str]) -> str:
 def _interval(value: tuple[float, float | None, float | None]) -> str:
     middle, low, high = value
     return f"{middle:.2f}" + ("" if low is None or high is None else f" [{low:.2f}, {high:.2f}]")
-
-
-def _points(value: float) -> str:
-    text = f"{value:.1f}"
-    return text.replace("-", "−") if float(text) else text.lstrip("-")
 
 
 def _reason(refused: Refused, words: Mapping[str, str]) -> str:

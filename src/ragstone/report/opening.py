@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragstone.analysis.expert_agreement import ExpertFindings
 from ragstone.analysis.flips import Gain, gain_of
-from ragstone.display import Action, Summary
+from ragstone.display import Action, Summary, signed
 from ragstone.error_text import failure_in
 from ragstone.messages import messages
 from ragstone.report.digest import Digest, ErrorKind, SystemDigest
@@ -150,8 +150,7 @@ def better_line(gain: Gain, names: tuple[str, str], words: Mapping[str, str]) ->
 
 def points(share: float, size: float) -> str:
     """Percentage points, with a decimal only where the difference is below 10 of them."""
-    text = f"{100 * share:.{int(abs(size) < 0.1)}f}"
-    return text.replace("-", "−") if float(text) else text.lstrip("-")
+    return signed(100 * share, int(abs(size) < 0.1))
 
 
 def _is_thin(system: SystemDigest) -> bool:

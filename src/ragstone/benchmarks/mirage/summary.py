@@ -12,7 +12,7 @@ from ragstone.benchmarks.mirage.published import options_of
 from ragstone.benchmarks.mirage.retrieved import any_found, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
 from ragstone.benchmarks.verdicts import asked, percent
-from ragstone.display import Action, Figure, Summary
+from ragstone.display import Action, Figure, Summary, signed
 from ragstone.messages import messages
 from ragstone.stats.decision import LEVEL
 from ragstone.types import Run
@@ -86,7 +86,7 @@ class Verdicts:
         if (ends := decision.interval(level)) is None:
             told = ""
         else:
-            gap, low, high = (f"{round(100 * end)}".replace("-", "−") for end in (decision.difference, *ends))
+            gap, low, high = (signed(100 * end) for end in (decision.difference, *ends))
             words = self.words["lead" if decision.p < level else "lead_open"]
             told = words.format(gap=gap, low=low, high=high, n=f"{decision.units:,}", m=choices)
         return "\n" + self._filled(text, other) + told + self.words["stop"]

@@ -20,7 +20,7 @@ from ragstone.diagnosis.interventions.waterfall import (
     priced,
     waterfall,
 )  # fmt: skip
-from ragstone.display import Action, Bar, Summary
+from ragstone.display import Action, Bar, Summary, signed
 from ragstone.messages import messages
 from ragstone.prices import Price
 from ragstone.runs.readers import is_extractive
@@ -246,19 +246,18 @@ class _Summary:
 
 def amount(value: Estimate, digits: int) -> str:
     """A change of an amount with its interval."""
-    low, high = (f"{end or 0.0:,.{digits}f}" for end in (value.low, value.high))
-    return f"{value.value or 0.0:+,.{digits}f} [{low}, {high}]".replace("-", "−")
+    low, high = (signed(end or 0.0, digits) for end in (value.low, value.high))
+    return f"{signed(value.value or 0.0, digits, plus=True)} [{low}, {high}]"
 
 
 def _points(gain: Estimate) -> str:
     """A change in percentage points, with a decimal only where it is below one point."""
     value = 100 * (gain.value or 0.0)
-    shown = "0" if abs(value) < 1e-9 else f"{value:+.1f}" if abs(value) < 1 else f"{value:+.0f}"
-    return shown.replace("-", "−")
+    return "0" if abs(value) < 1e-9 else signed(value, int(abs(value) < 1), plus=True)
 
 
 def _spaced_interval(gain: Estimate, *, always: bool = False) -> str:
     """Its interval after a space; "" where nothing changed, unless that was measured (`always`)."""
     if gain.low is None or gain.high is None or not (gain.value or always):
         return ""
-    return f" [{100 * gain.low:.0f}, {100 * gain.high:.0f}]".replace("-", "−")
+    return f" [{signed(100 * gain.low)}, {signed(100 * gain.high)}]"
