@@ -377,9 +377,8 @@ class Scenes:
         ray = ["ray.scripts.scripts", "start", "--head", "--block", "--port", "6399", "--ray-client-server-port",
                "25001", "--num-cpus", "4", "--include-dashboard", "false", "--disable-usage-stats", "--temp-dir",
                str(self.folder / "own"), "--object-store-memory", str(200 * 2**20)]  # fmt: skip
-        patient = {
-            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120"
-        }  # a first server on a cold disk takes longer than 30
+        # A first server on a cold disk takes longer than 30.
+        patient = {"RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120"}
         head = subprocess.Popen([sys.executable, "-m", *ray], env=environment(self.folder, **token, **patient),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         (self.folder / "slow.py").write_text(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ragstone.benchmarks.options import Option
+from ragstone.benchmarks.options import Option, fields_of
 from ragstone.errors import UsageError
 from ragstone.structs import JSON, Frozen
 from ragstone.types import Benchmark, Metric, Record
@@ -122,3 +122,10 @@ class Plugin(Protocol):
         """Contents and problems of data in the benchmark's own format; None if the path is in another format. May raise
         DataError."""
         return None
+
+    def options_of(self, meta: Mapping[str, Any], /) -> dict[str, Any]:
+        """The options of a run that are fields of `Options`, for `from_meta`."""
+        options = meta.get("options")
+        known = fields_of(self.Options) if self.Options is not None else {}
+        recorded = options if isinstance(options, Mapping) else {}
+        return {key: tuple(v) if isinstance(v, list) else v for key, v in recorded.items() if key in known}
