@@ -9,7 +9,7 @@ from tests.servers.fake_endpoint import Act, FakeEndpoint, vector_of
 
 from ragstone.errors import BadReply, Unauthorized
 from ragstone.models import ModelOptions, open_embedder
-from ragstone.models.embedder_endpoint import group_texts
+from ragstone.models.endpoint import group_texts
 
 
 async def test_vectors_come_in_the_order_of_the_texts_and_of_unit_length() -> None:

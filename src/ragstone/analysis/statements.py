@@ -336,6 +336,12 @@ def complete_each_other(statement: Statement, texts: Iterable[str]) -> bool:
     return done == len(sentence)
 
 
+def is_cut(statement: Statement, text: str) -> bool:
+    """Whether a border of this text cuts the statement: its last or first words are a part of it."""
+    start, end = _cut(letters(statement.text), letters(text))
+    return _width(letters(statement.text)[start:end]) >= _OVERLAP
+
+
 def _cut(sentence: str, text: str) -> tuple[int, int]:
     """Which letters of this sentence a text has whose border cuts it: the first ones at the end of the text, or the
     last ones at its beginning. (0, 0) if none."""

@@ -48,13 +48,6 @@ def say_text(text: str, *, err: bool = False) -> None:
     _put(_readable(text) + ("" if text.endswith("\n") else "\n"), err=err)
 
 
-def say_parts(parts: "Iterable[tuple[str, bool]]") -> None:
-    """Print parts of a text, those with True in bold on a terminal."""
-    bold = _styled()
-    texts = ((_readable(text), strong) for text, strong in parts)
-    _put("".join(click.style(text, bold=True) if strong and bold else text for text, strong in texts), err=False)
-
-
 def say_json(document: Any) -> None:
     """Print one JSON document; the structs in it are written as objects."""
     _put(_json(document, indent=2) + "\n", err=False)

@@ -282,7 +282,6 @@ _CLOCK = re.compile(
     r"(?![\d一二三四五六七八九])?(?:(?P<rest>半|[一三]刻|整)|(?P<minutes>[0-5]?\d)分?"
     r"|(?P<spelled>[二三四五](?:十[一二三四五六七八九]?|1\d)|十[一二三四五六七八九]?|[零〇][一二三四五六七八九])分?)?(?!间)"
 )
-_LATE = ("下午", "傍晚", "晚上", "夜里", "晚")
 _AFTER = re.compile(r"\s(?:in the (?P<part>morning|afternoon|evening)|at (?P<night>night))")
 
 

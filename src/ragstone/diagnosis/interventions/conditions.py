@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ragstone.analysis.gold_passages import evidence_of, holds, lacking, states
+from ragstone.analysis.statements import is_cut
 from ragstone.diagnosis.interventions.condition_texts import (
     explicit_question,
     in_other_words,
@@ -138,6 +139,7 @@ def _about_the_same(question: Question, first: Response) -> list[Passage]:
     passages have."""
     sample, language = question.sample, question.sample.language
     asked = content_words(sample.question, language)
+    known = [one for gold in question.gold for one in evidence_of(gold, sample.references)]
     shared = [words_in(f"{item.title}\n{item.text}", asked, language) for item in (*first.passages, *question.gold)]
     subject = frozenset[str]().union(*shared[len(first.passages) :])
     weights = {word: 1 / sum(word in found for found in shared) for word in subject}
@@ -147,6 +149,7 @@ def _about_the_same(question: Question, first: Response) -> list[Passage]:
         if sum(weights[word] for word in found & subject) >= _SAME_SUBJECT * sum(weights.values()) > 0
         and not states(item, sample.references)
         and not any(holds(item, one, sample.references) for one in question.gold)
+        and not any(is_cut(one, item.text) for one in known)  # what is left of a sentence is no other version of it
     ]
 
 

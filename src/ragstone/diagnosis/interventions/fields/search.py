@@ -221,7 +221,9 @@ def curtailed(observed: Observations) -> str | None:
         return observed.told_by("curtailed", otherwise="no")
     fuller = len(deep.passages) < min(len(joined.passages), 4 * len(fetched_of(first)) or len(joined.passages))
     fuller = fuller and 2 * len(joined.passages) >= (observed.records["search_joined"].case.query.k or 0)
-    return "yes" if fuller and _found(sought, joined.passages, observed.slots) else "no"
+    if not fuller or _found(sought, deep.passages, observed.slots):
+        return "no"
+    return "yes" if _found(sought, joined.passages, observed.slots) else "no"
 
 
 def deaf(observed: Observations) -> str | None:
