@@ -200,7 +200,7 @@ class EndpointRefused(RagstoneError):
     """An endpoint refused `count` requests in a row for a reason that applies to all of them: the key, the model's name
     or the address. It is not a `ModelError`, because it ends the run and not just one case. `answered`: it had answered
     before. `sent`: this request went out; False for one that was stopped before. `failed`: the requests failed, but
-    nobody refused them."""
+    nobody refused them; with a `count` of 0, because there was no reply at all."""
 
     exit_code = 2
     advice = "Fix this"
@@ -209,8 +209,10 @@ class EndpointRefused(RagstoneError):
         self, reason: str, count: int, *, answered: bool = False, sent: bool = True, failed: bool = False
     ) -> None:
         times = f"It refused {count} requests in a row, so no more are sent." if count > 1 else "No more are sent."
-        if failed:
+        if failed and count:
             times = f"{count} requests in a row failed, so no more are sent."
+        elif failed:
+            times = "No request had a complete reply, so no more are sent. Raise the time limit if it is slow."
         super().__init__(f"{reason} {times}")
         self.answered, self.sent = answered, sent
         if answered:
@@ -222,7 +224,7 @@ class AlwaysFailed(EndpointRefused):
     so that nothing of the input is wrong."""
 
     def __init__(self, system: str, reason: str, count: int, *, faults: bool = False) -> None:
-        message = f"{system}: the first {count} questions all failed, so no more are asked ({reason})."
+        message = f"{system}: the first {count} questions all failed, so no more are started ({reason})."
         RagstoneError.__init__(self, message)
         self.answered, self.sent = False, True
         if faults:

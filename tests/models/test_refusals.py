@@ -2,17 +2,29 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
-from ragstone.errors import EndpointRefused, ModelError, Rejected, ServerFault, Unauthorized, Unreachable
+from ragstone.error_text import told
+from ragstone.errors import (
+    Dropped,
+    EndpointRefused,
+    ModelError,
+    Rejected,
+    ServerFault,
+    TimedOut,
+    Unauthorized,
+    Unreachable,
+)
 from ragstone.models import ModelOptions, open_embedder, open_model
-from ragstone.models.refusals import ATTEMPTS, LIMIT, Refusals
+from ragstone.models import refusals as refusals_module
+from ragstone.models.refusals import ATTEMPTS, LIMIT, SILENT, Refusals
 from ragstone.models.rerank import open_reranker
-from ragstone.models.retry import Patience
+from ragstone.models.retry import Patience, retrying
 from ragstone.types import Request, Turn
 
 
@@ -153,6 +165,71 @@ def test_faults_and_dropped_connections_by_turns_end_it_after_thirty() -> None:
     with pytest.raises(EndpointRefused) as later:
         refusals.check()
     assert (str(later.value), later.value.exit_code) == (str(caught.value), 3)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_an_endpoint_that_asks_for_a_day_of_waiting_is_not_waited_for(status: int) -> None:
+    async with FakeEndpoint(lambda *_: Act("status", status=status, retry_after="999999")) as endpoint:
+        async with open_model("compat/m", ModelOptions(base_url=endpoint.base_url)) as model:
+            ended = await asyncio.gather(*(model.generate(ask(n)) for n in range(20)), return_exceptions=True)
+        assert len(endpoint.seen) == LIMIT
+    last = ended[-1]
+    assert isinstance(last, EndpointRefused)
+    assert last.exit_code == 3  # nothing of the input is wrong
+    assert str(last).startswith("compat/m: ")
+    assert "It asks to be tried again in 277 h 47 min. It refused 5 requests in a row, so no more are sent." in str(
+        last
+    )
+    assert "它要求 277 h 47 min 之后再试。它连续拒绝了 5 个请求，因此不再发送。" in told(str(last), "zh")
+
+
+@pytest.mark.parametrize(("in_flight", "most"), [(1, SILENT), (8, 9)])
+async def test_an_endpoint_that_never_replies_is_given_up_after_two_requests_that_waited(
+    monkeypatch: pytest.MonkeyPatch, in_flight: int, most: int
+) -> None:
+    """The first question waited for its whole time alone, and then all others did, by turns."""
+    monkeypatch.setattr(refusals_module, "ALONE", 0.05)
+    never = asyncio.Event()
+    sent = 0
+
+    async def hang() -> int:
+        nonlocal sent
+        sent += 1
+        await never.wait()
+        return 1
+
+    refusals = Refusals()
+    patience = Patience(deadline=0.3, refusals=refusals)
+    places = asyncio.Semaphore(in_flight)
+
+    async def call() -> int:
+        async with places:
+            return await refusals.guard(retrying, hang, patience, where="m")
+
+    started = time.monotonic()
+    ended = await asyncio.gather(*(call() for _ in range(50)), return_exceptions=True)
+    assert time.monotonic() - started < 0.3 * SILENT + 1.0
+    assert SILENT <= sent <= most
+    assert not {type(error) for error in ended} - {TimedOut, EndpointRefused}
+    (message,) = {str(error) for error in ended if isinstance(error, EndpointRefused)}
+    assert message.startswith("m: no reply within 0.3 s. No request had a complete reply, so no more are sent. ")
+    assert "还没有一个请求得到完整的回复，因此不再发送。如果它只是较慢，请放宽时限。" in told(message, "zh")
+    assert {error.exit_code for error in ended if isinstance(error, EndpointRefused)} == {3}
+
+
+@pytest.mark.parametrize("sign", [None, ServerFault("busy"), Unauthorized("no"), Dropped("gone"), Rejected("long")])
+async def test_an_endpoint_that_gave_a_sign_is_not_taken_for_silent(sign: ModelError | None) -> None:
+    refusals = Refusals()
+
+    async def once() -> None:
+        if sign is not None:
+            raise sign
+
+    results: list[object] = await asyncio.gather(refusals.guard(once), return_exceptions=True)
+    assert results == [sign]
+    for _ in range(SILENT + 1):
+        assert refusals.count_attempt(TimedOut("late")) > 0
+    refusals.check()
 
 
 @pytest.mark.parametrize("name", ["openai/m", "compat/m", "groq/m"])

@@ -98,10 +98,15 @@ async def test_retry_after_is_waited_and_a_little_more(kind: type[RateLimited | 
 async def test_a_retry_after_beyond_the_deadline_ends_the_call_at_once() -> None:
     clock = Clock()
     model = failing(RateLimited("come back in an hour", 3600.0))
-    with pytest.raises(RateLimited, match="an hour"):
+    with pytest.raises(RateLimited, match=r"an hour It asks to be tried again in 1 h 0 min\.$") as caught:
         await Retrying(model, patience(clock)).generate(REQUEST)
     assert clock.slept == []
     assert len(model.requests) == 1
+    assert caught.value.refuses_all
+    model = failing(ServerFault("no", 100.0), RateLimited("a little", 100.0))
+    with pytest.raises(RateLimited, match=r"^a little$") as caught:  # another request may come at the right time
+        await Retrying(model, patience(clock)).generate(REQUEST)
+    assert not caught.value.refuses_all
 
 
 async def test_pauses_and_attempts_together_never_outlast_the_deadline() -> None:

@@ -110,7 +110,7 @@ async def test_a_system_whose_first_ten_questions_all_fail_alike_is_asked_no_mor
     assert [type(error) for error in outcome.refused] == [AlwaysFailed]
     assert outcome.refused[0].exit_code == 2
     assert outcome.advice.startswith(
-        "broken: the first 10 questions all failed, so no more are asked (name 'k' is not defined)."
+        "broken: the first 10 questions all failed, so no more are started (name 'k' is not defined)."
     )
     mended = Broken(lambda _: None)
     outcome = await run(tmp_path / "a.run", [mended, Plain()], [])

@@ -169,6 +169,39 @@ async def test_ids_that_are_no_list_are_an_error_and_not_left_out() -> None:
     assert len(response.passages) == 2
 
 
+@pytest.mark.parametrize("ids", [["1"], ["1", "2", "3"], []])
+async def test_ids_of_another_number_than_the_passages_are_told(ids: list[str]) -> None:
+    with pytest.raises(SystemFailed) as caught:
+        await ask(replying({"answer": "yes", "h": ["a", "b"], "i": ids}), contexts="h", ids="i")
+    message = f"The reply has {len(ids)} ids at 'i' for 2 passages at 'h'. Check the --ids and --contexts."
+    assert str(caught.value) == message
+    chinese = f"回复在“i”处有 {len(ids)} 个编号，而在“h”处有 2 个段落。请检查 --ids 和 --contexts。"
+    assert told(message, "zh") == chinese
+
+
+@pytest.mark.parametrize(("found", "warned"), [([], False), (["a"], False), (None, True)])
+async def test_a_contexts_path_that_no_reply_has_is_told_with_the_keys_that_it_has(
+    found: list[str] | None, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An empty list is a search that found nothing."""
+    replies = iter([{"answer": "yes", "docs": 1}, {"answer": "yes", "docs": ["a"], "hits": found}])
+
+    async def handler(_: web.Request) -> web.Response:
+        return web.json_response(next(replies))
+
+    async with serving(handler) as url, HttpSystem(HttpTarget(url + "/ask", contexts="hits"), OPTIONS) as system:
+        for _ in range(2):
+            await system.answer(Query("why?"))
+    if not warned:
+        assert caplog.messages == []
+        return
+    (message,) = caplog.messages
+    name = system.id
+    assert message == f"No reply of {name} has anything at --contexts 'hits'. The last one has: answer, docs, hits."
+    chinese = f"{name} 的回复在 --contexts “hits”处都没有内容。最后一条回复中有：answer, docs, hits。"
+    assert told(message, "zh") == chinese
+
+
 async def test_usual_names_need_no_paths() -> None:
     response = await ask(replying({"answer": "yes", "sources": [{"text": "b1", "id": "k1"}]}))
     assert (response.answer, response.passages[0].id) == ("yes", "k1")

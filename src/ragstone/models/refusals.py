@@ -3,9 +3,9 @@
 `Refusals` guards one endpoint. After `LIMIT` consecutive refusals nothing more is sent, and each call raises
 `EndpointRefused`; after a single one where the account's credit is used up. Of an endpoint that has never answered, the
 same happens after `ATTEMPTS` requests in a row, retries among them, that found nobody there; after as many that ended
-in other failures, nothing is tried twice any more. Until it has answered, requests go out one at a time: with a wrong
-key `LIMIT` of them, however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may still be
-refused.
+in other failures, nothing is tried twice any more. One that keeps silent ends it after `SILENT` requests. Until it has
+answered, requests go out one at a time, unless that takes longer than `ALONE`: with a wrong key `LIMIT` of them,
+however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may still be refused.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from ragstone.errors import (
     RateLimited,
     Rejected,
     ServerFault,
+    TimedOut,
     Unreachable,
 )  # fmt: skip
 from ragstone.types import Completion, Model, Request
@@ -29,6 +30,9 @@ T = TypeVar("T")
 
 LIMIT: Final = 5
 ATTEMPTS: Final = 10
+SILENT: Final = 2  # one may be a question that takes too long, or a model that is being loaded
+# Seconds after which others go out, too: the first reply may take as long as a request may last.
+ALONE: Final = 10.0
 # The longest pause between two attempts at an endpoint that has not answered yet: a user waits to hear of it.
 FIRST_PAUSE: Final = 1.0
 
@@ -37,8 +41,8 @@ class Refusals:
     """The consecutive refusals of one endpoint."""
 
     def __init__(self, *, one_at_a_time: bool = True) -> None:
-        self._in_a_row = self._attempts = self._unreachable = 0
-        self._ended = self._heard = self._failed = False
+        self._in_a_row = self._attempts = self._unreachable = self._silent = 0
+        self._ended = self._heard = self._failed = self._replied = self._alone = self._busy = False
         self._last = ""
         self._answered, self._reached = False, not one_at_a_time
         self._turn = asyncio.Lock()
@@ -57,6 +61,7 @@ class Refusals:
         self.check()
         if self._heard:
             return float("inf")
+        self.count_silence(error)
         nobody = isinstance(error, Unreachable) and not isinstance(error, Dropped)
         self._unreachable = self._unreachable + 1 if nobody else 0
         if isinstance(error, RateLimited | ServerFault) and error.retry_after is not None:
@@ -71,9 +76,22 @@ class Refusals:
             raise error
         return FIRST_PAUSE
 
+    def count_silence(self, error: ModelError) -> None:
+        """Counts a request that had no complete reply in its time. Raises `EndpointRefused` if there was none at all
+        yet, and this is the `SILENT`th: all that are under way have waited as long."""
+        self._note_reply(error)
+        self._silent += isinstance(error, TimedOut)
+        if self._silent >= SILENT and not self._replied:
+            self._last, self._ended, self._failed = str(error), True, True
+            self._in_a_row = 0
+            raise self._refused() from error
+
+    def _note_reply(self, error: ModelError) -> None:
+        self._replied |= isinstance(error, Dropped) or not isinstance(error, TimedOut | Unreachable)
+
     def _refused(self, *, sent: bool = True) -> EndpointRefused:
         refused = EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=sent, failed=self._failed)
-        if self._failed and self._unreachable < ATTEMPTS:  # it is there, so the address is right
+        if self._busy or (self._failed and self._unreachable < ATTEMPTS):  # it is there, so the address is right
             refused.exit_code = 3
         return refused
 
@@ -82,18 +100,36 @@ class Refusals:
         return self._guard(call, *args, **options) if self._reached else self._first(call, *args, **options)
 
     async def _first(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
-        async with self._turn:
-            if not self._reached:
-                return await self._guard(call, *args, **options)
-        return await self._guard(call, *args, **options)
+        await self._turn.acquire()
+        if self._reached:
+            self._turn.release()
+            return await self._guard(call, *args, **options)
+        self._alone = True
+        timer = asyncio.get_running_loop().call_later(ALONE, self._let_others_go)
+        try:
+            return await self._guard(call, *args, **options)
+        finally:
+            timer.cancel()
+            self._end_turn()
+
+    def _let_others_go(self) -> None:
+        self._reached = True
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        if self._alone:
+            self._alone = False
+            self._turn.release()
 
     async def _guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
         self.check()
         try:
             value = await call(*args, **options)
         except ModelError as error:
+            self._note_reply(error)
             if error.refuses_all:
-                error.exit_code = 3 if self._answered else 2  # of a command that this error ends
+                self._busy = isinstance(error, RateLimited | ServerFault)  # it asks for a long wait: the key is valid
+                error.exit_code = 3 if self._answered or self._busy else 2  # of a command that this error ends
                 self._in_a_row, self._last = self._in_a_row + 1, str(error)
                 if self._in_a_row >= LIMIT or error.refuses_for_good:
                     self._ended = True
@@ -103,7 +139,7 @@ class Refusals:
                 if isinstance(error, Rejected | ContentBlocked):  # about this request only: the key is valid
                     self._in_a_row, self._heard = 0, True
             raise
-        self._in_a_row, self._answered, self._heard, self._reached = 0, True, True, True
+        self._in_a_row, self._answered, self._heard, self._reached, self._replied = 0, True, True, True, True
         return value
 
 

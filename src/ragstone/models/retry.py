@@ -3,7 +3,7 @@
 `retrying` is the policy, `Retrying` the wrapper of a chat model. A pause is drawn uniformly between zero and a limit
 that doubles (full jitter, https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/), so that
 callers that failed together do not return together. If the endpoint says how long to wait, the pause is that long plus
-a small random time.
+a small random time; if that is longer than a whole call may take, the call ends.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from ragstone.errors import ModelError, RateLimited, ServerFault, TimedOut
 from ragstone.models.http_errors import is_transient
 from ragstone.models.refusals import Refusals
 from ragstone.models.time_limits import TimeLimits
+from ragstone.models.work import duration
 from ragstone.types import Completion, Model, Request
 
 T = TypeVar("T")
@@ -78,16 +79,31 @@ async def retrying(
                 return await call()
         except TimeoutError:
             reason = f" (before that: {last})" if last else ""
-            raise TimedOut(f"{where}: no reply within {patience.deadline:g} s{reason}.") from None
+            timed_out = TimedOut(f"{where}: no reply within {patience.deadline:g} s{reason}.")
+            if patience.refusals is not None:
+                patience.refusals.count_silence(timed_out)
+            raise timed_out from None
         except ModelError as error:
             failed += 1
             last = error
             if not is_transient(error):
                 raise
+            if wait := _too_long(error, patience.deadline):
+                raise wait from error
             pause = patience.pause(failed, error)
             if failed >= patience.attempts or patience.clock() + pause >= ends:
                 raise
         await patience.sleep(pause)
+
+
+def _too_long(error: ModelError, deadline: float) -> ModelError | None:
+    """The error for an endpoint that asks for a longer wait than any call may take; the next call would be too early as
+    well. None if it does not."""
+    if not isinstance(error, RateLimited | ServerFault) or (error.retry_after or 0.0) <= deadline:
+        return None
+    early = type(error)(f"{error} It asks to be tried again in {duration(error.retry_after or 0.0)}.")
+    early.retry_after, early.refuses_all = error.retry_after, True
+    return early
 
 
 class Retrying:

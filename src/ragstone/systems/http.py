@@ -8,6 +8,7 @@ stream of events (server-sent events, or one JSON document per line), of which e
 """
 
 import json
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -32,6 +33,7 @@ from ragstone.types import Passage, Query, Response, Step, Usage
 if TYPE_CHECKING:
     import aiohttp
 
+_log = logging.getLogger(__name__)
 DEFAULT_BODY = '{"question": "{question}"}'
 _NAMES = ("question", "passages", "history", "language", "k", "retrieve_only")
 _ADVICE = {
@@ -88,6 +90,7 @@ class HttpSystem:
         self.accepts = frozenset(accepts)
         self._answer, self._contexts = compiled_path(target.answer), compiled_path(target.contexts)
         self._ids, self._usage = compiled_path(target.ids), compiled_path(target.usage)
+        self._matched, self._without_contexts = False, ""
 
     @property
     def id(self) -> str:
@@ -105,6 +108,11 @@ class HttpSystem:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._call.__aexit__(kind, error, trace)
+        if self._without_contexts:
+            _log.warning(
+                "No reply of %s has anything at --contexts '%s'. The last one has: %s.",
+                self.id, self.target.contexts, self._without_contexts,
+            )  # fmt: skip
 
     async def answer(self, query: Query, /) -> Response:
         """One question. Raises the errors of a model call, and SystemFailed if the reply has no answer."""
@@ -168,14 +176,25 @@ class HttpSystem:
         return response
 
     def _passages(self, reply: Any) -> tuple[Passage, ...]:
-        contexts = contexts_in(self._contexts(reply) or self._echoed(reply))
+        found = self._contexts(reply)
+        value = found or self._echoed(reply)
+        self._matched |= found is not None or value is not None
+        keys = ", ".join(map(str, reply)) if isinstance(reply, dict) else ""
+        self._without_contexts = "" if self._matched else one_line(keys) or "no keys"
+        contexts = contexts_in(value)
         ids = self._ids(reply) if self.target.ids else None
         if not isinstance(ids, list | None):
             raise SystemFailed(
                 "no_passages",
                 f"The reply has {type(ids).__name__} instead of a list of ids at {self.target.ids!r}. Check the --ids.",
             )
-        if isinstance(ids, list) and len(ids) == len(contexts):
+        if isinstance(ids, list) and len(ids) != len(contexts):
+            raise SystemFailed(
+                "no_passages",
+                f"The reply has {len(ids)} ids at {self.target.ids!r} for {len(contexts)} passages at "
+                f"{self.target.contexts!r}. Check the --ids and --contexts.",
+            )
+        if isinstance(ids, list):
             contexts = [
                 {"id": key, "text": item} if isinstance(item, str) else {**item, "id": key}
                 for key, item in zip(ids, contexts, strict=True)
