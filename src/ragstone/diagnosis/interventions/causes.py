@@ -81,7 +81,7 @@ TABLE: Final = (
     _row("cached_answer", as_is=_WRONG, stuck="yes", reworded=("right", "own")),
     _row("instruction", as_is="wrong", answerable="no", stock="yes"),
     _row("should_have_refused", answerable="no"),
-    _row("units", as_is="wrong", reread="unit"),
+    _row("units", as_is="wrong", reread="unit", alone=(*_WRONG, MISSING)),
     _row("unknown", gold=MISSING),
     *(
         _row(row.cause, **({} if "alone" in row.fields else {"added": _NOT_WRONG}), **dict(row.fields))
