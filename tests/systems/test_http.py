@@ -170,13 +170,27 @@ async def test_ids_that_are_no_list_are_an_error_and_not_left_out() -> None:
 
 
 @pytest.mark.parametrize("ids", [["1"], ["1", "2", "3"], []])
-async def test_ids_of_another_number_than_the_passages_are_told(ids: list[str]) -> None:
-    with pytest.raises(SystemFailed) as caught:
-        await ask(replying({"answer": "yes", "h": ["a", "b"], "i": ids}), contexts="h", ids="i")
-    message = f"The reply has {len(ids)} ids at 'i' for 2 passages at 'h'. Check the --ids and --contexts."
-    assert str(caught.value) == message
-    chinese = f"回复在“i”处有 {len(ids)} 个编号，而在“h”处有 2 个段落。请检查 --ids 和 --contexts。"
-    assert told(message, "zh") == chinese
+async def test_ids_of_another_number_than_the_passages_are_told_and_the_answer_is_kept(
+    ids: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    response = await ask(replying({"answer": "yes", "h": ["a", "b"], "i": ids}), contexts="h", ids="i")
+    assert [passage.text for passage in response.passages] == ["a", "b"]
+    assert response.answer == "yes"
+    (message,) = caplog.messages
+    name, _, rest = message.partition(": a reply")
+    assert rest == (
+        f" has {len(ids)} ids at 'i' for 2 passages at 'h', which stay without ids of their own. Check the --ids and "
+        "--contexts."
+    )
+    assert told(message, "zh") == (
+        f"{name}：有回复在“i”处有 {len(ids)} 个编号，而在“h”处有 2 个段落，因此这些段落没有自己的编号。"
+        "请检查 --ids 和 --contexts。"
+    )
+
+
+async def test_given_texts_that_a_reply_repeats_need_no_ids(caplog: pytest.LogCaptureFixture) -> None:
+    await ask(replying({"answer": "yes", "h": ["a", "b"]}), contexts="h[].text", ids="h[].id")
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize(("found", "warned"), [([], False), (["a"], False), (None, True)])

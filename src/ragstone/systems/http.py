@@ -91,6 +91,7 @@ class HttpSystem:
         self._answer, self._contexts = compiled_path(target.answer), compiled_path(target.contexts)
         self._ids, self._usage = compiled_path(target.ids), compiled_path(target.usage)
         self._matched, self._without_contexts = False, ""
+        self._uneven: tuple[int, int] | None = None  # ids and passages of a reply
 
     @property
     def id(self) -> str:
@@ -112,6 +113,12 @@ class HttpSystem:
             _log.warning(
                 "No reply of %s has anything at --contexts '%s'. The last one has: %s.",
                 self.id, self.target.contexts, self._without_contexts,
+            )  # fmt: skip
+        if self._uneven:
+            _log.warning(
+                "%s: a reply has %d ids at '%s' for %d passages at '%s', which stay without ids of their own. Check "
+                "the --ids and --contexts.", self.id, self._uneven[0], self.target.ids, self._uneven[1],
+                self.target.contexts,
             )  # fmt: skip
 
     async def answer(self, query: Query, /) -> Response:
@@ -188,13 +195,9 @@ class HttpSystem:
                 "no_passages",
                 f"The reply has {type(ids).__name__} instead of a list of ids at {self.target.ids!r}. Check the --ids.",
             )
-        if isinstance(ids, list) and len(ids) != len(contexts):
-            raise SystemFailed(
-                "no_passages",
-                f"The reply has {len(ids)} ids at {self.target.ids!r} for {len(contexts)} passages at "
-                f"{self.target.contexts!r}. Check the --ids and --contexts.",
-            )
-        if isinstance(ids, list):
+        if isinstance(ids, list) and found and len(ids) != len(contexts):
+            self._uneven = len(ids), len(contexts)
+        if isinstance(ids, list) and len(ids) == len(contexts):
             contexts = [
                 {"id": key, "text": item} if isinstance(item, str) else {**item, "id": key}
                 for key, item in zip(ids, contexts, strict=True)
