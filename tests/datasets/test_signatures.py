@@ -8,7 +8,7 @@ import pytest
 
 from ragstone.datasets.jsonlines import json_lines
 from ragstone.datasets.signatures import reject_binary
-from ragstone.datasets.tabular.eval_data import read_qrels
+from ragstone.datasets.tabular.labels import read_qrels
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.errors import DataError
 

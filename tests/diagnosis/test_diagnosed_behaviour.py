@@ -9,7 +9,7 @@ from tests.diagnosis.planted import SIZE, Planted
 from tests.diagnosis.test_diagnose import corpus, labelled, run
 
 from ragstone.diagnosis.diagnose import DiagnosisResult, diagnose
-from ragstone.diagnosis.interventions.tables import behaviours, refusals
+from ragstone.diagnosis.interventions.behaviour import behaviours, refusals
 from ragstone.prices import Price
 from ragstone.stats import Estimate
 from ragstone.types import Query, Response, Usage

@@ -90,8 +90,8 @@ class HttpSystem:
         self.accepts = frozenset(accepts)
         self._answer, self._contexts = compiled_path(target.answer), compiled_path(target.contexts)
         self._ids, self._usage = compiled_path(target.ids), compiled_path(target.usage)
-        self._matched, self._without_contexts = False, ""
-        self._uneven: tuple[int, int] | None = None  # ids and passages of a reply
+        self._keys: str | None = ""  # of the last reply; None once one had something at the path of the contexts
+        self._uneven: tuple[int, int] | None = None  # the ids and passages of a reply, where their numbers differ
 
     @property
     def id(self) -> str:
@@ -109,10 +109,10 @@ class HttpSystem:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._call.__aexit__(kind, error, trace)
-        if self._without_contexts:
+        if self._keys:
             _log.warning(
                 "No reply of %s has anything at --contexts '%s'. The last one has: %s.",
-                self.id, self.target.contexts, self._without_contexts,
+                self.id, self.target.contexts, self._keys,
             )  # fmt: skip
         if self._uneven:
             _log.warning(
@@ -185,9 +185,10 @@ class HttpSystem:
     def _passages(self, reply: Any) -> tuple[Passage, ...]:
         found = self._contexts(reply)
         value = found or self._echoed(reply)
-        self._matched |= found is not None or value is not None
-        keys = ", ".join(map(str, reply)) if isinstance(reply, dict) else ""
-        self._without_contexts = "" if self._matched else one_line(keys) or "no keys"
+        if found is not None or value is not None:
+            self._keys = None
+        elif self._keys is not None:
+            self._keys = one_line(", ".join(map(str, reply)) if isinstance(reply, dict) else "") or "no keys"
         contexts = contexts_in(value)
         ids = self._ids(reply) if self.target.ids else None
         if not isinstance(ids, list | None):
