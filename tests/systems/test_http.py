@@ -169,21 +169,21 @@ async def test_ids_that_are_no_list_are_an_error_and_not_left_out() -> None:
     assert len(response.passages) == 2
 
 
-@pytest.mark.parametrize("ids", [["1"], ["1", "2", "3"], []])
+@pytest.mark.parametrize("ids", [["1"], ["1", "2", "3"], [], None])
 async def test_ids_of_another_number_than_the_passages_are_told_and_the_answer_is_kept(
-    ids: list[str], caplog: pytest.LogCaptureFixture
+    ids: list[str] | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = await ask(replying({"answer": "yes", "h": ["a", "b"], "i": ids}), contexts="h", ids="i")
     assert [passage.text for passage in response.passages] == ["a", "b"]
     assert response.answer == "yes"
     (message,) = caplog.messages
-    name, _, rest = message.partition(": a reply")
+    name, _, rest = message.partition(": a reply has another number of ids ")
     assert rest == (
-        f" has {len(ids)} ids at 'i' for 2 passages at 'h', which stay without ids of their own. Check the --ids and "
-        "--contexts."
+        f"at 'i' ({len(ids or ())}) than of passages at 'h' (2), which stay without ids of their own. Check the --ids "
+        "and --contexts."
     )
     assert told(message, "zh") == (
-        f"{name}：有回复在“i”处有 {len(ids)} 个编号，而在“h”处有 2 个段落，因此这些段落没有自己的编号。"
+        f"{name}：有回复在“i”处有 {len(ids or ())} 个编号，而在“h”处有 2 个段落，因此这些段落没有自己的编号。"
         "请检查 --ids 和 --contexts。"
     )
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ragstone.errors import TimedOut, Unfinished
 from ragstone.responses.stages import stage_step
 from ragstone.systems.probes import INTERVENTIONS, probe_interventions
 from ragstone.systems.python import system_from
@@ -103,3 +104,33 @@ async def test_a_system_object_that_raises_is_a_failed_probe() -> None:
     found = await probe_interventions(Broken(), Query("why"))
     assert [probe.outcome for probe in found.values()] == ["failed", "failed", "failed", "not_taken"]
     assert found["k"].facts == {"error": "RuntimeError: the connection was reset"}
+
+
+class Failing:
+    """A system that takes passages, whose requests of these numbers get no reply."""
+
+    id, spec, accepts = "failing", {"kind": "failing"}, frozenset({"passages"})
+
+    def __init__(self, *lost: int) -> None:
+        self.lost, self.asked = lost, 0
+
+    async def answer(self, query: Query) -> Response:
+        self.asked += 1
+        if self.asked in self.lost:
+            raise TimedOut("failing: no reply within 1 s.")
+        return Response(" ".join(passage.text for passage in query.passages or ()) or "no")
+
+
+async def test_one_lost_reply_says_nothing_of_what_a_system_takes() -> None:
+    found = await probe_interventions(Failing(1), Query("why"))
+    assert found["passages"].outcome == "works"
+
+
+async def test_a_system_that_fails_with_passages_and_answers_without_them_is_named() -> None:
+    found = await probe_interventions(Failing(1, 2), Query("why"))
+    assert found["passages"].outcome == "failed"
+
+
+async def test_a_system_that_is_gone_is_not_said_to_fail_at_passages() -> None:
+    with pytest.raises(Unfinished, match=r"failing does not answer any more .*run the same command again to resume\.$"):
+        await probe_interventions(Failing(1, 2, 3), Query("why"))

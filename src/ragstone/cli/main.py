@@ -235,13 +235,14 @@ def _signals() -> Iterator[None]:
 
 # Loggers whose warnings are for users. Of retrieval, a command that shows its progress tells them among it.
 _WARN = (
-    "ragstone.registry", "ragstone.evaluation.reachable", "ragstone.models", "ragstone.retrieval", "ragstone.benchmarks"
+    "ragstone.registry", "ragstone.evaluation.reachable", "ragstone.models", "ragstone.retrieval",
+    "ragstone.benchmarks", "ragstone.systems",
 )  # fmt: skip
 
 
 class _Warnings(logging.Handler):
-    """Says what is wrong with plug-ins of other packages or with a cache, or that nobody listens at an address, as
-    errors are said: in a line, in the command's language."""
+    """Says what is wrong with plug-ins of other packages or with a cache, that nobody listens at an address, or
+    that a path of an option matches nothing, as errors are said: in a line, in the command's language."""
 
     def __init__(self, language: str) -> None:
         super().__init__(logging.WARNING)

@@ -3,9 +3,10 @@
 `Refusals` guards one endpoint. After `LIMIT` consecutive refusals nothing more is sent, and each call raises
 `EndpointRefused`; after a single one where the account's credit is used up. Of an endpoint that has never answered, the
 same happens after `ATTEMPTS` requests in a row, retries among them, that found nobody there; after as many that ended
-in other failures, nothing is tried twice any more. One that keeps silent ends it after `SILENT` requests. Until it has
-answered, requests go out one at a time, unless that takes longer than `ALONE`: with a wrong key `LIMIT` of them,
-however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may still be refused.
+in other failures, nothing is tried twice any more. One that keeps silent ends it after `SILENT` requests, or `LIMIT`
+one by one. Until it has answered, requests go out one at a time, unless that takes longer than `ALONE`: with a wrong
+key `LIMIT` of them, however many cases wait (`one_at_a_time`). Later, requests in flight at that moment may still be
+refused.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ T = TypeVar("T")
 
 LIMIT: Final = 5
 ATTEMPTS: Final = 10
-SILENT: Final = 2  # one may be a question that takes too long, or a model that is being loaded
+SILENT: Final = 2  # one may be a question that takes too long, or a model that is being loaded; `LIMIT` one by one
 # Seconds after which others go out, too: the first reply may take as long as a request may last.
 ALONE: Final = 10.0
 # The longest pause between two attempts at an endpoint that has not answered yet: a user waits to hear of it.
@@ -41,7 +42,7 @@ class Refusals:
     """The consecutive refusals of one endpoint."""
 
     def __init__(self, *, one_at_a_time: bool = True) -> None:
-        self._in_a_row = self._attempts = self._unreachable = self._silent = 0
+        self._in_a_row = self._attempts = self._unreachable = self._silent = self._under_way = self._most = 0
         self._ended = self._heard = self._failed = self._replied = self._alone = self._busy = False
         self._last = ""
         self._answered, self._reached = False, not one_at_a_time
@@ -78,10 +79,11 @@ class Refusals:
 
     def count_silence(self, error: ModelError) -> None:
         """Counts a request that had no complete reply in its time. Raises `EndpointRefused` if there was none at all
-        yet, and this is the `SILENT`th: all that are under way have waited as long."""
+        yet, and this is the `SILENT`th: others that are under way have waited, too. Requests one by one tell less: two
+        questions may take too long, and a run that is resumed begins with them; then it is the `LIMIT`th."""
         self._note_reply(error)
         self._silent += isinstance(error, TimedOut)
-        if self._silent >= SILENT and not self._replied:
+        if self._silent >= (SILENT if self._most > 1 else LIMIT) and not self._replied:
             self._last, self._ended, self._failed = str(error), True, True
             self._in_a_row = 0
             raise self._refused() from error
@@ -123,6 +125,8 @@ class Refusals:
 
     async def _guard(self, call: Callable[P, Awaitable[T]], *args: P.args, **options: P.kwargs) -> T:
         self.check()
+        self._under_way += 1
+        self._most = max(self._most, self._under_way)
         try:
             value = await call(*args, **options)
         except ModelError as error:
@@ -139,6 +143,8 @@ class Refusals:
                 if isinstance(error, Rejected | ContentBlocked):  # about this request only: the key is valid
                     self._in_a_row, self._heard = 0, True
             raise
+        finally:
+            self._under_way -= 1
         self._in_a_row, self._answered, self._heard, self._reached, self._replied = 0, True, True, True, True
         return value
 

@@ -116,9 +116,9 @@ class HttpSystem:
             )  # fmt: skip
         if self._uneven:
             _log.warning(
-                "%s: a reply has %d ids at '%s' for %d passages at '%s', which stay without ids of their own. Check "
-                "the --ids and --contexts.", self.id, self._uneven[0], self.target.ids, self._uneven[1],
-                self.target.contexts,
+                "%s: a reply has another number of ids at '%s' (%d) than of passages at '%s' (%d), which stay without "
+                "ids of their own. Check the --ids and --contexts.",
+                self.id, self.target.ids, self._uneven[0], self.target.contexts, self._uneven[1],
             )  # fmt: skip
 
     async def answer(self, query: Query, /) -> Response:
@@ -188,7 +188,7 @@ class HttpSystem:
         if found is not None or value is not None:
             self._keys = None
         elif self._keys is not None:
-            self._keys = one_line(", ".join(map(str, reply)) if isinstance(reply, dict) else "") or "no keys"
+            self._keys = one_line(", ".join(map(str, reply)) if isinstance(reply, dict) else "") or "–"
         contexts = contexts_in(value)
         ids = self._ids(reply) if self.target.ids else None
         if not isinstance(ids, list | None):
@@ -196,8 +196,8 @@ class HttpSystem:
                 "no_passages",
                 f"The reply has {type(ids).__name__} instead of a list of ids at {self.target.ids!r}. Check the --ids.",
             )
-        if isinstance(ids, list) and found and len(ids) != len(contexts):
-            self._uneven = len(ids), len(contexts)
+        if self.target.ids and found and len(ids or ()) != len(contexts):
+            self._uneven = len(ids or ()), len(contexts)
         if isinstance(ids, list) and len(ids) == len(contexts):
             contexts = [
                 {"id": key, "text": item} if isinstance(item, str) else {**item, "id": key}

@@ -4,12 +4,13 @@ A system that declares to take given passages gets one with an invented fact, an
 be in the answer or, as far as that is known, in the prompt. k = 1 and k = 3 should fetch different numbers of passages.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ragstone.errors import AllowanceSpent, ModelError, SystemFailed
+from ragstone.errors import AllowanceSpent, ModelError, SystemFailed, Unfinished
 from ragstone.responses.stages import passages_at
 from ragstone.systems.accepted import accepts_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, System
@@ -40,8 +41,9 @@ class Probe:
 
 
 async def probe_interventions(system: System, query: Query, as_is: Response | None = None) -> dict[str, Probe]:
-    """Tries each of `INTERVENTIONS` that the system declares, with at most five questions. `query`: a question that it
-    can answer as it is; `as_is`: its answer, if it was asked."""
+    """Tries each of `INTERVENTIONS` that the system declares, with at most five questions; what fails is asked again.
+    `query`: a question that it can answer as it is; `as_is`: its answer, if it was asked. Raises Unfinished if it does
+    not answer any more."""
     plain = Query(query.question, history=query.history, language=query.language)
     probes = {"passages": _passages, "closed_book": _closed_book, "k": _k, "retrieve": _retrieve}
     accepts = accepts_of(system)
@@ -51,19 +53,44 @@ async def probe_interventions(system: System, query: Query, as_is: Response | No
         if needed not in accepts:
             found[name] = Probe("not_taken")
             continue
-        try:
-            found[name] = await probe(system, plain)
-        except AllowanceSpent:  # what the system takes was not found out
-            raise
-        except (SystemFailed, ModelError) as error:
-            ignored = isinstance(error, SystemFailed) and error.kind == "ignored_passages"
-            found[name] = Probe("ignored" if ignored else "failed", {"error": str(error)})
-        except Exception as error:  # a system in this process may raise anything
-            found[name] = Probe("failed", {"error": f"{type(error).__name__}: {error}"})
+        found[name] = await _tried(probe, system, plain)
     counts = found["k"].facts.get("found", {}).values()
     if found["closed_book"].outcome == "unknown" and (any(counts) or (as_is is not None and as_is.passages)):
         found["closed_book"] = Probe("works", found["closed_book"].facts)  # it returns passages where it has some
     return found
+
+
+async def _tried(probe: Callable[[System, Query], Awaitable[Probe]], system: System, query: Query) -> Probe:
+    """What came of a probe: of one that failed, what comes of it once more, as a reply may be lost. Raises Unfinished
+    if the question as it is gets no reply then, either: nothing was found out."""
+    found = await _outcome(probe, system, query)
+    if found.outcome == "failed":
+        found = await _outcome(probe, system, query)
+    if found.outcome != "failed":
+        return found
+    try:
+        await system.answer(query)
+    except ModelError as error:
+        raise Unfinished(
+            f"{system.id} does not answer any more ({error}). What came is kept: run the same command again to resume."
+        ) from error
+    except AllowanceSpent:
+        raise
+    except Exception:  # the system is there, and fails at this question, too
+        return found
+    return found
+
+
+async def _outcome(probe: Callable[[System, Query], Awaitable[Probe]], system: System, query: Query) -> Probe:
+    try:
+        return await probe(system, query)
+    except AllowanceSpent:  # what the system takes was not found out
+        raise
+    except (SystemFailed, ModelError) as error:
+        ignored = isinstance(error, SystemFailed) and error.kind == "ignored_passages"
+        return Probe("ignored" if ignored else "failed", {"error": str(error)})
+    except Exception as error:  # a system in this process may raise anything
+        return Probe("failed", {"error": f"{type(error).__name__}: {error}"})
 
 
 async def _passages(system: System, query: Query) -> Probe:

@@ -86,6 +86,7 @@ def test_every_cause_has_its_words(language: str) -> None:
 def test_a_condition_that_is_still_to_be_asked_leaves_the_cause_open() -> None:
     values: dict[str, Any] = {"as_is": "wrong", "again": "wrong", "answerable": "yes", "gold": "yes", "in_index": "yes"}
     values |= dict.fromkeys(("reread", "in_doubt", "carried", "stuck"), "no") | {"unburdened": "missing"}
+    values |= {"added": "wrong"}
     evidence = SimpleNamespace(value=values.get)
     cause = cause_of(cast("Evidence", evidence))
     assert (cause.name, cause.missing) == ("unknown", "alone")

@@ -36,10 +36,10 @@ def _row(cause: str, **fields: str | tuple[str, ...]) -> Row:
 
 STAGES: Final = (
     # What lost the gold, whether the answer is right or wrong.
+    _row("chunking", prompted="no", split="yes", own=("wrong", MISSING)),
     _row("stale", in_index=("no", MISSING), alone="right", indexed="wrong"),
     _row("contradiction", alone="right", contradicted="yes"),
     _row("stale", in_index="no", dated="yes", indexed=(*_WRONG, MISSING)),
-    _row("chunking", prompted="no", split="yes", own=("wrong", MISSING)),
     _row("not_in_index", in_index="no"),
     _row("filtered", fetched="no", asked="yes", narrowed="yes"),
     _row("rewriting", fetched="no", asked="yes", reworked="yes"),

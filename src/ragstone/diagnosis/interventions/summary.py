@@ -211,10 +211,12 @@ class _Summary:
         return reduce(lambda a, b: self.words["join"].format(a=a, b=b), sentences)
 
     def _price(self, fix: Fix) -> str:
-        """The changes of tokens, money and time, each with its interval; "" where none is known."""
+        """The changes of tokens, money and time, each with its interval; "" where none is known or shows a digit."""
         cost = fix.cost(self.price)
         amounts = {"tokens": (fix.tokens, 0), "seconds": (fix.seconds, 2)}
-        known = {name: (value, digits) for name, (value, digits) in amounts.items() if value is not None}
+        known = {name: (value, digits) for name, (value, digits) in amounts.items()
+                 if value is not None and any(round(end or 0.0, digits) for end in (value.value, value.low, value.high))
+                }  # fmt: skip
         if not known:
             return ""
         prices = [self.words[name].format(change=amount(*pair)) for name, pair in known.items()]

@@ -220,7 +220,6 @@ def curtailed(observed: Observations) -> str | None:
     if deep is None or joined is None:
         return observed.told_by("curtailed", otherwise="no")
     fuller = len(deep.passages) < min(len(joined.passages), 4 * len(fetched_of(first)) or len(joined.passages))
-    fuller = fuller and 2 * len(joined.passages) >= (observed.records["search_joined"].case.query.k or 0)
     if not fuller or _found(sought, deep.passages, observed.slots):
         return "no"
     return "yes" if _found(sought, joined.passages, observed.slots) else "no"
