@@ -47,6 +47,7 @@ def test_a_healthy_application_is_blamed_for_nothing(app: str, tmp_path: Path) -
         ("tools", "refuse", "refused_wrongly", 15, 15),
         ("tools", "stale", "contradiction", 5, 8),  # of three "position": the old sheet is not quoted by the answer
         ("water", "chunk", "chunking", 18, 18),
+        ("water", "threshold", "filtered", 24, 24),
         ("water", "trunc", "integration", 18, 18),
         ("water", "cache", "cached_answer", 12, 12),
         ("water", "rewrite", "rewriting", 2, 6),  # of four "k_too_small": the nickname misleads the question as asked

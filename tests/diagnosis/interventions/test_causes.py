@@ -92,6 +92,17 @@ def test_a_condition_that_is_still_to_be_asked_leaves_the_cause_open() -> None:
     assert (cause.name, cause.missing) == ("unknown", "alone")
 
 
+@pytest.mark.parametrize(("split", "cause"), [("yes", "chunking"), ("no", "stale")])
+def test_a_cut_sentence_is_named_before_an_old_one_beside_it(split: str, cause: str) -> None:
+    values: dict[str, Any] = {"as_is": "wrong", "again": "wrong", "answerable": "yes", "gold": "yes", "in_index": "no"}
+    values |= dict.fromkeys(("reread", "in_doubt", "carried", "stuck", "contradicted"), "no") | {
+        "unburdened": "missing"
+    }
+    values |= {"added": "right", "alone": "right", "indexed": "wrong", "prompted": "no", "own": "missing"}
+    found = cause_of(cast("Evidence", SimpleNamespace(value=(values | {"split": split}).get, first=None)))
+    assert found.name == cause
+
+
 def test_stages_come_before_reading() -> None:
     stages = [number for number, row in enumerate(TABLE) if row.cause in LOST and "alone" not in row.fields]
     reading = [number for number, row in enumerate(TABLE) if row.cause in ("position", "noise", "reading", "memory")]

@@ -18,6 +18,7 @@ ASKED = (
     ("用电量是多少？", "{power}万千瓦时"),
     ("负责人是谁？", "{head}"),
 )
+MINIMUM = 26.0  # of a score, with the fault "threshold", which was added when another stranger's was not named
 ALIAS = re.compile(r"居民常说的“(.+?)”就是(.+?)。")
 
 
@@ -83,7 +84,7 @@ class WaterReports:
                 * words[word] * 2.2 / (words[word] + norm)
                 for word in {*grams(query)} if word in words
             )  # fmt: skip
-            if score > 0:
+            if score > (MINIMUM if self.fault == "threshold" else 0):
                 ranked.append((-score, n))
         return [self.index[n][0] for _, n in sorted(ranked)[:k]]
 
