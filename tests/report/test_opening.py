@@ -13,11 +13,13 @@ from tests.report.synthetic import SYSTEMS, MemoryRun, SmallBenchmark, small_run
 from tests.report.test_page import text_of
 
 from ragstone import bench, evaluate
+from ragstone.analysis.flips import Gain
 from ragstone.api import read_run
 from ragstone.display import Dot, Summary
+from ragstone.messages import messages
 from ragstone.report import render
 from ragstone.report.digest import digest
-from ragstone.report.opening import opening
+from ragstone.report.opening import better_line, opening
 from ragstone.report.opening_text import opening_text
 from ragstone.report.section import Canvas
 from ragstone.report.sections.opening import dots_html
@@ -185,6 +187,19 @@ def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_woul
     found = re.search(r"cannot tell yet .* over 40 questions; this difference needs about (\d+)", unclear)
     assert found
     assert int(found[1]) > 40
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "shown"),
+    [
+        (0.0001, -0.0003, 0.0006, "0.01 points [−0.03, 0.06]"),
+        (0.02, -0.0004, 0.05, "2.0 points [0.0, 5.0]"),
+        (0.33, -0.58, 0.94, "33 points [−58, 94]"),
+    ],
+)
+def test_a_tiny_difference_is_not_shown_as_none(difference: float, low: float, high: float, shown: str) -> None:
+    gain = Gain(100, 0.5, 0.5 + difference, difference, low, high, 100, 1000, 1.0)
+    assert shown in better_line(gain, ("b", "a"), messages("ragstone.report.opening", "en"))
 
 
 def test_a_page_is_headed_by_the_name_that_people_know(runs: dict[str, Path], tmp_path: Path) -> None:

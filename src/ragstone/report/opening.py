@@ -21,6 +21,7 @@ from ragstone.types import Benchmark, Run
 _ACTIONS = 3
 _LEAST = 20  # questions that systems share, for one of them to lead
 _VAGUE = 0.2  # an interval that is wider says nothing of a difference
+_TINY = 0.002  # a share of which one decimal of a percentage point shows hardly anything
 _MESSAGE = 160  # characters of a failure in a verdict
 _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -140,17 +141,13 @@ def better_line(gain: Gain, names: tuple[str, str], words: Mapping[str, str]) ->
     if gain.difference < 0:
         a, b, low, high = b, a, -high, -low
     size = abs(gain.difference)
-    values = {"a": a, "b": b, "n": f"{gain.questions:,}", "gain": points(size, size), "low": points(low, size),
-              "high": points(high, size), "needed": f"{gain.needed:,}"}  # fmt: skip
+    decimals = 0 if size >= 0.1 else 1 if max(abs(low), abs(high)) >= _TINY else 2
+    shown = {name: signed(100 * share, decimals) for name, share in (("gain", size), ("low", low), ("high", high))}
+    values = {"a": a, "b": b, "n": f"{gain.questions:,}", "needed": f"{gain.needed:,}", **shown}
     if gain.decided:
         return words["better"].format(**values)
     too_few = "too_few" if high - low > _VAGUE else "no_difference"
     return words["cannot_tell" if gain.needed > gain.questions else too_few].format(**values)
-
-
-def points(share: float, size: float) -> str:
-    """Percentage points, with a decimal only where the difference is below 10 of them."""
-    return signed(100 * share, int(abs(size) < 0.1))
 
 
 def _is_thin(system: SystemDigest) -> bool:
