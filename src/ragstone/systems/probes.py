@@ -71,8 +71,9 @@ async def _tried(probe: Callable[[System, Query], Awaitable[Probe]], system: Sys
     try:
         await system.answer(query)
     except ModelError as error:
+        reason = str(error).rstrip(".")
         raise Unfinished(
-            f"{system.id} does not answer any more ({error}). What came is kept: run the same command again to resume."
+            f"The system does not answer any more ({reason}). What came is kept: run the same command again to resume."
         ) from error
     except AllowanceSpent:
         raise
